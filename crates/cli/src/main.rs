@@ -1,0 +1,2 @@
+//! The tenure program.
+fn main() {}

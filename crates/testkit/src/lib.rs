@@ -1,0 +1,2 @@
+//! Testkit.
+pub mod servers;
