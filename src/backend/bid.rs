@@ -1,0 +1,142 @@
+//! [`Bid`]: a wish to own. [`Held`]: a grant that was won.
+
+use std::fmt;
+
+use crate::model::{ContenderId, FencingToken, LeaseTerms, MutexName};
+
+/// Names one bid for ever: 128 random bits.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Nonce(u128);
+
+impl Nonce {
+    /// A new one that nobody has.
+    #[must_use]
+    pub fn random() -> Self {
+        Self(uuid::Uuid::new_v4().as_u128())
+    }
+
+    /// The nonce with these bits.
+    #[must_use]
+    pub const fn from_bits(bits: u128) -> Self {
+        Self(bits)
+    }
+
+    /// Its bits.
+    #[must_use]
+    pub const fn bits(self) -> u128 {
+        self.0
+    }
+}
+
+impl fmt::Display for Nonce {
+    /// 32 hexadecimal digits.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:032x}", self.0)
+    }
+}
+
+impl fmt::Debug for Nonce {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// One contention of one contender for one mutex.
+///
+/// ```
+/// use tenure::backend::Bid;
+/// use tenure::model::{ContenderId, LeaseTerms, MutexName};
+///
+/// let bid = Bid::new(MutexName::new("m")?, ContenderId::new("a")?, LeaseTerms::default());
+/// assert!(bid.queue, "a bid waits in the store's queue unless told not to");
+/// # Ok::<(), tenure::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Bid {
+    /// What is wanted.
+    pub name: MutexName,
+    /// Who wants it.
+    pub contender: ContenderId,
+    /// For how long at a time.
+    pub terms: LeaseTerms,
+    /// What tells this bid from every other, also of the same contender.
+    pub nonce: Nonce,
+    /// Whether no other bid carries this contender id.
+    pub unique_id: bool,
+    /// Whether a refused bid takes a place in the store's queue.
+    pub queue: bool,
+    /// The score of the place it had, kept when it must queue again.
+    pub score: Option<Box<str>>,
+    /// The largest token of this mutex that the bidder has seen.
+    pub seen: Option<FencingToken>,
+}
+
+impl Bid {
+    /// A bid that queues, with a new nonce and an id that others may share.
+    #[must_use]
+    pub fn new(name: MutexName, contender: ContenderId, terms: LeaseTerms) -> Self {
+        Self {
+            name,
+            contender,
+            terms,
+            nonce: Nonce::random(),
+            unique_id: false,
+            queue: true,
+            score: None,
+            seen: None,
+        }
+    }
+
+    /// The same bid under this nonce.
+    #[must_use]
+    pub fn with_nonce(self, nonce: Nonce) -> Self {
+        Self { nonce, ..self }
+    }
+
+    /// The same bid, whose contender id no other bid carries.
+    #[must_use]
+    pub fn with_unique_id(self) -> Self {
+        Self {
+            unique_id: true,
+            ..self
+        }
+    }
+
+    /// The same bid, which takes no place in the store's queue when refused.
+    #[must_use]
+    pub fn without_queue(self) -> Self {
+        Self {
+            queue: false,
+            ..self
+        }
+    }
+
+    /// What this bid holds once it has won under `token`.
+    #[must_use]
+    pub fn held(&self, token: FencingToken) -> Held {
+        Held {
+            name: self.name.clone(),
+            contender: self.contender.clone(),
+            terms: self.terms,
+            nonce: self.nonce,
+            token,
+        }
+    }
+}
+
+/// A grant: what a won bid holds in the store.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Held {
+    /// What is owned.
+    pub name: MutexName,
+    /// By whom.
+    pub contender: ContenderId,
+    /// For how long at a time.
+    pub terms: LeaseTerms,
+    /// The nonce of the bid that won.
+    pub nonce: Nonce,
+    /// The first token of the grant, as the store's number gives it.
+    pub token: FencingToken,
+}

@@ -1,0 +1,159 @@
+//! The run ledger of a schedule: which tick was started last, and how it went.
+
+use crate::model::{FencingToken, StoreTime};
+
+/// How far a tick has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum TickState {
+    /// Started, and not known to have ended.
+    Claimed,
+    /// Ended well.
+    Done,
+    /// Ended with an error, a panic or a time-out.
+    Failed,
+}
+
+/// What the ledger of a schedule holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
+pub struct LedgerEntry {
+    /// The plan that the ticks follow, as its first claimer wrote it.
+    pub plan: Box<str>,
+    /// Where tick 0 of a rate lies, before any initial delay.
+    pub origin: StoreTime,
+    /// The last tick that was claimed.
+    pub last_tick: u64,
+    /// When that tick was due.
+    pub due_at: StoreTime,
+    /// The token it was claimed with.
+    pub token: FencingToken,
+    /// How far it has come.
+    pub state: TickState,
+    /// When it ended.
+    pub finished_at: Option<StoreTime>,
+}
+
+impl LedgerEntry {
+    /// The entry that `claim` makes under `token`.
+    #[must_use]
+    pub fn claimed(claim: &Claim, token: FencingToken) -> Self {
+        Self {
+            plan: claim.plan.clone(),
+            origin: claim.origin,
+            last_tick: claim.tick,
+            due_at: claim.due_at,
+            token,
+            state: TickState::Claimed,
+            finished_at: None,
+        }
+    }
+}
+
+/// A wish to start a tick.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Claim {
+    /// The plan that the claimer follows. Another plan than the ledger's is
+    /// refused unless `replace_plan`.
+    pub plan: Box<str>,
+    /// Where tick 0 of a rate lies.
+    pub origin: StoreTime,
+    /// The tick to start.
+    pub tick: u64,
+    /// When it is due.
+    pub due_at: StoreTime,
+    /// Start this tick although the ledger has it as claimed by an earlier,
+    /// smaller token: its leader died before the end.
+    pub again: bool,
+    /// Follow this plan from now on, whatever the ledger followed before.
+    pub replace_plan: bool,
+}
+
+impl Claim {
+    /// A claim of a tick that nobody has started.
+    #[must_use]
+    pub fn new(plan: impl Into<Box<str>>, origin: StoreTime, tick: u64, due_at: StoreTime) -> Self {
+        Self {
+            plan: plan.into(),
+            origin,
+            tick,
+            due_at,
+            again: false,
+            replace_plan: false,
+        }
+    }
+
+    /// The same claim, of a tick that an earlier leader left unfinished.
+    #[must_use]
+    pub fn again(self) -> Self {
+        Self {
+            again: true,
+            ..self
+        }
+    }
+
+    /// The same claim, under a plan that replaces the ledger's.
+    #[must_use]
+    pub fn replacing_plan(self) -> Self {
+        Self {
+            replace_plan: true,
+            ..self
+        }
+    }
+
+    /// Whether the rules allow this claim under `token` over what the ledger
+    /// holds: rising ticks, tokens that do not fall, one plan.
+    #[must_use]
+    pub fn fits(&self, ledger: Option<&LedgerEntry>, token: FencingToken) -> bool {
+        let Some(entry) = ledger else { return true };
+        if entry.plan != self.plan && !self.replace_plan {
+            return false;
+        }
+        let unfinished = self.again
+            && entry.last_tick == self.tick
+            && entry.state == TickState::Claimed
+            && entry.token < token;
+        (entry.last_tick < self.tick && entry.token <= token) || unfinished
+    }
+}
+
+/// The store's word on a claim.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ClaimAnswer {
+    /// The tick is the claimer's to run.
+    Claimed,
+    /// The ledger forbids it; this is what it holds.
+    Refused(LedgerEntry),
+    /// The claimer's grant is gone: it is not the owner any more.
+    NotOwner,
+}
+
+/// How a claimed tick ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TickEnd {
+    /// Which tick.
+    pub tick: u64,
+    /// Whether it ended well.
+    pub done: bool,
+}
+
+impl TickEnd {
+    /// The end of `tick`.
+    #[must_use]
+    pub fn new(tick: u64, done: bool) -> Self {
+        Self { tick, done }
+    }
+
+    /// The state it leaves the tick in.
+    #[must_use]
+    pub fn state(self) -> TickState {
+        if self.done {
+            TickState::Done
+        } else {
+            TickState::Failed
+        }
+    }
+}

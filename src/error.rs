@@ -1,0 +1,297 @@
+//! [`Error`]: what went wrong, what it was about, and what can be done.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
+
+use crate::model::{ContenderId, FencingToken, MutexName};
+
+/// A result with Tenure's [`Error`].
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// What went wrong, for code to match on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// The caller's input breaks a rule; the message says which.
+    Invalid,
+    /// The store cannot be reached.
+    Unreachable,
+    /// The store did not answer in time.
+    Timeout,
+    /// The store refused the credentials or lacks a permission.
+    Denied,
+    /// Something that must be set up first is missing: a table, a row, a root.
+    NotFound,
+    /// Another user of the store stands in the way for good.
+    Conflict,
+    /// Ownership had ended before.
+    Lost,
+    /// The lease ran out before the store confirmed.
+    Unconfirmed,
+    /// The coordinator or service has been closed.
+    Closed,
+    /// The call does not fit the state the object is in.
+    WrongState,
+    /// The store answered with an error of its own, or with nonsense.
+    Store,
+}
+
+/// Whether the failed operation took effect in the store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Outcome {
+    /// It did not happen.
+    DidNot,
+    /// It happened, and what followed failed.
+    Did,
+    /// Nobody here can know: the request may have arrived.
+    MayHave,
+}
+
+/// Whether trying again can help.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Retry {
+    /// Not without a person changing something.
+    Never,
+    /// At once: a deadlock victim, a lost race.
+    AtOnce,
+    /// After a pause: the store may recover.
+    Later,
+}
+
+/// The one error of this crate.
+///
+/// It knows its [`kind`](Self::kind), whether the operation may have
+/// [happened](Self::outcome), whether a [retry](Self::retry) can help, which
+/// mutex and contender it was about, and keeps the driver's error as its
+/// source. It never contains a password.
+///
+/// A store of your own builds its errors the same way:
+///
+/// ```
+/// use tenure::{Error, ErrorKind, Outcome, Retry};
+///
+/// let reset = std::io::Error::from(std::io::ErrorKind::ConnectionReset);
+/// let error = Error::new(ErrorKind::Unreachable, Outcome::MayHave)
+///     .with_message("the store closed the connection")
+///     .with_source(reset);
+/// assert_eq!(error.retry(), Retry::Later);
+/// assert!(error.may_have_happened());
+/// ```
+#[derive(Clone)]
+pub struct Error(Box<Inner>);
+
+#[derive(Clone)]
+struct Inner {
+    kind: ErrorKind,
+    outcome: Outcome,
+    retry: Retry,
+    message: Option<Cow<'static, str>>,
+    mutex: Option<MutexName>,
+    contender: Option<ContenderId>,
+    source: Option<Arc<dyn std::error::Error + Send + Sync>>,
+}
+
+impl Error {
+    /// An error of `kind` after an operation with this `outcome`.
+    #[must_use]
+    pub fn new(kind: ErrorKind, outcome: Outcome) -> Self {
+        use ErrorKind::{Store, Timeout, Unconfirmed, Unreachable};
+        let retry = match kind {
+            Unreachable | Timeout | Store | Unconfirmed => Retry::Later,
+            _ => Retry::Never,
+        };
+        Self(Box::new(Inner {
+            kind,
+            outcome,
+            retry,
+            message: None,
+            mutex: None,
+            contender: None,
+            source: None,
+        }))
+    }
+
+    /// Bad input, with a message that says what would be right.
+    #[must_use]
+    pub fn invalid(message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(ErrorKind::Invalid, Outcome::DidNot).with_message(message)
+    }
+
+    /// The same error with a message for people.
+    #[must_use]
+    pub fn with_message(mut self, message: impl Into<Cow<'static, str>>) -> Self {
+        self.0.message = Some(message.into());
+        self
+    }
+
+    /// The same error with what caused it.
+    #[must_use]
+    pub fn with_source(mut self, source: impl std::error::Error + Send + Sync + 'static) -> Self {
+        self.0.source = Some(Arc::new(source));
+        self
+    }
+
+    /// The same error with other advice on retrying than its kind's.
+    #[must_use]
+    pub fn with_retry(mut self, retry: Retry) -> Self {
+        self.0.retry = retry;
+        self
+    }
+
+    /// The same error, about this mutex.
+    #[must_use]
+    pub fn with_mutex(mut self, mutex: &MutexName) -> Self {
+        self.0.mutex = Some(mutex.clone());
+        self
+    }
+
+    /// The same error, about this contender.
+    #[must_use]
+    pub fn with_contender(mut self, contender: &ContenderId) -> Self {
+        self.0.contender = Some(contender.clone());
+        self
+    }
+
+    /// What went wrong.
+    #[must_use]
+    pub fn kind(&self) -> ErrorKind {
+        self.0.kind
+    }
+
+    /// Whether the operation took effect.
+    #[must_use]
+    pub fn outcome(&self) -> Outcome {
+        self.0.outcome
+    }
+
+    /// Whether the operation took or may have taken effect.
+    #[must_use]
+    pub fn may_have_happened(&self) -> bool {
+        self.0.outcome != Outcome::DidNot
+    }
+
+    /// Whether trying again can help.
+    #[must_use]
+    pub fn retry(&self) -> Retry {
+        self.0.retry
+    }
+
+    /// The mutex it was about.
+    #[must_use]
+    pub fn mutex(&self) -> Option<&MutexName> {
+        self.0.mutex.as_ref()
+    }
+
+    /// The contender it was about.
+    #[must_use]
+    pub fn contender(&self) -> Option<&ContenderId> {
+        self.0.contender.as_ref()
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0.message {
+            Some(message) => f.write_str(message)?,
+            None => f.write_str(self.0.kind.plain())?,
+        }
+        if let Some(mutex) = &self.0.mutex {
+            write!(f, " (mutex {mutex:?}")?;
+            if let Some(contender) = &self.0.contender {
+                write!(f, ", contender {contender:?}")?;
+            }
+            f.write_str(")")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut out = f.debug_struct("Error");
+        out.field("kind", &self.0.kind)
+            .field("outcome", &self.0.outcome);
+        out.field("message", &self.to_string());
+        if let Some(source) = &self.0.source {
+            out.field("source", source);
+        }
+        out.finish()
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.0.source.as_ref().map(|source| source.as_ref() as _)
+    }
+}
+
+impl ErrorKind {
+    fn plain(self) -> &'static str {
+        match self {
+            Self::Invalid => "the input is not valid",
+            Self::Unreachable => "the store cannot be reached",
+            Self::Timeout => "the store did not answer in time",
+            Self::Denied => "the store denied access",
+            Self::NotFound => "something that must be set up first is missing in the store",
+            Self::Conflict => "another user of the store stands in the way",
+            Self::Lost => "ownership had ended before",
+            Self::Unconfirmed => "the lease ran out before the store confirmed",
+            Self::Closed => "it has been closed",
+            Self::WrongState => "the call does not fit the state",
+            Self::Store => "the store answered with an error",
+        }
+    }
+}
+
+/// Why a tenure ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
+pub enum LossCause {
+    /// The local deadline passed without a confirmed renewal.
+    Deadline,
+    /// The store says that the grant is gone or somebody else's.
+    Taken,
+    /// It was given back.
+    Released,
+    /// The coordinator was closed.
+    Closed,
+}
+
+/// A tenure has ended; nothing may be done in its name any more.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeaseLost {
+    /// What was owned.
+    pub mutex: MutexName,
+    /// The token of the tenure that ended.
+    pub token: FencingToken,
+    /// Why it ended.
+    pub cause: LossCause,
+}
+
+impl fmt::Display for LeaseLost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let why = match self.cause {
+            LossCause::Deadline => "its deadline passed without a confirmed renewal",
+            LossCause::Taken => "the store has given it to another",
+            LossCause::Released => "it was released",
+            LossCause::Closed => "the coordinator was closed",
+        };
+        write!(
+            f,
+            "the tenure of {:?} with token {} is over: {why}",
+            self.mutex, self.token
+        )
+    }
+}
+
+impl std::error::Error for LeaseLost {}
+
+impl From<LeaseLost> for Error {
+    fn from(lost: LeaseLost) -> Self {
+        Self::new(ErrorKind::Lost, Outcome::DidNot)
+            .with_message(lost.to_string())
+            .with_source(lost)
+    }
+}

@@ -1,0 +1,151 @@
+//! [`Host`]: ids that a person can trace to a machine and a process.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::contender::{ContenderId, ContenderIdGenerator};
+use crate::error::Result;
+
+/// Ids of the form `{counter}:{pid}@{address}`, such as
+/// `0:12345@192.168.1.100`; the host name stands in when there is no address.
+///
+/// Two containers often share a pid and sometimes an address, so the counter
+/// starts at a random 24-bit number. [`Host::from_zero`] counts from zero, as
+/// JVM Simba does.
+///
+/// ```
+/// use tenure::model::{ContenderIdGenerator, Host};
+///
+/// let id = Host::from_zero().generate()?;
+/// assert!(id.as_str().starts_with(&format!("0:{}@", std::process::id())));
+/// # Ok::<(), tenure::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Host {
+    counter: AtomicU64,
+}
+
+impl Host {
+    /// Counts from a random number.
+    #[must_use]
+    pub fn new() -> Self {
+        Self {
+            counter: AtomicU64::new(u64::from(fastrand::u32(..1 << 24))),
+        }
+    }
+
+    /// Counts from zero. Only where pid and address are unique in the fleet.
+    #[must_use]
+    pub fn from_zero() -> Self {
+        Self {
+            counter: AtomicU64::new(0),
+        }
+    }
+}
+
+impl Default for Host {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl ContenderIdGenerator for Host {
+    fn generate(&self) -> Result<ContenderId> {
+        let number = self.counter.fetch_add(1, Ordering::Relaxed);
+        ContenderId::new(format!("{number}:{}@{}", std::process::id(), address()))
+    }
+}
+
+/// This machine's address, looked up once: it should not change under the ids
+/// of one process.
+fn address() -> &'static str {
+    static ADDRESS: OnceLock<String> = OnceLock::new();
+    ADDRESS.get_or_init(|| local_ip().map_or_else(host_name, |ip| ip.to_string()))
+}
+
+/// The source address that the routing table would choose for the world
+/// outside. Connecting a UDP socket sends nothing.
+fn local_ip() -> Option<IpAddr> {
+    // Documentation addresses: never anybody's, but routed like the internet.
+    let outside: [(IpAddr, IpAddr); 2] = [
+        (
+            Ipv4Addr::UNSPECIFIED.into(),
+            Ipv4Addr::new(203, 0, 113, 1).into(),
+        ),
+        (
+            Ipv6Addr::UNSPECIFIED.into(),
+            Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1).into(),
+        ),
+    ];
+    outside.into_iter().find_map(|(from, to)| {
+        let socket = UdpSocket::bind((from, 0)).ok()?;
+        socket.connect(SocketAddr::new(to, 9)).ok()?;
+        let ip = socket.local_addr().ok()?.ip();
+        (!ip.is_unspecified() && !ip.is_loopback()).then_some(ip)
+    })
+}
+
+#[cfg(unix)]
+fn host_name() -> String {
+    let name = rustix::system::uname()
+        .nodename()
+        .to_string_lossy()
+        .into_owned();
+    usable(&name)
+}
+
+#[cfg(not(unix))]
+fn host_name() -> String {
+    usable(&std::env::var("COMPUTERNAME").unwrap_or_default())
+}
+
+/// The first bytes of a host name that fit into an id beside counter and pid.
+fn usable(name: &str) -> String {
+    let name: String = name
+        .chars()
+        .filter(|c| c.is_ascii_graphic() && *c != '@')
+        .collect();
+    if name.is_empty() {
+        "localhost".into()
+    } else {
+        name.chars().take(90).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_count_up_and_name_the_process() {
+        let host = Host::from_zero();
+        let pid = std::process::id();
+        for number in 0..3 {
+            let id = host.generate().unwrap();
+            assert_eq!(
+                id.as_str().split('@').next().unwrap(),
+                format!("{number}:{pid}")
+            );
+        }
+    }
+
+    #[test]
+    fn two_hosts_start_at_different_numbers() {
+        let starts: std::collections::HashSet<String> = (0..50)
+            .map(|_| Host::new().generate().unwrap().to_string())
+            .collect();
+        assert!(
+            starts.len() > 40,
+            "50 random 24-bit starts, {} different",
+            starts.len()
+        );
+    }
+
+    #[test]
+    fn a_strange_host_name_still_makes_a_valid_id() {
+        assert_eq!(usable("a b@@c\n"), "abc");
+        assert_eq!(usable(""), "localhost");
+        assert!(usable(&"x".repeat(300)).len() <= 90);
+    }
+}

@@ -1,0 +1,184 @@
+//! [`MutexOwner`]: who owns a mutex, and until when.
+
+use std::time::Duration;
+
+use super::{ContenderId, FencingToken, StoreTime};
+
+/// An immutable snapshot of the ownership of a mutex, on the store's clock.
+///
+/// `acquired_at`, `ttl_at` and `transition_at` are `None` where a store does
+/// not know that part of a foreign owner (Redis keeps no acquisition time of a
+/// JVM owner; a ZooKeeper node has no end). An owner whose end is unknown owns
+/// for as long as the store names it.
+///
+/// ```
+/// use tenure::model::{ContenderId, MutexOwner, StoreTime};
+///
+/// let at = StoreTime::from_millis;
+/// let owner = MutexOwner::new(ContenderId::new("a")?, at(0), at(10_000), at(16_000));
+/// assert!(owner.is_in_ttl(at(9_999)) && !owner.is_in_ttl(at(10_000)));
+/// assert!(owner.is_in_transition(at(16_000)) && !owner.is_in_transition(at(16_001)));
+/// assert!(!MutexOwner::NONE.has_owner(at(1)));
+/// # Ok::<(), tenure::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct MutexOwner {
+    owner_id: Option<ContenderId>,
+    acquired_at: Option<StoreTime>,
+    ttl_at: Option<StoreTime>,
+    transition_at: Option<StoreTime>,
+    token: Option<FencingToken>,
+}
+
+impl MutexOwner {
+    /// Nobody: no id, and every time zero.
+    pub const NONE: Self = Self {
+        owner_id: None,
+        acquired_at: Some(StoreTime::ZERO),
+        ttl_at: Some(StoreTime::ZERO),
+        transition_at: Some(StoreTime::ZERO),
+        token: None,
+    };
+
+    /// An owner all of whose times are known.
+    #[must_use]
+    pub fn new(
+        owner_id: ContenderId,
+        acquired_at: StoreTime,
+        ttl_at: StoreTime,
+        transition_at: StoreTime,
+    ) -> Self {
+        Self {
+            owner_id: Some(owner_id),
+            acquired_at: Some(acquired_at),
+            ttl_at: Some(ttl_at),
+            transition_at: Some(transition_at),
+            token: None,
+        }
+    }
+
+    /// An owner of whom the store knows only the id.
+    #[must_use]
+    pub fn foreign(owner_id: ContenderId) -> Self {
+        Self {
+            owner_id: Some(owner_id),
+            acquired_at: None,
+            ttl_at: None,
+            transition_at: None,
+            token: None,
+        }
+    }
+
+    /// The same owner with its time of acquisition.
+    #[must_use]
+    pub fn acquired_since(self, acquired_at: StoreTime) -> Self {
+        Self {
+            acquired_at: Some(acquired_at),
+            ..self
+        }
+    }
+
+    /// The same owner with the end of its lease.
+    #[must_use]
+    pub fn owning_until(self, transition_at: StoreTime) -> Self {
+        Self {
+            transition_at: Some(transition_at),
+            ..self
+        }
+    }
+
+    /// The same owner with its token.
+    ///
+    /// Only a token that stays the same for a whole tenure belongs here; a
+    /// foreign version that moves with every renewal does not.
+    #[must_use]
+    pub fn with_token(self, token: FencingToken) -> Self {
+        Self {
+            token: Some(token),
+            ..self
+        }
+    }
+
+    /// The owner's id; `None` for [`NONE`](Self::NONE).
+    #[must_use]
+    pub fn owner_id(&self) -> Option<&ContenderId> {
+        self.owner_id.as_ref()
+    }
+
+    /// When the owner began to own.
+    #[must_use]
+    pub fn acquired_at(&self) -> Option<StoreTime> {
+        self.acquired_at
+    }
+
+    /// Until when ownership is undisputed; the owner renews before.
+    #[must_use]
+    pub fn ttl_at(&self) -> Option<StoreTime> {
+        self.ttl_at
+    }
+
+    /// Until when only this owner may renew; afterwards anyone may take.
+    #[must_use]
+    pub fn transition_at(&self) -> Option<StoreTime> {
+        self.transition_at
+    }
+
+    /// The owner's fencing token, where the store keeps one for it.
+    #[must_use]
+    pub fn token(&self) -> Option<FencingToken> {
+        self.token
+    }
+
+    /// Whether ownership is undisputed at `now`: `ttl_at > now`.
+    #[must_use]
+    pub fn is_in_ttl(&self, now: StoreTime) -> bool {
+        self.owner_id.is_some() && self.ttl_at.is_none_or(|at| at > now)
+    }
+
+    /// Whether nobody else may take at `now`: `transition_at >= now`.
+    #[must_use]
+    pub fn is_in_transition(&self, now: StoreTime) -> bool {
+        self.owner_id.is_some() && self.transition_at.is_none_or(|at| at >= now)
+    }
+
+    /// Whether somebody owns at `now`; the transition counts as owned.
+    #[must_use]
+    pub fn has_owner(&self, now: StoreTime) -> bool {
+        self.is_in_transition(now)
+    }
+
+    /// Whether this is the owner `id`, in time or not.
+    #[must_use]
+    pub fn is_owner(&self, id: &ContenderId) -> bool {
+        self.owner_id.as_ref() == Some(id)
+    }
+
+    /// Whether `id` owns undisputed at `now`.
+    #[must_use]
+    pub fn is_in_ttl_of(&self, id: &ContenderId, now: StoreTime) -> bool {
+        self.is_owner(id) && self.is_in_ttl(now)
+    }
+
+    /// Whether `id` owns at `now`, the transition included.
+    #[must_use]
+    pub fn is_in_transition_of(&self, id: &ContenderId, now: StoreTime) -> bool {
+        self.is_owner(id) && self.is_in_transition(now)
+    }
+
+    /// How long from `now` until anyone may take; `None` when the store does
+    /// not know, zero when nobody owns.
+    #[must_use]
+    pub fn remaining(&self, now: StoreTime) -> Option<Duration> {
+        if !self.is_in_transition(now) {
+            return Some(Duration::ZERO);
+        }
+        self.transition_at.map(|at| at.since(now))
+    }
+}
+
+impl Default for MutexOwner {
+    fn default() -> Self {
+        Self::NONE
+    }
+}

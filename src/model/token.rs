@@ -1,0 +1,130 @@
+//! [`FencingToken`]: the number that lets a resource refuse an old owner.
+
+use std::fmt;
+
+use crate::error::{Error, Result};
+
+/// A number that rises with every grant of a mutex.
+///
+/// Give it to the resource the lock protects; a resource that refuses a token
+/// smaller than the largest it has seen cannot be written by an owner whose
+/// time is over (see `docs/guarantees.md`).
+///
+/// A token is the store's own grant number times 1,024 plus the number of the
+/// local hand-over, so every token of one remote grant is below all tokens of
+/// the next. It is below 2⁶³, which fits a signed SQL column, and above 2⁵³,
+/// which does not fit a JSON number: in JSON it is a string.
+///
+/// ```
+/// use tenure::model::FencingToken;
+///
+/// let first = FencingToken::from_store(7)?;
+/// let handed_on = first.handed_on().unwrap();
+/// let next_grant = FencingToken::from_store(8)?;
+/// assert!(first < handed_on && handed_on < next_grant);
+/// assert_eq!(handed_on.store(), 7);
+/// # Ok::<(), tenure::Error>(())
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FencingToken(u64);
+
+impl FencingToken {
+    /// How many tokens one remote grant has room for.
+    pub const PER_GRANT: u64 = 1024;
+
+    /// One more than the largest number a store may use for a grant.
+    pub const STORE_LIMIT: u64 = (1 << 63) / Self::PER_GRANT;
+
+    /// The first token of the grant that the store calls `number`.
+    ///
+    /// # Errors
+    /// [`Invalid`](crate::ErrorKind::Invalid) when `number` is too large for
+    /// the token to stay below 2⁶³.
+    pub fn from_store(number: u64) -> Result<Self> {
+        if number >= Self::STORE_LIMIT {
+            return Err(Error::invalid(format!(
+                "a store's grant number must be below {}, this one is {number}",
+                Self::STORE_LIMIT
+            )));
+        }
+        Ok(Self(number * Self::PER_GRANT))
+    }
+
+    /// The token with this very value, as read back from a resource.
+    ///
+    /// # Errors
+    /// [`Invalid`](crate::ErrorKind::Invalid) for 2⁶³ and above.
+    pub fn from_value(value: u64) -> Result<Self> {
+        if value >= 1 << 63 {
+            return Err(Error::invalid(format!(
+                "a fencing token is below 2^63, not {value}"
+            )));
+        }
+        Ok(Self(value))
+    }
+
+    /// The number to hand to a resource.
+    #[must_use]
+    pub fn value(self) -> u64 {
+        self.0
+    }
+
+    /// The store's number for the grant this token belongs to.
+    #[must_use]
+    pub fn store(self) -> u64 {
+        self.0 / Self::PER_GRANT
+    }
+
+    /// How often the grant had been handed on inside the process.
+    #[must_use]
+    pub fn hand_over(self) -> u64 {
+        self.0 % Self::PER_GRANT
+    }
+
+    /// The token after one more local hand-over; `None` when the grant has no
+    /// more and the store must be asked again.
+    #[must_use]
+    pub fn handed_on(self) -> Option<Self> {
+        (self.hand_over() + 1 < Self::PER_GRANT).then(|| Self(self.0 + 1))
+    }
+}
+
+impl fmt::Display for FencingToken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl fmt::Debug for FencingToken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}·1024+{}", self.store(), self.hand_over())
+    }
+}
+
+impl std::str::FromStr for FencingToken {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let value = text.parse().map_err(|_| {
+            Error::invalid(format!(
+                "a fencing token is a whole number below 2^63, not {text:?}"
+            ))
+        })?;
+        Self::from_value(value)
+    }
+}
+
+#[cfg(feature = "serde")]
+impl serde::Serialize for FencingToken {
+    fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(self)
+    }
+}
+
+#[cfg(feature = "serde")]
+impl<'de> serde::Deserialize<'de> for FencingToken {
+    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let text = <std::borrow::Cow<'de, str>>::deserialize(from)?;
+        text.parse().map_err(serde::de::Error::custom)
+    }
+}

@@ -1,0 +1,222 @@
+//! [`Memory`]: a client of a memory store.
+
+use std::fmt;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::{Duration, SystemTime};
+
+use super::ears::Listeners;
+use super::table::Table;
+use crate::backend::{
+    Answer, Backend, Bid, Claim, ClaimAnswer, Finding, Held, Hints, Interest, LedgerEntry, Listing,
+    Page, Profile, TickEnd,
+};
+use crate::clock::{Clock, Moment};
+use crate::error::{Error, ErrorKind, Outcome, Result};
+use crate::model::{FencingToken, MutexName, StoreTime};
+
+/// A client of a memory store; clones are the same client.
+///
+/// ```
+/// use tenure::backend::{Backend, Bid};
+/// use tenure::model::{ContenderId, LeaseTerms, MutexName};
+/// use tenure::stores::memory::Memory;
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> tenure::Result<()> {
+/// let here = Memory::new();
+/// let there = here.another_client();
+/// let bid = |id| -> tenure::Result<Bid> {
+///     Ok(Bid::new(MutexName::new("m")?, ContenderId::new(id)?, LeaseTerms::default()))
+/// };
+/// assert!(here.acquire(&bid("a")?).await?.is_won());
+/// assert!(!there.acquire(&bid("b")?).await?.is_won());
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct Memory {
+    shared: Arc<Shared>,
+    client: Arc<Client>,
+}
+
+/// What all clients of one store share.
+pub(super) struct Shared {
+    state: Mutex<State>,
+    clock: Clock,
+    /// The moment at which the store's clock showed `epoch`. The wall clock is
+    /// read once, to make the numbers readable; it decides nothing.
+    origin: Moment,
+    epoch: StoreTime,
+    next_client: AtomicU64,
+}
+
+#[derive(Default)]
+struct State {
+    table: Table,
+    listeners: Listeners,
+}
+
+struct Client {
+    number: u64,
+    closed: AtomicBool,
+}
+
+impl Memory {
+    /// A store of its own on the machine's clock.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::with_clock(Clock::boot())
+    }
+
+    /// A store of its own on `clock`.
+    #[must_use]
+    pub fn with_clock(clock: Clock) -> Self {
+        let wall = SystemTime::now()
+            .duration_since(SystemTime::UNIX_EPOCH)
+            .unwrap_or_default();
+        Self::on(Arc::new(Shared {
+            state: Mutex::default(),
+            origin: clock.now(),
+            clock,
+            epoch: StoreTime::ZERO + wall,
+            next_client: AtomicU64::new(0),
+        }))
+    }
+
+    /// Another client of the same store, as another process would have.
+    #[must_use]
+    pub fn another_client(&self) -> Self {
+        Self::on(Arc::clone(&self.shared))
+    }
+
+    pub(super) fn on(shared: Arc<Shared>) -> Self {
+        let number = shared.next_client.fetch_add(1, Ordering::Relaxed);
+        Self {
+            shared,
+            client: Arc::new(Client {
+                number,
+                closed: AtomicBool::new(false),
+            }),
+        }
+    }
+
+    pub(super) fn downgrade(&self) -> Weak<Shared> {
+        Arc::downgrade(&self.shared)
+    }
+
+    fn now(&self) -> StoreTime {
+        self.shared.epoch + self.shared.clock.now().since(self.shared.origin)
+    }
+
+    fn locked<T>(&self, work: impl FnOnce(&mut State, StoreTime) -> T) -> Result<T> {
+        if self.client.closed.load(Ordering::Acquire) {
+            return Err(Error::new(ErrorKind::Closed, Outcome::DidNot)
+                .with_message("this client of the memory store has been closed"));
+        }
+        let mut state = self
+            .shared
+            .state
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        // Read under the lock: the table must never see time run backwards.
+        let now = self.now();
+        Ok(work(&mut state, now))
+    }
+}
+
+impl Default for Memory {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for Memory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Memory")
+            .field("client", &self.client.number)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Backend for Memory {
+    fn profile(&self) -> Profile {
+        Profile::push("memory")
+            .ordered()
+            .monotonic()
+            .looking_every(Duration::from_secs(2))
+    }
+
+    async fn acquire(&self, bid: &Bid) -> Result<Answer> {
+        self.locked(|state, now| state.table.acquire(now, bid, &mut state.listeners))?
+    }
+
+    async fn renew(&self, held: &[Held]) -> Vec<Result<Answer>> {
+        let answers = self.locked(|state, now| {
+            held.iter()
+                .map(|held| Ok(state.table.renew(now, held)))
+                .collect()
+        });
+        answers.unwrap_or_else(|closed| held.iter().map(|_| Err(closed.clone())).collect())
+    }
+
+    async fn release(&self, held: &Held) -> Result<Answer> {
+        self.locked(|state, now| state.table.release(now, held, &mut state.listeners))
+    }
+
+    async fn leave(&self, bid: &Bid) -> Result<()> {
+        self.locked(|state, now| state.table.leave(now, bid, &mut state.listeners))
+    }
+
+    async fn owner(&self, name: &MutexName) -> Result<Answer> {
+        self.locked(|state, now| state.table.owner(now, name))
+    }
+
+    fn changes(&self, interest: &Interest) -> Hints {
+        let client = self.client.number;
+        match self.locked(|state, _| state.listeners.add(client, interest.clone())) {
+            Ok(stream) => Hints::new(stream),
+            Err(_closed) => Hints::ended(),
+        }
+    }
+
+    async fn list(&self, page: &Page) -> Result<Listing> {
+        self.locked(|state, now| state.table.list(now, page))
+    }
+
+    async fn revoke(&self, name: &MutexName, token: Option<FencingToken>) -> Result<Answer> {
+        self.locked(|state, now| state.table.revoke(now, name, token, &mut state.listeners))
+    }
+
+    async fn check(&self) -> Vec<Finding> {
+        vec![Finding::good(
+            "memory",
+            "this process only; forgotten with it",
+        )]
+    }
+
+    async fn read_ledger(&self, name: &MutexName) -> Result<Option<LedgerEntry>> {
+        self.locked(|state, _| state.table.read_ledger(name))
+    }
+
+    async fn claim_tick(&self, held: &Held, claim: &Claim) -> Result<ClaimAnswer> {
+        self.locked(|state, now| state.table.claim_tick(now, held, claim))
+    }
+
+    async fn finish_tick(&self, held: &Held, end: &TickEnd) -> Result<bool> {
+        self.locked(|state, now| state.table.finish_tick(now, held, end))
+    }
+
+    async fn close(&self) -> Result<()> {
+        let number = self.client.number;
+        if !self.client.closed.swap(true, Ordering::AcqRel) {
+            let mut state = self
+                .shared
+                .state
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
+            state.listeners.remove_client(number);
+        }
+        Ok(())
+    }
+}

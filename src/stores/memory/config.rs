@@ -1,0 +1,37 @@
+//! What a `memory:` URL says.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError, Weak};
+
+use super::client::{Memory, Shared};
+use crate::backend::url::StoreUrl;
+use crate::clock::Clock;
+use crate::error::{Error, Result};
+
+/// Opens `memory:` (a store of its own) or `memory:NAME` (one store for all
+/// who name it in this process).
+pub(crate) fn open(url: &StoreUrl, clock: Clock) -> Result<Memory> {
+    if !url.hosts().is_empty() {
+        return Err(Error::invalid(
+            "the memory store has no host: write \"memory:\", or \"memory:NAME\" to share it",
+        ));
+    }
+    url.options().finish()?;
+    match url.path() {
+        "" => Ok(Memory::with_clock(clock)),
+        name => Ok(shared(name, clock)),
+    }
+}
+
+/// The store called `name`, which lives as long as somebody has it open.
+fn shared(name: &str, clock: Clock) -> Memory {
+    static NAMED: Mutex<BTreeMap<String, Weak<Shared>>> = Mutex::new(BTreeMap::new());
+    let mut named = NAMED.lock().unwrap_or_else(PoisonError::into_inner);
+    named.retain(|_, store| store.strong_count() > 0);
+    if let Some(store) = named.get(name).and_then(Weak::upgrade) {
+        return Memory::on(store);
+    }
+    let memory = Memory::with_clock(clock);
+    named.insert(name.to_owned(), memory.downgrade());
+    memory
+}

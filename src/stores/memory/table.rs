@@ -1,0 +1,256 @@
+//! The rules of the store, as plain functions of the table and the time.
+
+use std::collections::BTreeMap;
+
+use super::ears::Ears;
+use super::line::Line;
+use crate::backend::{
+    Answer, Bid, Claim, ClaimAnswer, Entry, Held, LedgerEntry, Listing, Nonce, Page, TickEnd,
+};
+use crate::error::Result;
+use crate::model::{ContenderId, FencingToken, MutexName, MutexOwner, StoreTime};
+
+/// All mutexes and ledgers of one memory store. No clock, no waiting: the
+/// caller says what time it is. Ordered maps, so that a simulation replays.
+#[derive(Debug, Default)]
+pub struct Table {
+    mutexes: BTreeMap<MutexName, Mutex>,
+    ledgers: BTreeMap<MutexName, LedgerEntry>,
+    next_score: u64,
+}
+
+#[derive(Debug, Default)]
+struct Mutex {
+    grant: Option<Grant>,
+    line: Line,
+    /// The number of the last grant; outlives it, so that tokens rise.
+    fence: u64,
+}
+
+#[derive(Debug, Clone)]
+struct Grant {
+    contender: ContenderId,
+    nonce: Nonce,
+    token: FencingToken,
+    acquired_at: StoreTime,
+    ttl_at: StoreTime,
+    transition_at: StoreTime,
+}
+
+impl Grant {
+    fn is(&self, held: &Held) -> bool {
+        self.contender == held.contender && self.nonce == held.nonce && self.token == held.token
+    }
+
+    fn owner(&self) -> MutexOwner {
+        MutexOwner::new(
+            self.contender.clone(),
+            self.acquired_at,
+            self.ttl_at,
+            self.transition_at,
+        )
+        .with_token(self.token)
+    }
+}
+
+impl Mutex {
+    /// The grant whose lease runs at `now`.
+    fn live(&mut self, now: StoreTime) -> Option<&mut Grant> {
+        self.grant
+            .as_mut()
+            .filter(|grant| grant.transition_at >= now)
+    }
+
+    fn owner(&self, now: StoreTime) -> MutexOwner {
+        let live = self
+            .grant
+            .as_ref()
+            .filter(|grant| grant.transition_at >= now);
+        live.map_or(MutexOwner::NONE, Grant::owner)
+    }
+
+    /// Ends the grant and calls the next in line.
+    fn free(&mut self, name: &MutexName, now: StoreTime, ears: &mut dyn Ears) {
+        self.grant = None;
+        self.line.call_next(name, now, ears);
+        ears.changed(name);
+    }
+}
+
+impl Table {
+    fn mutex(&mut self, name: &MutexName) -> &mut Mutex {
+        self.mutexes.entry(name.clone()).or_default()
+    }
+
+    /// [`Backend::acquire`](crate::backend::Backend::acquire).
+    ///
+    /// # Errors
+    /// When the tokens of this mutex are used up.
+    pub fn acquire(&mut self, now: StoreTime, bid: &Bid, ears: &mut dyn Ears) -> Result<Answer> {
+        let mutex = self.mutexes.entry(bid.name.clone()).or_default();
+        let blocker = match mutex.live(now) {
+            Some(grant) if grant.nonce == bid.nonce => return Ok(Answer::won(grant.owner(), now)),
+            Some(grant) => Some(grant.owner()),
+            None => {
+                let kept = mutex.line.reserved(now).map(|(waiter, _)| waiter.nonce);
+                if kept.is_none() && mutex.line.is_led_by_another(bid.nonce) {
+                    // Free with somebody else first: a lost wake-up or a crash
+                    // heals at anybody's next look.
+                    mutex.line.call_next(&bid.name, now, ears);
+                }
+                let kept = mutex
+                    .line
+                    .reserved(now)
+                    .filter(|(waiter, _)| waiter.nonce != bid.nonce);
+                kept.map(|(waiter, until)| {
+                    MutexOwner::foreign(waiter.contender.clone()).owning_until(*until)
+                })
+            }
+        };
+        if let Some(owner) = blocker {
+            let refused = Answer::refused(owner, now);
+            if !bid.queue {
+                return Ok(refused);
+            }
+            let (rank, score) = mutex.line.join(bid, &mut self.next_score);
+            return Ok(refused.at_place(rank, score.to_string()));
+        }
+        // The time keeps tokens rising when the process starts again.
+        let number = (mutex.fence + 1).max(now.as_millis().saturating_mul(1000));
+        let grant = Grant {
+            contender: bid.contender.clone(),
+            nonce: bid.nonce,
+            token: FencingToken::from_store(number)?,
+            acquired_at: now,
+            ttl_at: now + bid.terms.ttl(),
+            transition_at: now + bid.terms.lease(),
+        };
+        mutex.fence = number;
+        mutex.line.quit(bid.nonce);
+        mutex.line.end_reservation();
+        let owner = grant.owner();
+        mutex.grant = Some(grant);
+        ears.changed(&bid.name);
+        Ok(Answer::won(owner, now))
+    }
+
+    /// One element of [`Backend::renew`](crate::backend::Backend::renew).
+    pub fn renew(&mut self, now: StoreTime, held: &Held) -> Answer {
+        let mutex = self.mutex(&held.name);
+        match mutex.live(now).filter(|grant| grant.is(held)) {
+            Some(grant) => {
+                grant.ttl_at = now + held.terms.ttl();
+                grant.transition_at = now + held.terms.lease();
+                Answer::won(grant.owner(), now)
+            }
+            None => Answer::refused(mutex.owner(now), now),
+        }
+    }
+
+    /// [`Backend::release`](crate::backend::Backend::release).
+    pub fn release(&mut self, now: StoreTime, held: &Held, ears: &mut dyn Ears) -> Answer {
+        let mutex = self.mutex(&held.name);
+        if mutex.live(now).is_none_or(|grant| !grant.is(held)) {
+            return Answer::refused(mutex.owner(now), now);
+        }
+        mutex.free(&held.name, now, ears);
+        Answer::won(MutexOwner::NONE, now)
+    }
+
+    /// [`Backend::leave`](crate::backend::Backend::leave).
+    pub fn leave(&mut self, now: StoreTime, bid: &Bid, ears: &mut dyn Ears) {
+        let mutex = self.mutex(&bid.name);
+        let was_kept = mutex.line.quit(bid.nonce);
+        if mutex
+            .live(now)
+            .is_some_and(|grant| grant.nonce == bid.nonce)
+            || was_kept
+        {
+            mutex.free(&bid.name, now, ears);
+        }
+    }
+
+    /// [`Backend::owner`](crate::backend::Backend::owner).
+    #[must_use]
+    pub fn owner(&self, now: StoreTime, name: &MutexName) -> Answer {
+        let owner = self
+            .mutexes
+            .get(name)
+            .map_or(MutexOwner::NONE, |mutex| mutex.owner(now));
+        Answer::refused(owner, now)
+    }
+
+    /// [`Backend::revoke`](crate::backend::Backend::revoke).
+    pub fn revoke(
+        &mut self,
+        now: StoreTime,
+        name: &MutexName,
+        token: Option<FencingToken>,
+        ears: &mut dyn Ears,
+    ) -> Answer {
+        let mutex = self.mutex(name);
+        let meant =
+            |grant: &mut Grant| token.is_none_or(|token| token.store() == grant.token.store());
+        if !mutex.live(now).is_some_and(meant) {
+            return Answer::refused(mutex.owner(now), now);
+        }
+        mutex.free(name, now, ears);
+        Answer::won(MutexOwner::NONE, now)
+    }
+
+    /// [`Backend::list`](crate::backend::Backend::list).
+    #[must_use]
+    pub fn list(&self, now: StoreTime, page: &Page) -> Listing {
+        let wanted = self.mutexes.iter().filter(|(name, mutex)| {
+            let in_use = mutex.owner(now).has_owner(now) || !mutex.line.is_empty();
+            in_use && page.after.as_ref().is_none_or(|after| *name > after)
+        });
+        let entries = wanted.take(page.limit + 1).map(|(name, mutex)| {
+            let token = FencingToken::from_store(mutex.fence)
+                .ok()
+                .filter(|_| mutex.fence > 0);
+            let waiters = mutex.line.waiters().map(|waiter| waiter.contender.clone());
+            Entry::new(name.clone(), mutex.owner(now), token).with_waiters(waiters.collect())
+        });
+        Listing::of(entries.collect(), page, now)
+    }
+
+    /// [`Backend::read_ledger`](crate::backend::Backend::read_ledger).
+    #[must_use]
+    pub fn read_ledger(&self, name: &MutexName) -> Option<LedgerEntry> {
+        self.ledgers.get(name).cloned()
+    }
+
+    /// [`Backend::claim_tick`](crate::backend::Backend::claim_tick).
+    pub fn claim_tick(&mut self, now: StoreTime, held: &Held, claim: &Claim) -> ClaimAnswer {
+        if self
+            .mutex(&held.name)
+            .live(now)
+            .is_none_or(|grant| !grant.is(held))
+        {
+            return ClaimAnswer::NotOwner;
+        }
+        let ledger = self.ledgers.get(&held.name);
+        match ledger {
+            Some(entry) if !claim.fits(ledger, held.token) => ClaimAnswer::Refused(entry.clone()),
+            _ => {
+                let entry = LedgerEntry::claimed(claim, held.token);
+                self.ledgers.insert(held.name.clone(), entry);
+                ClaimAnswer::Claimed
+            }
+        }
+    }
+
+    /// [`Backend::finish_tick`](crate::backend::Backend::finish_tick).
+    pub fn finish_tick(&mut self, now: StoreTime, held: &Held, end: &TickEnd) -> bool {
+        let Some(entry) = self.ledgers.get_mut(&held.name) else {
+            return false;
+        };
+        let is_ours = entry.last_tick == end.tick && entry.token == held.token;
+        if is_ours {
+            entry.state = end.state();
+            entry.finished_at = Some(now);
+        }
+        is_ours
+    }
+}

@@ -1,0 +1,32 @@
+//! The stores: each a folder with the same file names.
+//!
+//! | scheme | store | cargo feature |
+//! | --- | --- | --- |
+//! | `memory:` | this process's memory | always there |
+
+pub mod memory;
+
+use crate::backend::AnyBackend;
+use crate::backend::url::{Scheme, StoreUrl};
+use crate::clock::Clock;
+use crate::error::Result;
+
+/// Every scheme that this crate knows.
+pub const SCHEMES: &[Scheme] = &[Scheme {
+    name: "memory",
+    feature: None,
+    compiled: true,
+}];
+
+/// Opens the store that `url` names.
+///
+/// # Errors
+/// [`Invalid`](crate::ErrorKind::Invalid) for an unknown scheme or option,
+/// naming what is known; otherwise what the store's own opening fails with.
+pub async fn open(url: &StoreUrl, clock: Clock) -> Result<AnyBackend> {
+    let scheme = Scheme::find(SCHEMES, url.scheme())?;
+    match scheme.name {
+        "memory" => memory::open(url, clock).map(AnyBackend::new),
+        _ => unreachable!("{:?} is in the table of schemes", scheme.name),
+    }
+}
