@@ -58,6 +58,18 @@ impl Program {
     }
 }
 
+impl Missing {
+    /// The variable that says where the program is, and is wrong: no package would change that.
+    pub(crate) fn wrong_variable(&self) -> Option<String> {
+        let Program::Server(server) = self.program else {
+            return None;
+        };
+        let main = self.files.contains(&server.programs()[0]);
+        let variable = server.variable();
+        (main && std::env::var_os(&variable).is_some()).then_some(variable)
+    }
+}
+
 /// Those of the programs that are not on this machine.
 pub(crate) fn missing(programs: &[Program]) -> Vec<Missing> {
     programs

@@ -59,6 +59,9 @@ fn provide(lacking: &[Missing], needs: &[Program], args: &TestArgs) -> Result<()
     if args.no_install {
         return Err("--no-install was given".to_owned());
     }
+    if let Some(variable) = lacking.iter().find_map(Missing::wrong_variable) {
+        return Err(format!("{variable} is set, but it is not there"));
+    }
     install::install(&programs::apt_packages(lacking), apt_privilege()?)?;
     match programs::missing(needs).as_slice() {
         [] => Ok(()),
