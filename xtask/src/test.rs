@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::{fmt, io};
 
+use crate::areas::Area;
 use crate::args::TestArgs;
 use crate::plan::{Plan, selected};
 use crate::programs::{self, Missing, Program};
@@ -37,8 +38,11 @@ pub(crate) fn test(root: &Path, args: &TestArgs) -> io::Result<End> {
         return Ok(End::Missing);
     }
     let plan = Plan::new(args, &Targets::find(root));
-    for area in &plan.empty {
-        println!("xtask: there is no test target for {}", area.name());
+    if !plan.empty.is_empty() {
+        println!(
+            "xtask: there is no test target for {}",
+            Area::list(&plan.empty)
+        );
     }
     let summary = execute(root, &plan)?;
     print!(
@@ -120,7 +124,7 @@ impl fmt::Display for LeftOut<'_> {
 mod tests {
     use super::*;
 
-    fn last_line(only: &[crate::areas::Area], output: &[&str]) -> String {
+    fn last_line(only: &[Area], output: &[&str]) -> String {
         let args = TestArgs {
             only: only.to_vec(),
             ..TestArgs::default()
@@ -143,7 +147,7 @@ mod tests {
 
     #[test]
     fn unselected_areas_and_skipped_tests_are_left_out() {
-        use crate::areas::Area::{Core, Servers, Sqlite};
+        use Area::{Core, Servers, Sqlite};
         let output = [
             "running 9 tests",
             "test result: ok. 4 passed; 0 failed; 2 ignored; 0 measured; 3 filtered out",
