@@ -2,14 +2,18 @@
 
 use std::fmt::Write as _;
 
-use crate::areas::{Area, possible};
+use crate::areas::{Area, needs, possible};
 use crate::find::Packages;
 use crate::programs::Missing;
 
-/// Names every missing program, where to get it, and what can be run without it.
+/// Names every missing program that the areas need, where to get it, and what can be run without.
+///
+/// `missing` is all that the machine lacks, whether these areas need it or not: the command
+/// suggested must not lead to the next message of this kind.
 pub(crate) fn message(missing: &[Missing], areas: &[Area], reason: &str) -> String {
     let mut text = String::from("xtask: no test was run, these programs are missing:\n");
-    for Missing { program, files } in missing {
+    let needed = needs(areas);
+    for Missing { program, files } in missing.iter().filter(|m| needed.contains(&m.program)) {
         let Packages { apt, dnf, brew } = program.packages();
         let _ = write!(text, "  {} (", files.join(", "));
         for (manager, packages) in [("apt", apt), ("dnf", dnf), ("brew", brew)] {
@@ -93,6 +97,17 @@ mod tests {
         let text = message(&missing, &asked[1..], "x");
         assert!(
             text.ends_with("--only core,sqlite,mysql,postgres,zookeeper\n"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn what_was_not_asked_for_is_neither_listed_nor_suggested() {
+        let missing = servers(&[Server::Redis, Server::MariaDb]);
+        let text = message(&missing, &[Area::Redis], "x");
+        assert!(!text.contains("mariadb"), "{text}");
+        assert!(
+            text.ends_with("--only core,sqlite,postgres,zookeeper\n"),
             "{text}"
         );
     }

@@ -22,6 +22,9 @@ pub(crate) struct Summary {
     outcomes: Vec<Outcome>,
     target: Option<String>,
     block: Block,
+    cut_short: bool,
+    /// Failures counted when the last command ended.
+    known: usize,
 }
 
 /// What stands between one `running N tests` and the next.
@@ -57,9 +60,11 @@ impl Summary {
     pub(crate) fn end(&mut self, command: &str, success: bool) {
         self.end_of_block();
         self.target = None;
-        if !success && self.failed() == 0 {
+        if !success && self.failed() == self.known {
+            self.cut_short = true;
             self.push(command, 0, 1, Some("the command failed"));
         }
+        self.known = self.failed();
     }
 
     /// An example is a test of its own: it passes by exiting with 0.
@@ -77,7 +82,10 @@ impl Summary {
         let target = self.target.clone().unwrap_or_default();
         match std::mem::take(&mut self.block) {
             Block::None => {}
-            Block::Running => self.push(&target, 0, 1, Some("ended without a result")),
+            Block::Running => {
+                self.cut_short = true;
+                self.push(&target, 0, 1, Some("ended without a result"));
+            }
             Block::Result(outcome) => self.outcomes.push(Outcome { target, ..outcome }),
         }
     }
@@ -107,6 +115,11 @@ impl Summary {
 
     pub(crate) fn filtered(&self) -> usize {
         self.outcomes.iter().map(|o| o.filtered).sum()
+    }
+
+    /// A compile error or a crash keeps tests from running that no line of output names.
+    pub(crate) fn is_cut_short(&self) -> bool {
+        self.cut_short
     }
 
     /// A run that executed nothing has shown nothing.

@@ -136,6 +136,17 @@ fn a_compile_error_counts_as_failed() {
 }
 
 #[test]
+fn an_unexplained_failure_counts_after_another_command_failed() {
+    let mut summary = read(FAILING);
+    summary.end("cargo test", false);
+    assert!(!summary.is_cut_short());
+    summary.line("error[E0425]: cannot find value `x` in this scope");
+    summary.end("cargo test --doc", false);
+    assert!(summary.is_cut_short());
+    assert_eq!(summary.failed(), 2);
+}
+
+#[test]
 fn a_run_without_tests_is_no_success() {
     let mut summary = read(
         "   Doc-tests tenure\n\nrunning 0 tests\n\ntest result: ok. 0 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s\n",

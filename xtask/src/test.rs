@@ -31,10 +31,8 @@ pub(crate) fn test(root: &Path, args: &TestArgs) -> io::Result<End> {
     if !lacking.is_empty()
         && let Err(reason) = provide(&lacking, &needs, args)
     {
-        eprint!(
-            "{}",
-            missing::message(&programs::missing(&needs), &areas, &reason)
-        );
+        let lacking = programs::missing(&areas::needs(&Area::ALL));
+        eprint!("{}", missing::message(&lacking, &areas, &reason));
         return Ok(End::Missing);
     }
     let plan = Plan::new(args, &Targets::find(root));
@@ -111,6 +109,9 @@ impl fmt::Display for LeftOut<'_> {
         for (count, what) in counts.into_iter().filter(|(count, _)| *count > 0) {
             parts.push(format!("{count} {what}"));
         }
+        if self.summary.is_cut_short() {
+            parts.push("what the failures kept from running".to_owned());
+        }
         let parts = if parts.is_empty() {
             "nothing".to_owned()
         } else {
@@ -143,6 +144,14 @@ mod tests {
     #[test]
     fn a_full_run_leaves_out_nothing() {
         assert_eq!(last_line(&[], &[]), "left out: nothing\n");
+    }
+
+    #[test]
+    fn a_crash_leaves_out_what_it_kept_from_running() {
+        assert_eq!(
+            last_line(&[], &["running 9 tests"]),
+            "left out: what the failures kept from running\n"
+        );
     }
 
     #[test]
