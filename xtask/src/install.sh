@@ -46,4 +46,5 @@ fi
 
 # Old lists may still do; whether they do, the installation decides.
 apt-get -q update 9<&- || echo "xtask: apt-get update failed, trying with the lists at hand" >&2
-apt-get -q -o DPkg::Lock::Timeout=300 install -y --no-install-recommends "$@" 9<&-
+# --no-remove: MariaDB and MySQL exclude each other, and nobody's MySQL goes for the sake of a test.
+apt-get -q -o DPkg::Lock::Timeout=300 install -y --no-install-recommends --no-remove "$@" 9<&-

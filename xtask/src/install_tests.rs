@@ -57,7 +57,8 @@ impl Machine {
 
 const EXPECTED: [&str; 3] = [
     "-q update",
-    "-q -o DPkg::Lock::Timeout=300 install -y --no-install-recommends zookeeper redis-server",
+    "-q -o DPkg::Lock::Timeout=300 install -y --no-install-recommends --no-remove \
+     zookeeper redis-server",
     "policy 101",
 ];
 
