@@ -1,2 +1,62 @@
-//! xtask
-fn main() {}
+//! `cargo xtask`: what the README and CI call. Run `cargo xtask help` for the commands.
+
+mod areas;
+mod args;
+mod features;
+// Shared with the launchers, so that both look for the same programs in the same places.
+#[path = "../../crates/testkit/src/servers/find.rs"]
+mod find;
+mod install;
+mod missing;
+mod plan;
+mod programs;
+mod run;
+#[cfg(test)]
+mod scratch;
+mod summary;
+mod system;
+mod targets;
+mod test;
+
+use std::io;
+use std::process::ExitCode;
+
+use args::Command;
+use test::End;
+
+fn main() -> ExitCode {
+    let command = match args::parse(std::env::args().skip(1)) {
+        Ok(command) => command,
+        Err(error) => {
+            eprintln!("xtask: {error}\nrun `cargo xtask help` for the commands");
+            return ExitCode::from(2);
+        }
+    };
+    execute(&command).unwrap_or_else(|error| {
+        eprintln!("xtask: cargo could not be run: {error}");
+        ExitCode::FAILURE
+    })
+}
+
+fn execute(command: &Command) -> io::Result<ExitCode> {
+    let root = run::root();
+    match command {
+        Command::Help => {
+            println!("{}", args::USAGE);
+            Ok(ExitCode::SUCCESS)
+        }
+        Command::Test(args) => Ok(match test::test(&root, args)? {
+            End::Passed => ExitCode::SUCCESS,
+            End::Failed => ExitCode::FAILURE,
+            End::Missing => ExitCode::from(3),
+        }),
+        Command::CheckFeatures => {
+            let failed = features::check(&root)?;
+            if failed.is_empty() {
+                return Ok(ExitCode::SUCCESS);
+            }
+            eprintln!("xtask: does not compile with: {}", failed.join(", "));
+            Ok(ExitCode::FAILURE)
+        }
+    }
+}

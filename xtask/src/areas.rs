@@ -1,0 +1,160 @@
+//! The areas of `--only`: their names, what they need, and which test targets belong to them.
+//!
+//! A test target named after an area belongs to it; every other one is part of `core`. A new store
+//! is a line in [`Area::ALL`], [`Area::name`] and [`Area::servers`].
+
+use crate::find::Server;
+use crate::programs::{Missing, Program};
+
+/// In the order in which they are listed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Area {
+    /// Everything that needs no server, the documentation and the examples.
+    Core,
+    Sqlite,
+    Redis,
+    Mysql,
+    Postgres,
+    Zookeeper,
+    /// The testkit's own launchers, which start every server there is.
+    Servers,
+}
+
+impl Area {
+    pub(crate) const ALL: [Self; 7] = [
+        Self::Core,
+        Self::Sqlite,
+        Self::Redis,
+        Self::Mysql,
+        Self::Postgres,
+        Self::Zookeeper,
+        Self::Servers,
+    ];
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Core => "core",
+            Self::Sqlite => "sqlite",
+            Self::Redis => "redis",
+            Self::Mysql => "mysql",
+            Self::Postgres => "postgres",
+            Self::Zookeeper => "zookeeper",
+            Self::Servers => "servers",
+        }
+    }
+
+    /// The servers that the area's tests start.
+    fn servers(self) -> &'static [Server] {
+        match self {
+            Self::Core | Self::Sqlite => &[],
+            Self::Redis => &[Server::Redis],
+            Self::Mysql => &[Server::MariaDb],
+            Self::Postgres => &[Server::Postgres],
+            Self::Zookeeper => &[Server::ZooKeeper],
+            Self::Servers => &Server::ALL,
+        }
+    }
+
+    /// A compiler is part of every area: SQLite is built from source with the workspace.
+    fn needs(self) -> impl Iterator<Item = Program> {
+        let servers = self.servers().iter().copied().map(Program::Server);
+        std::iter::once(Program::Compiler).chain(servers)
+    }
+
+    pub(crate) fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|area| area.name() == name)
+    }
+
+    /// The area of a test target.
+    pub(crate) fn of_target(target: &str) -> Self {
+        Self::from_name(target).unwrap_or(Self::Core)
+    }
+
+    /// `core, sqlite`
+    pub(crate) fn list(areas: &[Self]) -> String {
+        areas
+            .iter()
+            .map(|area| area.name())
+            .collect::<Vec<_>>()
+            .join(", ")
+    }
+}
+
+/// What the areas need, each program once.
+pub(crate) fn needs(areas: &[Area]) -> Vec<Program> {
+    let mut needs = Vec::new();
+    for need in areas.iter().flat_map(|area| area.needs()) {
+        if !needs.contains(&need) {
+            needs.push(need);
+        }
+    }
+    needs
+}
+
+/// Those areas that need none of the missing programs.
+pub(crate) fn possible(areas: &[Area], missing: &[Missing]) -> Vec<Area> {
+    let lacks = |need: Program| missing.iter().any(|missing| missing.program == need);
+    areas
+        .iter()
+        .copied()
+        .filter(|area| !area.needs().any(lacks))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_area_is_found_by_its_name() {
+        for area in Area::ALL {
+            assert_eq!(Area::from_name(area.name()), Some(area));
+        }
+        assert_eq!(Area::from_name("Redis"), None);
+        assert_eq!(Area::from_name(""), None);
+    }
+
+    #[test]
+    fn a_target_with_an_unknown_name_is_core() {
+        assert_eq!(Area::of_target("redis"), Area::Redis);
+        assert_eq!(Area::of_target("servers"), Area::Servers);
+        assert_eq!(Area::of_target("architecture"), Area::Core);
+    }
+
+    #[test]
+    fn areas_need_only_their_own_servers() {
+        let server = Program::Server;
+        assert_eq!(needs(&[Area::Core, Area::Sqlite]), [Program::Compiler]);
+        assert_eq!(
+            needs(&[Area::Redis, Area::Zookeeper]),
+            [
+                Program::Compiler,
+                server(Server::Redis),
+                server(Server::ZooKeeper)
+            ]
+        );
+        assert_eq!(needs(&[Area::Servers]).len(), 1 + Server::ALL.len());
+    }
+
+    #[test]
+    fn what_needs_nothing_missing_is_possible() {
+        let without = |programs: &[Program]| {
+            let missing = |program: &Program| Missing {
+                program: *program,
+                files: vec!["x"],
+            };
+            let missing: Vec<_> = programs.iter().map(missing).collect();
+            Area::list(&possible(&Area::ALL, &missing))
+        };
+        let [redis, zookeeper] = [Server::Redis, Server::ZooKeeper].map(Program::Server);
+        assert_eq!(
+            without(&[zookeeper]),
+            "core, sqlite, redis, mysql, postgres"
+        );
+        assert_eq!(
+            without(&[zookeeper, redis]),
+            "core, sqlite, mysql, postgres"
+        );
+        assert_eq!(without(&[Program::Compiler]), "");
+    }
+}

@@ -1,0 +1,162 @@
+//! The command line, parsed into values. No command has side effects here.
+
+use crate::areas::Area;
+
+/// What the user asked for.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Command {
+    Help,
+    Test(TestArgs),
+    CheckFeatures,
+}
+
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct TestArgs {
+    /// The areas to run, in the order of [`Area::ALL`]; empty means all of them.
+    pub(crate) only: Vec<Area>,
+    pub(crate) no_install: bool,
+    /// Everything after `--`, for the test binaries.
+    pub(crate) runner: Vec<String>,
+}
+
+pub(crate) const USAGE: &str = "\
+usage: cargo xtask <command>
+
+  test [--only AREA[,AREA…]] [--no-install] [-- ARGS…]
+      Run the tests of all areas, or only of those named, and the examples.
+      On Debian and Ubuntu, as root or with sudo, missing servers are installed
+      first; elsewhere, and with --no-install, they are listed and nothing runs.
+      ARGS go to the test binaries, as after `cargo test --`.
+      areas: core, sqlite, redis, mysql, postgres, zookeeper, servers
+      exit:  0 all passed, 1 a failure or no test at all, 2 usage, 3 programs missing
+
+  check-features
+      Check the library with no feature and with each feature alone.
+
+  help
+      This text.";
+
+/// # Errors
+///
+/// A sentence for the user; the caller adds the way to [`USAGE`].
+pub(crate) fn parse(args: impl IntoIterator<Item = String>) -> Result<Command, String> {
+    let mut args = args.into_iter();
+    let Some(name) = args.next() else {
+        return Ok(Command::Help);
+    };
+    match name.as_str() {
+        "help" | "--help" | "-h" => Ok(Command::Help),
+        "test" => parse_test(args),
+        "check-features" => match args.next() {
+            None => Ok(Command::CheckFeatures),
+            Some(extra) => Err(format!("check-features takes no argument, got `{extra}`")),
+        },
+        other => Err(format!("unknown command `{other}`")),
+    }
+}
+
+fn parse_test(mut args: impl Iterator<Item = String>) -> Result<Command, String> {
+    let mut test = TestArgs::default();
+    while let Some(arg) = args.next() {
+        match arg.as_str() {
+            "--only" => {
+                let list = args.next().ok_or("--only needs at least one area")?;
+                select(&mut test.only, &list)?;
+            }
+            "--no-install" => test.no_install = true,
+            "--help" | "-h" => return Ok(Command::Help),
+            "--" => test.runner = args.by_ref().collect(),
+            other => match other.strip_prefix("--only=") {
+                Some(list) => select(&mut test.only, list)?,
+                None => return Err(format!("unknown argument `{other}`")),
+            },
+        }
+    }
+    // One order, so that the plan and the closing line do not depend on how it was typed.
+    test.only.sort_unstable();
+    test.only.dedup();
+    Ok(Command::Test(test))
+}
+
+fn select(only: &mut Vec<Area>, list: &str) -> Result<(), String> {
+    for name in list.split(',').map(str::trim) {
+        only.push(Area::from_name(name).ok_or_else(|| {
+            format!(
+                "unknown area `{name}`; the areas are {}",
+                Area::list(&Area::ALL)
+            )
+        })?);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(line: &str) -> Result<Command, String> {
+        parse(line.split_whitespace().map(str::to_owned))
+    }
+
+    fn test_args(line: &str) -> TestArgs {
+        match parsed(line) {
+            Ok(Command::Test(args)) => args,
+            other => panic!("{line}: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn no_command_asks_for_help() {
+        assert_eq!(parsed(""), Ok(Command::Help));
+        assert_eq!(parsed("test --help"), Ok(Command::Help));
+    }
+
+    #[test]
+    fn a_plain_test_run_is_a_full_run() {
+        assert_eq!(test_args("test"), TestArgs::default());
+    }
+
+    #[test]
+    fn areas_may_be_repeated_or_separated_by_commas() {
+        let expected = [Area::Core, Area::Sqlite, Area::Redis];
+        assert_eq!(
+            test_args("test --only redis,core --only=sqlite,core").only,
+            expected
+        );
+    }
+
+    #[test]
+    fn an_unknown_area_is_answered_with_the_list() {
+        let error = parsed("test --only etcd").unwrap_err();
+        assert!(error.contains("`etcd`"), "{error}");
+        assert!(
+            error.contains("core, sqlite, redis, mysql, postgres, zookeeper, servers"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn an_only_without_areas_is_an_error() {
+        assert!(parsed("test --only").is_err());
+        assert!(parsed("test --only=").is_err());
+    }
+
+    #[test]
+    fn everything_after_two_dashes_goes_to_the_runner() {
+        let args = test_args("test --no-install -- --only x --nocapture");
+        assert!(args.no_install && args.only.is_empty());
+        assert_eq!(args.runner, ["--only", "x", "--nocapture"]);
+    }
+
+    #[test]
+    fn unknown_words_are_refused() {
+        assert!(parsed("tset").is_err());
+        assert!(parsed("test --onyl core").is_err());
+        assert!(parsed("check-features serde").is_err());
+    }
+
+    #[test]
+    fn the_usage_names_every_area() {
+        assert!(USAGE.contains(&Area::list(&Area::ALL)));
+    }
+}

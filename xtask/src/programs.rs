@@ -1,0 +1,138 @@
+//! The programs that tests need beside Rust: which are missing, and which packages bring them.
+
+use crate::find::{Packages, Server};
+use crate::system::{find_in, search_path};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Program {
+    /// A C compiler, which builds SQLite.
+    Compiler,
+    Server(Server),
+}
+
+/// A program of which not every file was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Missing {
+    pub(crate) program: Program,
+    /// The files that were not found, none of them twice.
+    pub(crate) files: Vec<&'static str>,
+}
+
+impl Program {
+    /// The variable that says where it is.
+    pub(crate) fn variable(self) -> String {
+        match self {
+            Self::Compiler => "CC".to_owned(),
+            Self::Server(server) => server.variable(),
+        }
+    }
+
+    pub(crate) fn packages(self) -> Packages {
+        match self {
+            // On macOS `cc` comes with the command line tools, not from Homebrew.
+            Self::Compiler => Packages {
+                apt: &["gcc", "libc6-dev"],
+                dnf: &["gcc"],
+                brew: &[],
+            },
+            Self::Server(server) => server.packages(),
+        }
+    }
+
+    fn missing(self) -> Option<Missing> {
+        let files: Vec<_> = match self {
+            Self::Compiler => {
+                let named = std::env::var_os("CC").is_some();
+                let found = named || find_in(&search_path(), "cc").is_some();
+                if found { vec![] } else { vec!["cc"] }
+            }
+            Self::Server(server) => {
+                let files = server.programs().iter().copied();
+                files.filter(|file| server.find(file).is_err()).collect()
+            }
+        };
+        (!files.is_empty()).then_some(Missing {
+            program: self,
+            files,
+        })
+    }
+}
+
+impl Missing {
+    /// The variable that says where the program is, and is wrong: no package would change that.
+    pub(crate) fn wrong_variable(&self) -> Option<String> {
+        let Program::Server(server) = self.program else {
+            return None;
+        };
+        let main = self.files.contains(&server.programs()[0]);
+        let variable = server.variable();
+        (main && std::env::var_os(&variable).is_some()).then_some(variable)
+    }
+}
+
+/// Those of the programs that are not on this machine.
+pub(crate) fn missing(programs: &[Program]) -> Vec<Missing> {
+    programs
+        .iter()
+        .filter_map(|program| program.missing())
+        .collect()
+}
+
+/// What to install, each package once.
+pub(crate) fn apt_packages(missing: &[Missing]) -> Vec<&'static str> {
+    let mut packages = Vec::new();
+    for Missing { program, files } in missing {
+        // A Java that is there will do, from whatever package it came.
+        let unneeded = |package: &str| package.contains("-jre") && !files.contains(&"java");
+        for package in program.packages().apt {
+            if !unneeded(package) && !packages.contains(package) {
+                packages.push(*package);
+            }
+        }
+    }
+    packages
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn zookeeper(files: &[&'static str]) -> Missing {
+        Missing {
+            program: Program::Server(Server::ZooKeeper),
+            files: files.to_vec(),
+        }
+    }
+
+    #[test]
+    fn a_java_runtime_is_installed_only_without_one() {
+        assert_eq!(
+            apt_packages(&[zookeeper(&["zookeeper.jar"])]),
+            ["libzookeeper-java"]
+        );
+        let both = apt_packages(&[zookeeper(&["zookeeper.jar", "java"])]);
+        assert_eq!(both, ["libzookeeper-java", "default-jre-headless"]);
+    }
+
+    #[test]
+    fn each_package_is_installed_once() {
+        let compiler = Missing {
+            program: Program::Compiler,
+            files: vec!["cc"],
+        };
+        assert_eq!(
+            apt_packages(&[compiler.clone(), compiler]),
+            ["gcc", "libc6-dev"]
+        );
+    }
+
+    #[test]
+    fn every_server_has_a_debian_package() {
+        for server in Server::ALL {
+            assert!(
+                !Program::Server(server).packages().apt.is_empty(),
+                "{server:?}"
+            );
+        }
+    }
+}

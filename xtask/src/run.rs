@@ -1,0 +1,121 @@
+//! Starting cargo, and reading its output while passing it on.
+
+use std::io::{self, BufRead, BufReader, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus, Stdio};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::Duration;
+use std::{env, thread};
+
+/// How long output may stay open and silent after the command has ended.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// The directory of the workspace.
+pub(crate) fn root() -> PathBuf {
+    // Cargo sets the variable at run time; a copied binary falls back to where it was built.
+    let xtask = env::var_os("CARGO_MANIFEST_DIR")
+        .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
+    xtask.parent().map_or(xtask.clone(), Path::to_path_buf)
+}
+
+/// The cargo that runs this program, in the workspace, without standard input.
+pub(crate) fn cargo(root: &Path) -> Command {
+    let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo.current_dir(root).stdin(Stdio::null());
+    // Cargo writes into a pipe and would not colour by itself.
+    if io::stdout().is_terminal() && env::var_os("NO_COLOR").is_none() {
+        cargo.env("CARGO_TERM_COLOR", "always");
+    }
+    cargo
+}
+
+/// Runs a command, passes its output on to `out`, and shows every line to `each`.
+///
+/// Both output streams share one pipe: only then do cargo's announcements on stderr and the
+/// results on stdout arrive in the order in which they were written.
+///
+/// # Errors
+///
+/// When the command cannot be started.
+pub(crate) fn tee(
+    mut command: Command,
+    out: &mut impl Write,
+    mut each: impl FnMut(&str),
+) -> io::Result<ExitStatus> {
+    let (reader, writer) = io::pipe()?;
+    command.stdout(writer.try_clone()?).stderr(writer);
+    let mut child = command.spawn()?;
+    // The command holds the write ends; the pipe would never end with them.
+    drop(command);
+
+    let (lines, received) = mpsc::channel();
+    thread::spawn(move || {
+        let mut reader = BufReader::new(reader);
+        let mut line = Vec::new();
+        while reader.read_until(b'\n', &mut line).is_ok_and(|n| n > 0) {
+            if lines.send(std::mem::take(&mut line)).is_err() {
+                break;
+            }
+        }
+    });
+
+    loop {
+        match received.recv_timeout(GRACE) {
+            Ok(line) => {
+                // A closed terminal must not end the run.
+                let _ = out.write_all(&line).and_then(|()| out.flush());
+                each(&String::from_utf8_lossy(&line));
+            }
+            Err(RecvTimeoutError::Disconnected) => return child.wait(),
+            // A process that outlives the tests keeps the pipe open; waiting for it would hang.
+            Err(RecvTimeoutError::Timeout) => {
+                if let Some(status) = child.try_wait()? {
+                    let _ = writeln!(out, "xtask: a process left behind still holds the output");
+                    return Ok(status);
+                }
+            }
+        }
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    fn shell(script: &str) -> (ExitStatus, Vec<String>) {
+        let mut seen = Vec::new();
+        let mut command = Command::new("sh");
+        command.args(["-c", script]);
+        let mut sink = io::sink();
+        let status = tee(command, &mut sink, |line| {
+            seen.push(line.trim_end().to_owned());
+        })
+        .expect("sh runs");
+        (status, seen)
+    }
+
+    #[test]
+    fn both_streams_arrive_in_the_order_written() {
+        let (status, seen) = shell("for i in 1 2 3; do echo out$i; echo err$i >&2; done; exit 7");
+        assert_eq!(status.code(), Some(7));
+        assert_eq!(seen, ["out1", "err1", "out2", "err2", "out3", "err3"]);
+    }
+
+    #[test]
+    fn a_last_line_without_an_end_and_foreign_bytes_are_passed_on() {
+        let (_, seen) = shell("printf 'a\\n\\377b'");
+        assert_eq!(seen, ["a", "\u{fffd}b"]);
+    }
+
+    #[test]
+    fn a_process_left_behind_does_not_hold_up_the_run() {
+        let (status, seen) = shell("echo before; sleep 10 & exit 0");
+        assert!(status.success());
+        assert_eq!(seen, ["before"]);
+    }
+
+    #[test]
+    fn the_root_holds_the_workspace() {
+        assert!(root().join("xtask/Cargo.toml").is_file());
+    }
+}

@@ -1,0 +1,169 @@
+//! `cargo xtask test`: check the programs, run the plan, close with what was seen.
+
+use std::path::Path;
+use std::{fmt, io};
+
+use crate::areas::Area;
+use crate::args::TestArgs;
+use crate::plan::{Plan, selected};
+use crate::programs::{self, Missing, Program};
+use crate::summary::Summary;
+use crate::system::apt_privilege;
+use crate::targets::Targets;
+use crate::{areas, install, missing, run};
+
+/// How a test run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    Passed,
+    Failed,
+    /// No test ran, because programs are missing.
+    Missing,
+}
+
+/// # Errors
+///
+/// When cargo cannot be started.
+pub(crate) fn test(root: &Path, args: &TestArgs) -> io::Result<End> {
+    let areas = selected(args);
+    let needs = areas::needs(&areas);
+    let lacking = programs::missing(&needs);
+    if !lacking.is_empty()
+        && let Err(reason) = provide(&lacking, &needs, args)
+    {
+        let lacking = programs::missing(&areas::needs(&Area::ALL));
+        eprint!("{}", missing::message(&lacking, &areas, &reason));
+        return Ok(End::Missing);
+    }
+    let plan = Plan::new(args, &Targets::find(root));
+    if !plan.empty.is_empty() {
+        println!(
+            "xtask: there is no test target for {}",
+            Area::list(&plan.empty)
+        );
+    }
+    let summary = execute(root, &plan)?;
+    print!(
+        "\n{summary}{}",
+        LeftOut {
+            plan: &plan,
+            summary: &summary
+        }
+    );
+    Ok(if summary.is_success() {
+        End::Passed
+    } else {
+        End::Failed
+    })
+}
+
+fn provide(lacking: &[Missing], needs: &[Program], args: &TestArgs) -> Result<(), String> {
+    if args.no_install {
+        return Err("--no-install was given".to_owned());
+    }
+    if let Some(variable) = lacking.iter().find_map(Missing::wrong_variable) {
+        return Err(format!("{variable} is set, but it is not there"));
+    }
+    install::install(&programs::apt_packages(lacking), apt_privilege()?)?;
+    match programs::missing(needs).as_slice() {
+        [] => Ok(()),
+        _ => Err("the installed packages do not bring them".to_owned()),
+    }
+}
+
+fn execute(root: &Path, plan: &Plan) -> io::Result<Summary> {
+    let mut summary = Summary::default();
+    let mut out = io::stdout();
+    for arguments in &plan.commands {
+        let shown = format!("cargo {}", arguments.join(" "));
+        println!("xtask: {shown}");
+        let mut cargo = run::cargo(root);
+        cargo.args(arguments);
+        let status = run::tee(cargo, &mut out, |line| summary.line(line))?;
+        summary.end(&shown, status.success());
+    }
+    for example in &plan.examples {
+        println!("xtask: example {example}");
+        let mut cargo = run::cargo(root);
+        cargo.args(["run", "--quiet", "--package", "tenure", "--all-features"]);
+        cargo.args(["--example", example]);
+        let status = run::tee(cargo, &mut out, |_| {})?;
+        summary.example(example, status.success());
+    }
+    Ok(summary)
+}
+
+/// The last line: everything that somebody could believe was tested, and was not.
+struct LeftOut<'a> {
+    plan: &'a Plan,
+    summary: &'a Summary,
+}
+
+impl fmt::Display for LeftOut<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut parts = self.plan.left_out.clone();
+        let counts = [
+            (self.summary.ignored(), "ignored"),
+            (self.summary.filtered(), "filtered out"),
+        ];
+        for (count, what) in counts.into_iter().filter(|(count, _)| *count > 0) {
+            parts.push(format!("{count} {what}"));
+        }
+        if self.summary.is_cut_short() {
+            parts.push("what the failures kept from running".to_owned());
+        }
+        let parts = if parts.is_empty() {
+            "nothing".to_owned()
+        } else {
+            parts.join(", ")
+        };
+        writeln!(f, "left out: {parts}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn last_line(only: &[Area], output: &[&str]) -> String {
+        let args = TestArgs {
+            only: only.to_vec(),
+            ..TestArgs::default()
+        };
+        let plan = Plan::new(&args, &Targets::default());
+        let mut summary = Summary::default();
+        output.iter().for_each(|line| summary.line(line));
+        summary.end("cargo test", true);
+        LeftOut {
+            plan: &plan,
+            summary: &summary,
+        }
+        .to_string()
+    }
+
+    #[test]
+    fn a_full_run_leaves_out_nothing() {
+        assert_eq!(last_line(&[], &[]), "left out: nothing\n");
+    }
+
+    #[test]
+    fn a_crash_leaves_out_what_it_kept_from_running() {
+        assert_eq!(
+            last_line(&[], &["running 9 tests"]),
+            "left out: what the failures kept from running\n"
+        );
+    }
+
+    #[test]
+    fn unselected_areas_and_skipped_tests_are_left_out() {
+        use Area::{Core, Servers, Sqlite};
+        let output = [
+            "running 9 tests",
+            "test result: ok. 4 passed; 0 failed; 2 ignored; 0 measured; 3 filtered out",
+        ];
+        assert_eq!(
+            last_line(&[Core, Sqlite, Servers], &output),
+            "left out: redis, mysql, postgres, zookeeper, 2 ignored, 3 filtered out\n"
+        );
+    }
+}
