@@ -2,8 +2,10 @@
 
 pub mod backend;
 pub mod clock;
+mod engine;
 mod error;
 pub mod model;
 pub mod stores;
 
+pub use engine::Tenure;
 pub use error::{Error, ErrorKind, LeaseLost, LossCause, Outcome, Result, Retry};

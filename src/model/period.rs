@@ -108,6 +108,17 @@ impl ContendPeriod {
         if owner.is_owner(&self.contender) {
             return owner.ttl_at().map_or(Duration::ZERO, |at| at.since(now));
         }
+        self.next_delay_of_waiter(owner, now, roll)
+    }
+
+    /// [`next_delay`](Self::next_delay) of one who is not the owner, whatever
+    /// id the owner carries.
+    pub(crate) fn next_delay_of_waiter(
+        &self,
+        owner: &MutexOwner,
+        now: StoreTime,
+        roll: f64,
+    ) -> Duration {
         let has_transition = owner.ttl_at() != owner.transition_at();
         let offset = self.jitter.at(roll, has_transition);
         let base = match owner.transition_at() {

@@ -1,0 +1,48 @@
+//! [`Dice`]: all the chance there is, so that a seed can replay it.
+
+use crate::backend::Nonce;
+
+/// Jitter and nonces. Seeded, it repeats itself exactly.
+#[derive(Debug, Clone)]
+pub(crate) struct Dice {
+    rng: fastrand::Rng,
+    seeded: bool,
+}
+
+impl Dice {
+    pub(crate) fn random() -> Self {
+        Self {
+            rng: fastrand::Rng::new(),
+            seeded: false,
+        }
+    }
+
+    pub(crate) fn seeded(seed: u64) -> Self {
+        Self {
+            rng: fastrand::Rng::with_seed(seed),
+            seeded: true,
+        }
+    }
+
+    /// Dice for one contention, which no other's throws disturb.
+    pub(crate) fn fork(&mut self) -> Self {
+        Self {
+            rng: self.rng.fork(),
+            seeded: self.seeded,
+        }
+    }
+
+    /// A number in `[0, 1)`.
+    pub(crate) fn roll(&mut self) -> f64 {
+        self.rng.f64()
+    }
+
+    /// A nonce: from the system's entropy, unless a seed must replay it.
+    pub(crate) fn nonce(&mut self) -> Nonce {
+        if self.seeded {
+            Nonce::from_bits(self.rng.u128(..))
+        } else {
+            Nonce::random()
+        }
+    }
+}

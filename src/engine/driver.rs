@@ -1,0 +1,285 @@
+//! The task that carries out what a machine wants.
+
+use std::pin::Pin;
+use std::sync::Arc;
+
+use tokio::sync::mpsc;
+
+use super::machine::Machine;
+use super::plan::{Call, Effect, Event, Notice, Plan, Stop};
+use super::roster::Ticket;
+use super::tenure::{Lease, Tenure};
+use super::{Engine, wake};
+use crate::backend::{Answer, Backend, Bid, Hints, Interest};
+use crate::error::{Error, ErrorKind, LossCause, Outcome, Result};
+use crate::model::{MutexOwner, StoreTime};
+
+/// A running contention. Dropping it stops the contention in the background.
+#[derive(Debug)]
+pub(crate) struct Contention {
+    inbox: mpsc::UnboundedSender<Event>,
+}
+
+impl Contention {
+    /// Stops it: the local side is told first, then the store.
+    pub(crate) fn stop(&self) {
+        let _ = self.inbox.send(Event::Stop(Stop::Wanted));
+    }
+
+    /// The local side of the tenure has ended.
+    pub(crate) fn quiesced(&self) {
+        let _ = self.inbox.send(Event::Quiesced);
+    }
+
+    /// A handle that can say [`quiesced`](Self::quiesced) and nothing else.
+    pub(crate) fn quiescer(&self) -> Quiescer {
+        Quiescer(self.inbox.downgrade())
+    }
+}
+
+impl Drop for Contention {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+/// Says that the local side has ended.
+#[derive(Clone, Debug)]
+pub(crate) struct Quiescer(mpsc::WeakUnboundedSender<Event>);
+
+impl Quiescer {
+    pub(crate) fn quiesced(&self) {
+        if let Some(inbox) = self.0.upgrade() {
+            let _ = inbox.send(Event::Quiesced);
+        }
+    }
+}
+
+/// Where a contention's notices go. Called on the async worker: must be quick
+/// and must not panic.
+pub(crate) type Sink = Box<dyn FnMut(Notice) + Send>;
+
+type CallFuture = Pin<Box<dyn Future<Output = Result<Answer>> + Send>>;
+
+impl Engine {
+    /// Starts a contention that tells `sink` what happens, the last word being
+    /// [`Notice::Finished`].
+    ///
+    /// `hear_owner`: whether every change of owner is of interest, or only
+    /// the contender's own turn.
+    pub(crate) fn contend(&self, plan: Plan, hear_owner: bool, sink: Sink) -> Contention {
+        let (inbox, events) = mpsc::unbounded_channel();
+        let driver = Driver {
+            engine: self.clone(),
+            plan: plan.clone(),
+            hear_owner,
+            sink,
+            inbox: inbox.downgrade(),
+            call: None,
+            hints: None,
+            ticket: None,
+            lease: None,
+        };
+        self.spawn(driver.run(plan, events));
+        Contention { inbox }
+    }
+}
+
+struct Driver {
+    engine: Engine,
+    plan: Plan,
+    hear_owner: bool,
+    sink: Sink,
+    inbox: mpsc::WeakUnboundedSender<Event>,
+    call: Option<CallFuture>,
+    hints: Option<Hints>,
+    /// The renewal that has been asked for.
+    ticket: Option<Ticket>,
+    lease: Option<Arc<Lease>>,
+}
+
+impl Driver {
+    async fn run(mut self, plan: Plan, mut events: mpsc::UnboundedReceiver<Event>) {
+        let engine = self.engine.clone();
+        let closing = engine.0.closing.clone();
+        let mut stopped = false;
+        let (mut machine, mut effects) = Machine::start(plan, engine.dice(), engine.clock().now());
+        loop {
+            let mut expired = false;
+            for effect in effects.drain(..) {
+                expired |= self.carry_out(effect) == Some(Expired);
+            }
+            if machine.is_finished() {
+                return;
+            }
+            let event = if expired {
+                Event::Expired
+            } else {
+                let wake_at = machine.wake_at();
+                tokio::select! {
+                    biased;
+                    () = closing.cancelled(), if !stopped => {
+                        stopped = true;
+                        Event::Stop(Stop::Closed)
+                    }
+                    // The handle's drop has sent a stop before the channel ends.
+                    Some(event) = events.recv() => event,
+                    () = until(&engine, wake_at) => Event::Timer,
+                    result = finished(&mut self.call) => Event::Called(result),
+                    hint = next_hint(&mut self.hints) => Event::Hint(hint),
+                }
+            };
+            effects = machine.on(engine.clock().now(), event);
+        }
+    }
+
+    fn carry_out(&mut self, effect: Effect) -> Option<Expired> {
+        match effect {
+            Effect::Call(call, limit) => self.call = Some(self.call(call, limit)),
+            Effect::DropCall => self.call = None,
+            Effect::Renew {
+                held,
+                at,
+                deadline,
+                max_batch,
+            } => {
+                let reply = self.inbox.clone();
+                let roster = &self.engine.0.roster;
+                self.ticket = Some(roster.enter(held, at, deadline, max_batch, reply));
+            }
+            Effect::StopRenewing => self.ticket = None,
+            Effect::Subscribe => {
+                let turn = Interest {
+                    name: self.plan.name.clone(),
+                    waiter: Some(self.plan.contender.clone()),
+                    owner: self.hear_owner,
+                };
+                self.hints = Some(self.engine.backend().changes(&turn));
+            }
+            Effect::Unsubscribe => self.hints = None,
+            Effect::Begin {
+                held,
+                owner,
+                deadline,
+            } => {
+                let clock = self.engine.clock().clone();
+                let (tenure, lease) =
+                    Tenure::begin(held.name, held.contender, held.token, clock, deadline);
+                self.lease = Some(lease);
+                (self.sink)(Notice::Began(tenure, owner));
+            }
+            Effect::Extend { deadline, .. } => {
+                let alive = self
+                    .lease
+                    .as_ref()
+                    .is_some_and(|lease| lease.extend(deadline));
+                return (!alive).then_some(Expired);
+            }
+            Effect::End(cause) => self.end(cause),
+            Effect::Quiesce(cause) => (self.sink)(Notice::Quiesce(cause)),
+            Effect::Observe(owner, now) => (self.sink)(Notice::Observed(owner, now)),
+            Effect::Trouble(error) => (self.sink)(Notice::Trouble(self.about(error))),
+            Effect::TidyLater(bid) => self.tidy_later(bid),
+            Effect::Finish(finish) => (self.sink)(Notice::Finished(finish)),
+        }
+        None
+    }
+
+    fn end(&mut self, cause: LossCause) {
+        if let Some(lease) = self.lease.take() {
+            lease.end(cause);
+        }
+    }
+
+    fn about(&self, error: Error) -> Error {
+        error
+            .with_mutex(&self.plan.name)
+            .with_contender(&self.plan.contender)
+    }
+
+    fn call(&self, call: Call, limit: std::time::Duration) -> CallFuture {
+        let engine = self.engine.clone();
+        let at = engine.clock().now() + limit;
+        Box::pin(async move {
+            let backend = engine.backend();
+            let work = async {
+                match &call {
+                    Call::Acquire(bid) => backend.acquire(bid).await,
+                    Call::Release(held) => backend.release(held).await,
+                    Call::Leave(bid) => backend.leave(bid).await.map(|()| undone()),
+                }
+            };
+            engine
+                .clock()
+                .limit(at, work)
+                .await
+                .unwrap_or_else(|| Err(late(limit)))
+        })
+    }
+
+    /// Undoes `bid` once more after a call's longest time: a request that was
+    /// given up may have been applied since.
+    fn tidy_later(&self, bid: Bid) {
+        let (engine, terms) = (self.engine.clone(), self.plan.terms);
+        let mut dice = engine.dice();
+        self.engine.spawn(async move {
+            let clock = engine.clock();
+            let over = clock.now() + terms.lease();
+            clock.sleep(terms.call_timeout()).await;
+            for failures in 1.. {
+                let at = clock.now() + terms.call_timeout();
+                let left = clock.limit(at, engine.backend().leave(&bid)).await;
+                if matches!(left, Some(Ok(()))) || clock.now() >= over {
+                    return;
+                }
+                clock.sleep(wake::backoff(failures, dice.roll())).await;
+            }
+        });
+    }
+}
+
+impl Drop for Driver {
+    /// The task has ended, or its runtime has: nobody renews any more.
+    fn drop(&mut self) {
+        self.end(LossCause::Closed);
+    }
+}
+
+/// The tenure was over when its extension came.
+#[derive(PartialEq, Eq)]
+struct Expired;
+
+fn undone() -> Answer {
+    Answer::won(MutexOwner::NONE, StoreTime::ZERO)
+}
+
+pub(super) fn late(limit: std::time::Duration) -> Error {
+    Error::new(ErrorKind::Timeout, Outcome::MayHave)
+        .with_message(format!("the store did not answer within {limit:?}"))
+}
+
+async fn until(engine: &Engine, at: Option<crate::clock::Moment>) {
+    match at {
+        Some(at) => engine.clock().sleep_until(at).await,
+        None => std::future::pending().await,
+    }
+}
+
+async fn finished(call: &mut Option<CallFuture>) -> Result<Answer> {
+    let result = match call {
+        Some(call) => call.await,
+        None => std::future::pending().await,
+    };
+    *call = None;
+    result
+}
+
+async fn next_hint(hints: &mut Option<Hints>) -> crate::backend::Hint {
+    if let Some(stream) = hints {
+        if let Some(hint) = stream.next().await {
+            return hint;
+        }
+        *hints = None;
+    }
+    std::future::pending().await
+}

@@ -1,0 +1,185 @@
+//! The contention of one contender for one mutex, as a pure state machine:
+//! state and event in, state and effects out. No clock, no I/O, no waiting.
+//!
+//! ```text
+//!            ┌──────────────── the next term ────────────────┐
+//!            ▼                                               │
+//! Resting ▶ Bidding ──won──▶ Owning ──lost──▶ Quieting ──▶ Freeing ▶ Finished
+//!              └───────────── stopped ───────────────────────┘
+//! ```
+//!
+//! The moment handed to [`Machine::on`] is read before its effects are carried
+//! out, so it is also the `sent_at` of every call that starts there: leases
+//! are counted from it, never from an answer.
+
+mod bidding;
+mod freeing;
+mod owning;
+
+use bidding::Bidding;
+use freeing::{Freeing, Then};
+use owning::{Owning, Quieting};
+
+use super::dice::Dice;
+use super::plan::{Effect, Event, Finish, Mode, Plan, Stop};
+use crate::backend::Bid;
+use crate::clock::Moment;
+
+#[derive(Debug)]
+pub(crate) struct Machine {
+    plan: Plan,
+    dice: Dice,
+    state: State,
+    effects: Vec<Effect>,
+    /// Someone wants it to end; nothing new begins.
+    stop: Option<Stop>,
+}
+
+#[derive(Debug)]
+enum State {
+    /// Before the first bid.
+    Resting {
+        until: Moment,
+    },
+    /// Wants to own.
+    Bidding(Bidding),
+    /// Owns.
+    Owning(Owning),
+    /// Owns no more; the local side is ending.
+    Quieting(Quieting),
+    /// Gives back what the store may still hold.
+    Freeing(Freeing),
+    Finished,
+}
+
+impl Machine {
+    /// A machine and what it wants first.
+    pub(crate) fn start(plan: Plan, dice: Dice, now: Moment) -> (Self, Vec<Effect>) {
+        let until = now + plan.initial_delay;
+        let state = State::Resting { until };
+        let mut machine = Self {
+            plan,
+            dice,
+            state,
+            effects: Vec::new(),
+            stop: None,
+        };
+        if machine.plan.initial_delay.is_zero() {
+            machine.bid(now);
+        }
+        let effects = std::mem::take(&mut machine.effects);
+        (machine, effects)
+    }
+
+    /// Takes an event at `now`.
+    pub(crate) fn on(&mut self, now: Moment, event: Event) -> Vec<Effect> {
+        // A deadline that has passed comes before whatever else happened.
+        if let State::Owning(owning) = &self.state
+            && (now >= owning.deadline || matches!(event, Event::Expired))
+        {
+            self.lose(now, crate::error::LossCause::Deadline);
+        }
+        match event {
+            Event::Stop(stop) => self.stopped(now, stop),
+            Event::Timer => self.timer(now),
+            Event::Expired => {}
+            Event::Hint(hint) => self.hinted(now, hint),
+            Event::Called(result) => match self.state {
+                State::Bidding(_) => self.acquired(now, result),
+                State::Freeing(_) => self.freed(now, result),
+                // A call that was dropped has nothing to say.
+                _ => {}
+            },
+            Event::Renewed {
+                sent_at,
+                batch,
+                result,
+            } => self.renewed(now, sent_at, batch, result),
+            Event::Quiesced => self.quiesced(now),
+        }
+        std::mem::take(&mut self.effects)
+    }
+
+    /// When it wants [`Event::Timer`].
+    pub(crate) fn wake_at(&self) -> Option<Moment> {
+        match &self.state {
+            State::Resting { until } => Some(*until),
+            State::Bidding(bidding) => bidding.wake_at(),
+            State::Owning(owning) => Some(owning.wake_at()),
+            State::Quieting(quieting) => quieting.until,
+            State::Freeing(freeing) => Some(freeing.wake_at()),
+            State::Finished => None,
+        }
+    }
+
+    pub(crate) fn is_finished(&self) -> bool {
+        matches!(self.state, State::Finished)
+    }
+
+    fn timer(&mut self, now: Moment) {
+        match &self.state {
+            State::Resting { until } if now >= *until => self.bid(now),
+            State::Bidding(bidding) if bidding.wake_at().is_some_and(|at| now >= at) => {
+                self.attempt(now);
+            }
+            State::Owning(_) => self.quiesce_over(now),
+            State::Quieting(quieting) if quieting.until.is_some_and(|at| now >= at) => {
+                self.finish(Finish::StillRunning);
+            }
+            State::Freeing(_) => self.free_again(now),
+            _ => {}
+        }
+    }
+
+    fn stopped(&mut self, now: Moment, stop: Stop) {
+        if self.stop.is_some() {
+            return;
+        }
+        self.stop = Some(stop);
+        match &mut self.state {
+            State::Resting { .. } => self.finish(Finish::NotOwner {
+                owner: None,
+                error: None,
+            }),
+            State::Bidding(_) => self.withdraw(now),
+            State::Owning(_) => self.begin_quiesce(now, stop),
+            State::Quieting(quieting) => quieting.until = Some(now + self.plan.quiesce),
+            State::Freeing(freeing) => freeing.then.stop(),
+            State::Finished => {}
+        }
+    }
+
+    /// A new bid: new nonce, first attempt.
+    fn bid(&mut self, now: Moment) {
+        let plan = &self.plan;
+        let mut bid = Bid::new(plan.name.clone(), plan.contender.clone(), plan.terms)
+            .with_nonce(self.dice.nonce());
+        bid.unique_id = plan.unique_id;
+        bid.queue = plan.mode != Mode::Try;
+        self.state = State::Bidding(Bidding::new(bid));
+        self.attempt(now);
+    }
+
+    /// A tenure is over and nothing of it is left: stand again, or end.
+    fn next_term(&mut self, now: Moment, finish: Finish) {
+        match self.then(finish) {
+            Then::Bid => self.bid(now),
+            Then::Finish(finish) => self.finish(finish),
+        }
+    }
+
+    /// What follows a tenure that ended with `finish`.
+    fn then(&self, finish: Finish) -> Then {
+        let again = self.plan.mode == Mode::Always && self.stop.is_none();
+        if again {
+            Then::Bid
+        } else {
+            Then::Finish(finish)
+        }
+    }
+
+    fn finish(&mut self, finish: Finish) {
+        self.state = State::Finished;
+        self.effects.push(Effect::Finish(finish));
+    }
+}

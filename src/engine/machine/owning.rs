@@ -1,0 +1,212 @@
+//! Owning: renewal, loss, and letting the local side end.
+
+use std::time::Duration;
+
+use super::super::plan::{Effect, Finish, Stop};
+use super::super::wake;
+use super::{Freeing, Machine, State, Then};
+use crate::backend::{Answer, Bid, Held};
+use crate::clock::Moment;
+use crate::error::{ErrorKind, LossCause, Result};
+use crate::model::LeaseTerms;
+
+#[derive(Debug)]
+pub(super) struct Owning {
+    bid: Bid,
+    held: Held,
+    /// Some attempt's outcome was never known.
+    orphan: bool,
+    /// When the local side stops owning.
+    pub(super) deadline: Moment,
+    /// After this the store certainly has no lease of ours.
+    lease_over: Moment,
+    failures: u32,
+    max_batch: usize,
+    /// Stopped: until when the local side may take to end.
+    quiesce_until: Option<Moment>,
+}
+
+/// The tenure is over; the local side has been told and has not ended yet.
+#[derive(Debug)]
+pub(super) struct Quieting {
+    bid: Bid,
+    held: Held,
+    orphan: bool,
+    lease_over: Moment,
+    cause: LossCause,
+    /// Until when to wait for it, once stopped.
+    pub(super) until: Option<Moment>,
+}
+
+impl Owning {
+    pub(super) fn new(
+        bid: Bid,
+        held: Held,
+        orphan: bool,
+        deadline: Moment,
+        lease_over: Moment,
+    ) -> Self {
+        Self {
+            bid,
+            held,
+            orphan,
+            deadline,
+            lease_over,
+            failures: 0,
+            max_batch: usize::MAX,
+            quiesce_until: None,
+        }
+    }
+
+    pub(super) fn wake_at(&self) -> Moment {
+        self.quiesce_until
+            .map_or(self.deadline, |until| until.min(self.deadline))
+    }
+}
+
+/// How long a grant or renewal counts from when it was asked for: what the
+/// store says remains, at most the lease, less the margin. A grant that is
+/// found again after a lost answer has less left than a new one.
+pub(super) fn valid_for(terms: &LeaseTerms, answer: &Answer) -> Duration {
+    let remains = answer
+        .owner()
+        .remaining(answer.now())
+        .unwrap_or(terms.lease());
+    remains.min(terms.lease()).saturating_sub(terms.margin())
+}
+
+impl Machine {
+    pub(super) fn ask_renewal(&mut self, at: Moment) {
+        let State::Owning(owning) = &self.state else {
+            return;
+        };
+        self.effects.push(Effect::Renew {
+            held: owning.held.clone(),
+            at,
+            deadline: owning.deadline,
+            max_batch: owning.max_batch,
+        });
+    }
+
+    pub(super) fn renewed(
+        &mut self,
+        now: Moment,
+        sent_at: Moment,
+        batch: usize,
+        result: Result<Answer>,
+    ) {
+        let State::Owning(owning) = &mut self.state else {
+            return;
+        };
+        match result {
+            Ok(answer) if answer.is_won() => {
+                owning.lease_over = now + self.plan.terms.lease();
+                owning.deadline = sent_at + valid_for(&self.plan.terms, &answer);
+                owning.failures = 0;
+                owning.max_batch = usize::MAX;
+                let deadline = owning.deadline;
+                if now >= deadline {
+                    return self.lose(now, LossCause::Deadline);
+                }
+                let owner = answer.owner().clone();
+                self.effects.push(Effect::Extend { owner, deadline });
+                self.ask_renewal(sent_at + self.plan.terms.renew_after());
+            }
+            Ok(answer) => {
+                let (owner, at) = (answer.owner().clone(), answer.now());
+                self.lose(now, LossCause::Taken);
+                self.effects.push(Effect::Observe(owner, at));
+            }
+            Err(error) => {
+                if error.may_have_happened() {
+                    owning.lease_over = now + self.plan.terms.lease();
+                }
+                if error.kind() == ErrorKind::Timeout {
+                    // Perhaps one name of the batch hangs: find out which.
+                    owning.max_batch = batch.div_ceil(2).max(1);
+                }
+                owning.failures = owning.failures.saturating_add(1);
+                let left = owning.deadline.since(now);
+                let pause = wake::renewal_backoff(owning.failures, self.dice.roll(), left);
+                self.ask_renewal(now + pause);
+                self.effects.push(Effect::Trouble(error));
+            }
+        }
+    }
+
+    /// The tenure is over without our wish.
+    pub(super) fn lose(&mut self, now: Moment, cause: LossCause) {
+        let State::Owning(owning) = &self.state else {
+            return;
+        };
+        let told = owning.quiesce_until.is_some();
+        let (bid, held, orphan) = (owning.bid.clone(), owning.held.clone(), owning.orphan);
+        let until = self.stop.map(|_| now + self.plan.quiesce);
+        let lease_over = owning.lease_over;
+        self.effects
+            .extend([Effect::StopRenewing, Effect::End(cause)]);
+        if !told {
+            self.effects.push(Effect::Quiesce(cause));
+        }
+        self.state = State::Quieting(Quieting {
+            bid,
+            held,
+            orphan,
+            lease_over,
+            cause,
+            until,
+        });
+    }
+
+    /// Stopped while owning: the local side ends first, renewal goes on.
+    pub(super) fn begin_quiesce(&mut self, now: Moment, stop: Stop) {
+        let State::Owning(owning) = &mut self.state else {
+            return;
+        };
+        owning.quiesce_until = Some(now + self.plan.quiesce);
+        self.effects.push(Effect::Quiesce(stop.cause()));
+    }
+
+    /// The local side has ended: now the store may give it to others.
+    pub(super) fn quiesced(&mut self, now: Moment) {
+        match &self.state {
+            State::Owning(owning) => {
+                let cause = self.stop.map_or(LossCause::Released, Stop::cause);
+                self.effects
+                    .extend([Effect::StopRenewing, Effect::End(cause)]);
+                let then = self.then(Finish::Released);
+                let (held, bid) = (owning.held.clone(), owning.bid.clone());
+                let freeing = Freeing::release(held, bid, owning.orphan, owning.lease_over, then);
+                self.free(now, freeing);
+            }
+            State::Quieting(quieting) => {
+                let finish = Finish::Lost(quieting.cause);
+                let (bid, orphan) = (quieting.bid.clone(), quieting.orphan);
+                if quieting.cause == LossCause::Taken || now >= quieting.lease_over {
+                    if orphan {
+                        self.effects.push(Effect::TidyLater(bid));
+                    }
+                    return self.next_term(now, finish);
+                }
+                let (held, until) = (quieting.held.clone(), quieting.lease_over);
+                let freeing = Freeing::release(held, bid, orphan, until, self.then(finish));
+                self.free(now, freeing);
+            }
+            _ => {}
+        }
+    }
+
+    /// The local side has taken too long: it may still run, so nothing is
+    /// released; the lease runs out by itself.
+    pub(super) fn quiesce_over(&mut self, now: Moment) {
+        let State::Owning(owning) = &self.state else {
+            return;
+        };
+        if owning.quiesce_until.is_some_and(|until| now >= until) {
+            let cause = self.stop.map_or(LossCause::Released, Stop::cause);
+            self.effects
+                .extend([Effect::StopRenewing, Effect::End(cause)]);
+            self.finish(Finish::StillRunning);
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! The only contention loop: it bids, renews, loses and releases for locks,
+//! leaders, schedules and services alike, and never sees which store is below.
+//!
+//! | file | what it is |
+//! | --- | --- |
+//! | `machine/` | the contention of one contender, a pure state machine |
+//! | `driver` | the task that carries out what a machine wants |
+//! | `roster` | all renewals of a coordinator, aligned and sent in batches |
+//! | `tenure` | a period of ownership, ended by the local clock |
+//! | `watch` | looking without contending |
+//! | `notify` | callbacks, in order and off the async workers |
+//! | `wake` | when to look or try again |
+//! | `plan` | what goes into a machine and what comes out |
+//! | `dice` | all the chance there is, seedable |
+
+mod dice;
+mod driver;
+mod machine;
+mod notify;
+mod plan;
+mod roster;
+mod tenure;
+mod wake;
+mod watch;
+
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::runtime::Handle;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+pub(crate) use dice::Dice;
+pub(crate) use driver::Contention;
+pub(crate) use notify::Dispatch;
+pub(crate) use plan::{Finish, Mode, Notice, Plan, Stop};
+pub use tenure::Tenure;
+pub(crate) use watch::Watch;
+
+use crate::backend::{AnyBackend, Backend, LeaseBound};
+use crate::clock::Clock;
+use crate::error::{Error, ErrorKind, Outcome, Result};
+use crate::model::{ContenderId, Jitter, LeaseTerms, MutexName};
+use roster::Roster;
+
+/// How contentions of a coordinator behave.
+#[derive(Clone, Debug)]
+pub(crate) struct Settings {
+    pub(crate) terms: LeaseTerms,
+    pub(crate) jitter: Jitter,
+    pub(crate) initial_delay: Duration,
+    pub(crate) quiesce: Duration,
+    /// Whether callbacks run where they arise: for simulations only.
+    pub(crate) inline_callbacks: bool,
+}
+
+/// What all contentions of a coordinator share.
+#[derive(Clone)]
+pub(crate) struct Engine(Arc<Shared>);
+
+struct Shared {
+    backend: AnyBackend,
+    clock: Clock,
+    runtime: Handle,
+    settings: Settings,
+    dice: Mutex<Dice>,
+    roster: Roster,
+    tasks: TaskTracker,
+    closing: CancellationToken,
+}
+
+impl Engine {
+    pub(crate) fn new(
+        backend: AnyBackend,
+        clock: Clock,
+        runtime: Handle,
+        settings: Settings,
+        dice: Dice,
+    ) -> Self {
+        let roster = Roster::new(backend.clone(), clock.clone(), runtime.clone());
+        Self(Arc::new(Shared {
+            backend,
+            clock,
+            runtime,
+            settings,
+            dice: Mutex::new(dice),
+            roster,
+            tasks: TaskTracker::new(),
+            closing: CancellationToken::new(),
+        }))
+    }
+
+    pub(crate) fn backend(&self) -> &AnyBackend {
+        &self.0.backend
+    }
+
+    pub(crate) fn clock(&self) -> &Clock {
+        &self.0.clock
+    }
+
+    pub(crate) fn runtime(&self) -> &Handle {
+        &self.0.runtime
+    }
+
+    pub(crate) fn settings(&self) -> &Settings {
+        &self.0.settings
+    }
+
+    /// The plan of a contention under the engine's settings. A store whose
+    /// leases hang on its session sets the terms.
+    pub(crate) fn plan(&self, name: MutexName, contender: ContenderId, mode: Mode) -> Plan {
+        let profile = self.0.backend.profile();
+        let settings = &self.0.settings;
+        let terms = match profile.bound {
+            LeaseBound::Terms => settings.terms,
+            LeaseBound::Session(terms) => terms,
+        };
+        Plan {
+            name,
+            contender,
+            unique_id: false,
+            terms,
+            mode,
+            jitter: settings.jitter,
+            safety_look: profile.safety_look,
+            initial_delay: settings.initial_delay,
+            quiesce: settings.quiesce,
+        }
+    }
+
+    /// An error when the coordinator has been closed.
+    pub(crate) fn open(&self) -> Result<()> {
+        if self.0.closing.is_cancelled() {
+            return Err(Error::new(ErrorKind::Closed, Outcome::DidNot)
+                .with_message("the coordinator has been closed"));
+        }
+        Ok(())
+    }
+
+    /// Stops every contention, waits for their releases, closes the store.
+    /// Cancel-safe: what has begun goes on, and it can be called again.
+    pub(crate) async fn close(&self) -> Result<()> {
+        self.0.closing.cancel();
+        self.0.tasks.close();
+        self.0.tasks.wait().await;
+        self.0.backend.close().await
+    }
+
+    fn dice(&self) -> Dice {
+        self.0
+            .dice
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .fork()
+    }
+
+    /// Runs `task` until it ends, or as long as the runtime lives; `close`
+    /// waits for it.
+    fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
+        self.0.tasks.spawn_on(task, &self.0.runtime);
+    }
+}
+
+impl fmt::Debug for Engine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Engine")
+            .field("backend", &self.0.backend)
+            .finish_non_exhaustive()
+    }
+}

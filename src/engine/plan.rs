@@ -1,0 +1,169 @@
+//! What a contention is to do, and what it says.
+
+use std::time::Duration;
+
+use super::tenure::Tenure;
+use crate::backend::{Bid, Held, Hint};
+use crate::clock::Moment;
+use crate::error::{Error, LossCause, Result};
+use crate::model::{ContenderId, Jitter, LeaseTerms, MutexName, MutexOwner, StoreTime};
+
+/// How long a contention goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mode {
+    /// One attempt.
+    Try,
+    /// Until one tenure has been won and has ended.
+    Once,
+    /// For ever: after each tenure it stands again.
+    Always,
+}
+
+/// What a machine needs to know; it asks nobody else.
+#[derive(Clone, Debug)]
+pub(crate) struct Plan {
+    pub(crate) name: MutexName,
+    pub(crate) contender: ContenderId,
+    /// Whether no other contender carries this id.
+    pub(crate) unique_id: bool,
+    pub(crate) terms: LeaseTerms,
+    pub(crate) mode: Mode,
+    pub(crate) jitter: Jitter,
+    /// The longest between two looks of a waiter.
+    pub(crate) safety_look: Duration,
+    /// Before the first bid.
+    pub(crate) initial_delay: Duration,
+    /// How long the local side may take to end when it is stopped.
+    pub(crate) quiesce: Duration,
+}
+
+/// Why a contention is stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stop {
+    /// Its user wants it.
+    Wanted,
+    /// The coordinator closes.
+    Closed,
+}
+
+impl Stop {
+    pub(crate) fn cause(self) -> LossCause {
+        match self {
+            Self::Wanted => LossCause::Released,
+            Self::Closed => LossCause::Closed,
+        }
+    }
+}
+
+/// What happens to a machine.
+#[derive(Debug)]
+pub(crate) enum Event {
+    /// The moment it asked for has come.
+    Timer,
+    /// The call it asked for has ended.
+    Called(Result<crate::backend::Answer>),
+    /// The renewal it asked for, sent at `sent_at` among `batch` others, has
+    /// ended.
+    Renewed {
+        sent_at: Moment,
+        batch: usize,
+        result: Result<crate::backend::Answer>,
+    },
+    /// The tenure was seen to be over by somebody who looked at the clock.
+    Expired,
+    Hint(Hint),
+    Stop(Stop),
+    /// The local side of the tenure has ended.
+    Quiesced,
+}
+
+/// A call to the store; a machine has one at a time.
+#[derive(Clone, Debug)]
+pub(crate) enum Call {
+    Acquire(Bid),
+    Release(Held),
+    Leave(Bid),
+}
+
+/// What a machine wants done.
+#[derive(Debug)]
+pub(crate) enum Effect {
+    /// Make this call and give it up after the limit.
+    Call(Call, Duration),
+    /// Forget the call under way.
+    DropCall,
+    /// Renew at `at`, or a little earlier in company, at most `max_batch`
+    /// together.
+    Renew {
+        held: Held,
+        at: Moment,
+        deadline: Moment,
+        max_batch: usize,
+    },
+    /// Withdraw the renewal.
+    StopRenewing,
+    Subscribe,
+    Unsubscribe,
+    /// A tenure begins.
+    Begin {
+        held: Held,
+        owner: MutexOwner,
+        deadline: Moment,
+    },
+    /// The tenure is renewed.
+    Extend {
+        owner: MutexOwner,
+        deadline: Moment,
+    },
+    /// Let the local side end, and say [`Event::Quiesced`] when it has. Once
+    /// per tenure.
+    Quiesce(LossCause),
+    /// The tenure is over.
+    End(LossCause),
+    /// Another owns, or nobody.
+    Observe(MutexOwner, StoreTime),
+    /// Something failed that will be tried again.
+    Trouble(Error),
+    /// Undo the bid once more after a while: one of its requests may still be
+    /// on its way.
+    TidyLater(Bid),
+    /// The last word.
+    Finish(Finish),
+}
+
+/// How a contention ended.
+#[derive(Debug)]
+pub(crate) enum Finish {
+    /// It was stopped, or tried once, without owning.
+    NotOwner {
+        /// Who owned when the store last answered; `None` if it never did.
+        owner: Option<MutexOwner>,
+        /// Why it never did.
+        error: Option<Error>,
+    },
+    /// An error that no retry can help.
+    Failed(Error),
+    /// It owned, and the store confirmed the release.
+    Released,
+    /// It owned, and had lost before it could release.
+    Lost(LossCause),
+    /// It owned, and the lease ran out before the store confirmed.
+    Unconfirmed,
+    /// It owned, and something local still runs: nothing was released.
+    StillRunning,
+}
+
+/// What the user of a contention hears.
+#[derive(Debug)]
+pub(crate) enum Notice {
+    /// A tenure begins.
+    Began(Tenure, MutexOwner),
+    /// The local side must end; answer with `Contention::quiesced`.
+    Quiesce(LossCause),
+    /// Another owns, or nobody.
+    Observed(MutexOwner, StoreTime),
+    /// Something failed that will be tried again.
+    Trouble(Error),
+    /// The last word.
+    Finished(Finish),
+}

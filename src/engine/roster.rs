@@ -1,0 +1,203 @@
+//! All renewals of a coordinator: aligned into ticks, sent in batches.
+//!
+//! When the earliest renewal is due, everything that is due soon goes with it;
+//! from then on those names share a tick. No task runs while nothing is owned.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::runtime::Handle;
+use tokio::sync::{Notify, mpsc};
+
+use super::plan::Event;
+use super::{driver, wake};
+use crate::backend::{AnyBackend, Backend, Held};
+use crate::clock::{Clock, Moment};
+use crate::error::{Error, ErrorKind, Outcome};
+
+/// A renewal may go this part of its period early, to share a batch.
+const COMPANY: u32 = 8;
+
+#[derive(Debug, Clone)]
+pub(super) struct Roster(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    backend: AnyBackend,
+    clock: Clock,
+    runtime: Handle,
+    book: Mutex<Book>,
+    changed: Notify,
+}
+
+#[derive(Debug, Default)]
+struct Book {
+    due: BTreeMap<(Moment, u64), Renewal>,
+    next_number: u64,
+    is_kept: bool,
+}
+
+#[derive(Debug)]
+struct Renewal {
+    held: Held,
+    deadline: Moment,
+    max_batch: usize,
+    reply: mpsc::WeakUnboundedSender<Event>,
+}
+
+impl Renewal {
+    /// The earliest moment at which it may go along with others.
+    fn from(&self, at: Moment) -> Moment {
+        at - self.held.terms.renew_after() / COMPANY
+    }
+}
+
+/// A place in the roster; dropped, the renewal is withdrawn unless it is
+/// already on its way.
+#[derive(Debug)]
+pub(super) struct Ticket {
+    roster: Roster,
+    key: (Moment, u64),
+}
+
+impl Drop for Ticket {
+    fn drop(&mut self) {
+        self.roster.book().due.remove(&self.key);
+    }
+}
+
+impl Roster {
+    pub(super) fn new(backend: AnyBackend, clock: Clock, runtime: Handle) -> Self {
+        let (book, changed) = (Mutex::default(), Notify::new());
+        Self(Arc::new(Shared {
+            backend,
+            clock,
+            runtime,
+            book,
+            changed,
+        }))
+    }
+
+    /// Renews `held` at `at`, and answers `reply` with [`Event::Renewed`].
+    pub(super) fn enter(
+        &self,
+        held: Held,
+        at: Moment,
+        deadline: Moment,
+        max_batch: usize,
+        reply: mpsc::WeakUnboundedSender<Event>,
+    ) -> Ticket {
+        let mut book = self.book();
+        book.next_number += 1;
+        let key = (at, book.next_number);
+        let is_first = book
+            .due
+            .first_key_value()
+            .is_none_or(|(first, _)| key < *first);
+        book.due.insert(
+            key,
+            Renewal {
+                held,
+                deadline,
+                max_batch,
+                reply,
+            },
+        );
+        if !book.is_kept {
+            book.is_kept = true;
+            self.0.runtime.spawn(self.clone().keep());
+        } else if is_first {
+            self.0.changed.notify_one();
+        }
+        Ticket {
+            roster: self.clone(),
+            key,
+        }
+    }
+
+    async fn keep(self) {
+        loop {
+            let first = {
+                let mut book = self.book();
+                let Some(((at, _), _)) = book.due.first_key_value() else {
+                    book.is_kept = false;
+                    return;
+                };
+                *at
+            };
+            tokio::select! {
+                () = self.0.changed.notified() => continue,
+                () = self.0.clock.sleep_until(first) => {}
+            }
+            for batch in self.take_due() {
+                self.0.runtime.spawn(self.clone().send(batch));
+            }
+        }
+    }
+
+    /// Everything that is due, with company, in batches.
+    fn take_due(&self) -> Vec<Vec<Renewal>> {
+        let now = self.0.clock.now();
+        let mut book = self.book();
+        // Taking it early is worth it only if something must go anyway.
+        if book
+            .due
+            .first_key_value()
+            .is_none_or(|((at, _), _)| *at > now)
+        {
+            return Vec::new();
+        }
+        let due = book
+            .due
+            .extract_if(.., |(at, _), renewal| renewal.from(*at) <= now);
+        let mut due: Vec<_> = due.map(|(_, renewal)| renewal).collect();
+        drop(book);
+        // Those that were cut off in a large batch go in smaller ones.
+        due.sort_by_key(|renewal| std::cmp::Reverse(renewal.max_batch));
+        let mut batches: Vec<Vec<Renewal>> = Vec::new();
+        for renewal in due {
+            match batches
+                .last_mut()
+                .filter(|batch| batch.len() < renewal.max_batch)
+            {
+                Some(batch) => batch.push(renewal),
+                None => batches.push(vec![renewal]),
+            }
+        }
+        batches
+    }
+
+    async fn send(self, batch: Vec<Renewal>) {
+        let clock = &self.0.clock;
+        let sent_at = clock.now();
+        let limit = |r: &Renewal| wake::renewal_limit(&r.held.terms, r.deadline, sent_at);
+        let Some(limit) = batch.iter().map(limit).min() else {
+            return;
+        };
+        let held: Vec<Held> = batch.iter().map(|renewal| renewal.held.clone()).collect();
+        let answers = clock
+            .limit(sent_at + limit, self.0.backend.renew(&held))
+            .await;
+        let mut answers =
+            answers.unwrap_or_else(|| held.iter().map(|_| Err(driver::late(limit))).collect());
+        if answers.len() != batch.len() {
+            let nonsense = Error::new(ErrorKind::Store, Outcome::MayHave)
+                .with_message("the store did not answer every renewal of a batch");
+            answers = held.iter().map(|_| Err(nonsense.clone())).collect();
+        }
+        let size = batch.len();
+        for (renewal, result) in batch.into_iter().zip(answers) {
+            if let Some(reply) = renewal.reply.upgrade() {
+                let _ = reply.send(Event::Renewed {
+                    sent_at,
+                    batch: size,
+                    result,
+                });
+            }
+        }
+    }
+
+    fn book(&self) -> MutexGuard<'_, Book> {
+        self.0.book.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,226 @@
+//! [`Tenure`]: one continuous period of ownership.
+
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use tokio::sync::Notify;
+
+use crate::clock::{Clock, Moment};
+use crate::error::{LeaseLost, LossCause};
+use crate::model::{ContenderId, FencingToken, MutexName};
+
+/// A view of one period of ownership: a token, a deadline, a signal of loss.
+///
+/// Cheap to clone; a clone cannot end or prolong it. Ownership ends by the
+/// local clock: once the deadline has passed without a confirmed renewal,
+/// [`token`](Self::token) fails and [`lost`](Self::lost) returns, whatever the
+/// network, the store or the engine's own tasks do. What is lost stays lost.
+///
+/// The loss signal cannot stop work that does not look. Check
+/// [`token`](Self::token) before every effect and give it to the resource.
+#[derive(Clone)]
+pub struct Tenure {
+    lease: Arc<Lease>,
+    token: FencingToken,
+}
+
+/// The deadline in nanoseconds of the clock; zero: over.
+const OVER: u64 = 0;
+
+/// What all views of a tenure share.
+pub(crate) struct Lease {
+    mutex: MutexName,
+    contender: ContenderId,
+    clock: Clock,
+    deadline: AtomicU64,
+    cause: OnceLock<LossCause>,
+    changed: Notify,
+}
+
+impl Lease {
+    /// The moment at which it ends, if it is not over.
+    fn deadline(&self) -> Option<Moment> {
+        loop {
+            let deadline = self.deadline.load(Ordering::Acquire);
+            if deadline == OVER {
+                return None;
+            }
+            let moment = Moment::from_nanos(deadline);
+            if self.clock.now() < moment {
+                return Some(moment);
+            }
+            // Whoever sees the deadline pass makes it final, so that a renewal
+            // whose answer comes late cannot bring the tenure back.
+            let swap =
+                self.deadline
+                    .compare_exchange(deadline, OVER, Ordering::AcqRel, Ordering::Acquire);
+            if swap.is_ok() {
+                self.settle(LossCause::Deadline);
+                return None;
+            }
+        }
+    }
+
+    /// Moves the deadline; false when the tenure is over.
+    pub(crate) fn extend(&self, deadline: Moment) -> bool {
+        loop {
+            let Some(present) = self.deadline() else {
+                return false;
+            };
+            let swap = self.deadline.compare_exchange(
+                present.as_nanos(),
+                deadline.as_nanos().max(1),
+                Ordering::AcqRel,
+                Ordering::Acquire,
+            );
+            if swap.is_ok() {
+                // A sleeper wakes at the old deadline and looks again; only one
+                // that came nearer must be told.
+                if deadline < present {
+                    self.changed.notify_waiters();
+                }
+                return true;
+            }
+        }
+    }
+
+    /// Ends the tenure, unless it is over.
+    pub(crate) fn end(&self, cause: LossCause) {
+        if self.deadline.swap(OVER, Ordering::AcqRel) != OVER {
+            self.settle(cause);
+        }
+    }
+
+    /// Only whoever moved the deadline to `OVER` comes here.
+    fn settle(&self, cause: LossCause) {
+        let _ = self.cause.set(cause);
+        self.changed.notify_waiters();
+    }
+}
+
+impl Tenure {
+    pub(crate) fn begin(
+        mutex: MutexName,
+        contender: ContenderId,
+        token: FencingToken,
+        clock: Clock,
+        deadline: Moment,
+    ) -> (Self, Arc<Lease>) {
+        let lease = Arc::new(Lease {
+            mutex,
+            contender,
+            clock,
+            deadline: AtomicU64::new(deadline.as_nanos().max(1)),
+            cause: OnceLock::new(),
+            changed: Notify::new(),
+        });
+        (
+            Self {
+                lease: Arc::clone(&lease),
+                token,
+            },
+            lease,
+        )
+    }
+
+    /// What is owned.
+    #[must_use]
+    pub fn mutex(&self) -> &MutexName {
+        &self.lease.mutex
+    }
+
+    /// The id that owns it.
+    #[must_use]
+    pub fn contender(&self) -> &ContenderId {
+        &self.lease.contender
+    }
+
+    /// The fencing token, if ownership has not ended at this very moment.
+    ///
+    /// # Errors
+    /// [`LeaseLost`] when it has ended.
+    pub fn token(&self) -> Result<FencingToken, LeaseLost> {
+        match self.lease.deadline() {
+            Some(_) => Ok(self.token),
+            None => Err(self.loss()),
+        }
+    }
+
+    /// How long ownership lasts if no further renewal succeeds; zero when it
+    /// has ended.
+    #[must_use]
+    pub fn remaining(&self) -> Duration {
+        self.lease
+            .deadline()
+            .map_or(Duration::ZERO, |at| at.since(self.lease.clock.now()))
+    }
+
+    /// Whether ownership has ended.
+    #[must_use]
+    pub fn is_lost(&self) -> bool {
+        self.lease.deadline().is_none()
+    }
+
+    /// Returns when ownership ends, and says why.
+    ///
+    /// # Cancel safety
+    /// Dropping it changes nothing; it can be called again.
+    pub async fn lost(&self) -> LeaseLost {
+        loop {
+            let changed = self.lease.changed.notified();
+            tokio::pin!(changed);
+            // Listen before looking: an end in between must not be missed.
+            changed.as_mut().enable();
+            let Some(deadline) = self.lease.deadline() else {
+                return self.loss();
+            };
+            tokio::select! {
+                () = changed => {}
+                () = self.lease.clock.sleep_until(deadline) => {}
+            }
+        }
+    }
+
+    /// Runs `work` while ownership lasts; drops it at the loss.
+    ///
+    /// Between two awaits `work` runs on: let it check
+    /// [`token`](Self::token) where it matters.
+    ///
+    /// # Errors
+    /// [`LeaseLost`] when ownership ended before `work` did, or before it
+    /// began.
+    ///
+    /// # Cancel safety
+    /// Dropping it drops `work`.
+    pub async fn protect<F: Future>(&self, work: F) -> Result<F::Output, LeaseLost> {
+        tokio::select! {
+            biased;
+            lost = self.lost() => Err(lost),
+            output = work => Ok(output),
+        }
+    }
+
+    fn loss(&self) -> LeaseLost {
+        // The cause is set right after the deadline; a look in between sees
+        // the commonest one.
+        let cause = *self.lease.cause.get().unwrap_or(&LossCause::Deadline);
+        LeaseLost {
+            mutex: self.lease.mutex.clone(),
+            token: self.token,
+            cause,
+        }
+    }
+}
+
+impl fmt::Debug for Tenure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Tenure")
+            .field("mutex", &self.lease.mutex)
+            .field("contender", &self.lease.contender)
+            .field("token", &self.token)
+            .field("remaining", &self.remaining())
+            .finish()
+    }
+}

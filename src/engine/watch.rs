@@ -1,0 +1,90 @@
+//! Looking without contending: the loop of every observer.
+
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+
+use super::plan::Notice;
+use super::{Engine, driver, wake};
+use crate::backend::{Answer, Backend, Hints, Interest};
+use crate::error::Result;
+use crate::model::MutexName;
+
+/// A running observation; dropped, it ends.
+#[derive(Debug)]
+pub(crate) struct Watch {
+    stop: CancellationToken,
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        self.stop.cancel();
+    }
+}
+
+impl Engine {
+    /// Tells `sink` who owns `name`, at first and whenever it may have
+    /// changed. Looks at a hint (at most once per [`wake::BROADCAST_LOOK`]),
+    /// when the owner's lease should end, and now and then in any case.
+    pub(crate) fn watch(&self, name: MutexName, sink: driver::Sink) -> Watch {
+        let stop = self.0.closing.child_token();
+        let watch = Watch { stop: stop.clone() };
+        let engine = self.clone();
+        self.spawn(async move {
+            stop.run_until_cancelled(engine.observe(name, sink)).await;
+        });
+        watch
+    }
+
+    async fn observe(&self, name: MutexName, mut sink: driver::Sink) {
+        let mut hints = self.backend().changes(&Interest::in_owner(&name));
+        let mut dice = self.dice();
+        let mut failures = 0;
+        loop {
+            let pause = match self.look(&name).await {
+                Ok(answer) => {
+                    failures = 0;
+                    sink(Notice::Observed(answer.owner().clone(), answer.now()));
+                    self.next_look(&answer, dice.roll())
+                }
+                Err(error) => {
+                    failures += 1;
+                    sink(Notice::Trouble(error.with_mutex(&name)));
+                    wake::backoff(failures, dice.roll())
+                }
+            };
+            let clock = self.clock();
+            let looked_at = clock.now();
+            clock.limit(looked_at + pause, heard(&mut hints)).await;
+            clock
+                .sleep_until((looked_at + wake::BROADCAST_LOOK).min(looked_at + pause))
+                .await;
+        }
+    }
+
+    async fn look(&self, name: &MutexName) -> Result<Answer> {
+        let limit = self.settings().terms.call_timeout();
+        let clock = self.clock();
+        let answer = clock
+            .limit(clock.now() + limit, self.backend().owner(name))
+            .await;
+        answer.unwrap_or_else(|| Err(driver::late(limit)))
+    }
+
+    fn next_look(&self, answer: &Answer, roll: f64) -> Duration {
+        let safety = self.backend().profile().safety_look;
+        let left = answer.owner().remaining(answer.now());
+        let after_end = Duration::from_millis(1) + wake::RESUME_SPREAD.mul_f64(roll);
+        match left {
+            Some(left) if !left.is_zero() => (left + after_end).min(safety),
+            _ => safety,
+        }
+    }
+}
+
+/// Returns at the next hint; never when there will be none.
+async fn heard(hints: &mut Hints) {
+    if hints.next().await.is_none() {
+        std::future::pending().await
+    }
+}
