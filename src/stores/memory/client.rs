@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, SystemTime};
 
 use super::ears::Listeners;
@@ -109,16 +109,21 @@ impl Memory {
         self.shared.epoch + self.shared.clock.now().since(self.shared.origin)
     }
 
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.shared
+            .state
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn locked<T>(&self, work: impl FnOnce(&mut State, StoreTime) -> T) -> Result<T> {
-        if self.client.closed.load(Ordering::Acquire) {
+        let mut state = self.state();
+        // Looked at under the lock: a stream opened while another task closes
+        // the client must not outlive it.
+        if self.client.closed.load(Ordering::Relaxed) {
             return Err(Error::new(ErrorKind::Closed, Outcome::DidNot)
                 .with_message("this client of the memory store has been closed"));
         }
-        let mut state = self
-            .shared
-            .state
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
         // Read under the lock: the table must never see time run backwards.
         let now = self.now();
         Ok(work(&mut state, now))
@@ -208,15 +213,9 @@ impl Backend for Memory {
     }
 
     async fn close(&self) -> Result<()> {
-        let number = self.client.number;
-        if !self.client.closed.swap(true, Ordering::AcqRel) {
-            let mut state = self
-                .shared
-                .state
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner);
-            state.listeners.remove_client(number);
-        }
+        let mut state = self.state();
+        self.client.closed.store(true, Ordering::Relaxed);
+        state.listeners.remove_client(self.client.number);
         Ok(())
     }
 }

@@ -19,8 +19,9 @@ pub(super) struct Waiter {
 
 #[derive(Debug, Default)]
 pub(super) struct Line {
-    /// First come first; the key is the score.
-    waiters: BTreeMap<u64, Waiter>,
+    /// First come first. The nonce keeps two apart that bring the same score:
+    /// one of them may have it from an earlier store.
+    waiters: BTreeMap<(u64, Nonce), Waiter>,
     reserved: Option<(Waiter, StoreTime)>,
 }
 
@@ -29,8 +30,9 @@ impl Line {
         self.waiters.values()
     }
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.waiters.is_empty() && self.reserved.is_none()
+    /// Whether nobody stands here at `now`, and nothing is kept for anybody.
+    pub(super) fn is_empty(&self, now: StoreTime) -> bool {
+        self.waiters.is_empty() && self.reserved(now).is_none()
     }
 
     /// Whom the mutex is kept for at `now`, and until when.
@@ -45,8 +47,12 @@ impl Line {
             .waiters
             .iter()
             .find(|(_, w)| w.nonce == bid.nonce)
-            .map(|(s, _)| *s);
-        let kept = || bid.score.as_ref().and_then(|score| score.parse().ok());
+            .map(|((score, _), _)| *score);
+        // A score that was not given out here says nothing here.
+        let kept = || {
+            let score: u64 = bid.score.as_ref()?.parse().ok()?;
+            (score <= *next_score).then_some(score)
+        };
         let score = standing.or_else(kept).unwrap_or_else(|| {
             *next_score += 1;
             *next_score
@@ -55,8 +61,8 @@ impl Line {
             contender: bid.contender.clone(),
             nonce: bid.nonce,
         };
-        self.waiters.insert(score, waiter);
-        let before = self.waiters.range(..score).count();
+        self.waiters.insert((score, bid.nonce), waiter);
+        let before = self.waiters.range(..(score, bid.nonce)).count();
         (u32::try_from(before).unwrap_or(u32::MAX), score)
     }
 

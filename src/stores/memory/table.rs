@@ -202,7 +202,7 @@ impl Table {
     #[must_use]
     pub fn list(&self, now: StoreTime, page: &Page) -> Listing {
         let wanted = self.mutexes.iter().filter(|(name, mutex)| {
-            let in_use = mutex.owner(now).has_owner(now) || !mutex.line.is_empty();
+            let in_use = mutex.owner(now).has_owner(now) || !mutex.line.is_empty(now);
             in_use && page.after.as_ref().is_none_or(|after| *name > after)
         });
         let entries = wanted.take(page.limit + 1).map(|(name, mutex)| {
