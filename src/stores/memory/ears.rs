@@ -74,61 +74,6 @@ impl Ears for Listeners {
         heard
     }
 
-    fn changed(&mut self, name: &MutexName);
-}
-
-/// A listener's hints beyond these are dropped: it has enough reason to look.
-const WAITING_HINTS: usize = 4;
-
-#[derive(Debug, Default)]
-pub(super) struct Listeners {
-    all: Vec<Listener>,
-}
-
-#[derive(Debug)]
-struct Listener {
-    client: u64,
-    interest: Interest,
-    ear: mpsc::Sender<Hint>,
-}
-
-impl Listener {
-    /// Whether it is there to hear; a full ear hears later.
-    fn tell(&self, hint: Hint) -> bool {
-        !matches!(
-            self.ear.try_send(hint),
-            Err(mpsc::error::TrySendError::Closed(_))
-        )
-    }
-}
-
-impl Listeners {
-    pub(super) fn add(&mut self, client: u64, interest: Interest) -> HintStream {
-        // A place for the dead ones to be found: listeners come and go together.
-        self.all.retain(|listener| !listener.ear.is_closed());
-        let (ear, hints) = mpsc::channel(WAITING_HINTS);
-        self.all.push(Listener {
-            client,
-            interest,
-            ear,
-        });
-        HintStream(hints)
-    }
-
-    /// Ends the streams of `client`.
-    pub(super) fn remove_client(&mut self, client: u64) {
-        self.all.retain(|listener| listener.client != client);
-    }
-}
-
-impl Ears for Listeners {
-    fn turn(&mut self, name: &MutexName, waiter: &ContenderId) -> bool {
-        self.all
-            .iter()
-            .filter(|l| l.interest.name == *name && l.interest.waiter.as_ref() == Some(waiter))
-            .fold(false, |heard, listener| listener.tell(Hint::Turn) || heard)
-    }
-
     fn changed(&mut self, name: &MutexName) {
         for listener in self
             .all
