@@ -196,14 +196,14 @@ impl fmt::Display for Error {
             Some(message) => f.write_str(message)?,
             None => f.write_str(self.0.kind.plain())?,
         }
-        if let Some(mutex) = &self.0.mutex {
-            write!(f, " (mutex {mutex:?}")?;
-            if let Some(contender) = &self.0.contender {
-                write!(f, ", contender {contender:?}")?;
+        match (&self.0.mutex, &self.0.contender) {
+            (Some(mutex), Some(contender)) => {
+                write!(f, " (mutex {mutex:?}, contender {contender:?})")
             }
-            f.write_str(")")?;
+            (Some(mutex), None) => write!(f, " (mutex {mutex:?})"),
+            (None, Some(contender)) => write!(f, " (contender {contender:?})"),
+            (None, None) => Ok(()),
         }
-        Ok(())
     }
 }
 
