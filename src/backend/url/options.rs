@@ -52,7 +52,9 @@ impl Options {
         let Some(text) = self.text(key) else {
             return Ok(None);
         };
-        text.parse().map(Some).map_err(|_| {
+        let digits = text.bytes().all(|byte| byte.is_ascii_digit());
+        let number = text.parse().ok().filter(|_| digits);
+        number.map(Some).ok_or_else(|| {
             Error::invalid(format!(
                 "the option {key:?} takes a whole number, not {text:?}"
             ))
