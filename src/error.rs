@@ -196,14 +196,14 @@ impl fmt::Display for Error {
             Some(message) => f.write_str(message)?,
             None => f.write_str(self.0.kind.plain())?,
         }
-        if let Some(mutex) = &self.0.mutex {
-            write!(f, " (mutex {mutex:?}")?;
-            if let Some(contender) = &self.0.contender {
-                write!(f, ", contender {contender:?}")?;
+        match (&self.0.mutex, &self.0.contender) {
+            (Some(mutex), Some(contender)) => {
+                write!(f, " (mutex {mutex:?}, contender {contender:?})")
             }
-            f.write_str(")")?;
+            (Some(mutex), None) => write!(f, " (mutex {mutex:?})"),
+            (None, Some(contender)) => write!(f, " (contender {contender:?})"),
+            (None, None) => Ok(()),
         }
-        Ok(())
     }
 }
 
@@ -259,6 +259,17 @@ pub enum LossCause {
     Closed,
 }
 
+impl LossCause {
+    fn plain(self) -> &'static str {
+        match self {
+            Self::Deadline => "its deadline passed without a confirmed renewal",
+            Self::Taken => "the store has given it to another",
+            Self::Released => "it was released",
+            Self::Closed => "the coordinator was closed",
+        }
+    }
+}
+
 /// A tenure has ended; nothing may be done in its name any more.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeaseLost {
@@ -272,16 +283,11 @@ pub struct LeaseLost {
 
 impl fmt::Display for LeaseLost {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let why = match self.cause {
-            LossCause::Deadline => "its deadline passed without a confirmed renewal",
-            LossCause::Taken => "the store has given it to another",
-            LossCause::Released => "it was released",
-            LossCause::Closed => "the coordinator was closed",
-        };
+        let Self { mutex, token, .. } = self;
+        let why = self.cause.plain();
         write!(
             f,
-            "the tenure of {:?} with token {} is over: {why}",
-            self.mutex, self.token
+            "the tenure of {mutex:?} with token {token} is over: {why}"
         )
     }
 }
@@ -291,7 +297,12 @@ impl std::error::Error for LeaseLost {}
 impl From<LeaseLost> for Error {
     fn from(lost: LeaseLost) -> Self {
         Self::new(ErrorKind::Lost, Outcome::DidNot)
-            .with_message(lost.to_string())
+            .with_message(format!(
+                "the tenure with token {} is over: {}",
+                lost.token,
+                lost.cause.plain()
+            ))
+            .with_mutex(&lost.mutex)
             .with_source(lost)
     }
 }

@@ -101,14 +101,14 @@ impl LeaseTerms {
 
     fn checked(self) -> Result<Self> {
         let lease = self.lease();
-        if lease <= self.margin * 10 {
+        let ten_margins = self.margin.saturating_mul(10);
+        if lease <= ten_margins {
             return Err(Error::invalid(format!(
                 "ttl and transition together ({lease:?}) are too short: they must be more than \
-                 ten margins ({:?})",
-                self.margin * 10
+                 ten margins ({ten_margins:?})"
             )));
         }
-        if self.call_timeout.is_zero() || lease < self.call_timeout * 3 {
+        if self.call_timeout.is_zero() || lease < self.call_timeout.saturating_mul(3) {
             return Err(Error::invalid(format!(
                 "the call timeout must be longer than zero and at most a third of ttl and \
                  transition together ({:?}), not {:?}",

@@ -7,6 +7,17 @@ use crate::error::{Error, Result};
 
 /// By how much the wake-ups of non-owners are spread, in milliseconds
 /// relative to the end of the lease; half open.
+///
+/// Where a lease has no transition nobody comes before its end: what lies
+/// below zero is then left out.
+///
+/// ```
+/// use tenure::model::Jitter;
+///
+/// assert_eq!(Jitter::new(-200, 1_000)?, Jitter::default());
+/// assert!(Jitter::new(1_000, -200).is_err());
+/// # Ok::<(), tenure::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Jitter {
     low: i64,
@@ -62,6 +73,9 @@ impl Default for Jitter {
     }
 }
 
+/// After how many milliseconds to look again at an owner whose end is unknown.
+const UNKNOWN_END: i128 = 1_000;
+
 /// When a contender wakes up by itself: the owner at `ttl_at`, the others at
 /// `transition_at` plus jitter, so that they do not all come at once.
 ///
@@ -98,15 +112,16 @@ impl ContendPeriod {
     /// How long from `now` until the next look; never negative, zero when
     /// nobody owns. `roll` in `[0, 1)` picks the point in the jitter.
     ///
-    /// An owner whose end is unknown is looked at again after the upper end of
-    /// the jitter.
+    /// An owner whose lease has just run out is still given the jitter, so that
+    /// those who learn of it at the same time do not all come at once. An owner
+    /// whose end is unknown is looked at again after a second, plus jitter.
     #[must_use]
     pub fn next_delay(&self, owner: &MutexOwner, now: StoreTime, roll: f64) -> Duration {
-        if !owner.has_owner(now) {
+        if owner.owner_id().is_none() {
             return Duration::ZERO;
         }
         if owner.is_owner(&self.contender) {
-            return owner.ttl_at().map_or(Duration::ZERO, |at| at.since(now));
+            return delay(owner.ttl_at(), now, 0);
         }
         self.next_delay_of_waiter(owner, now, roll)
     }
@@ -120,12 +135,17 @@ impl ContendPeriod {
         roll: f64,
     ) -> Duration {
         let has_transition = owner.ttl_at() != owner.transition_at();
-        let offset = self.jitter.at(roll, has_transition);
-        let base = match owner.transition_at() {
-            Some(at) => i64::try_from(at.since(now).as_millis()).unwrap_or(i64::MAX),
-            None => self.jitter.high,
-        };
-        let millis = base.saturating_add(offset).max(0);
-        Duration::from_millis(millis.unsigned_abs())
+        delay(
+            owner.transition_at(),
+            now,
+            self.jitter.at(roll, has_transition),
+        )
     }
+}
+
+/// From `now` to `at` plus `offset`; never negative.
+fn delay(at: Option<StoreTime>, now: StoreTime, offset: i64) -> Duration {
+    let until = |at: StoreTime| i128::from(at.as_millis()) - i128::from(now.as_millis());
+    let millis = at.map_or(UNKNOWN_END, until) + i128::from(offset);
+    Duration::from_millis(u64::try_from(millis.max(0)).unwrap_or(u64::MAX))
 }

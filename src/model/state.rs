@@ -47,10 +47,13 @@ impl MutexState {
     /// token where both are known. A renewal is not a change.
     #[must_use]
     pub fn is_changed(&self) -> bool {
-        if self.before.owner_id() != self.after.owner_id() {
+        let (before, after) = (&self.before, &self.after);
+        if before.owner_id() != after.owner_id() {
             return true;
         }
-        matches!((self.before.token(), self.after.token()), (Some(b), Some(a)) if a != b)
+        // Nobody stays nobody, whatever token the last grant has left behind.
+        after.owner_id().is_some()
+            && matches!((before.token(), after.token()), (Some(b), Some(a)) if a != b)
     }
 
     /// Whether `id` has just become the owner.

@@ -10,8 +10,10 @@ pub(super) fn check(what: &str, text: &str, max: usize) -> Result<()> {
         return Err(Error::invalid(format!("a {what} must not be blank")));
     }
     if text.len() > max {
+        // Only its beginning: nobody reads a message of a megabyte.
+        let beginning: String = text.chars().take(20).collect();
         return Err(Error::invalid(format!(
-            "a {what} has at most {max} bytes, this one has {}: {text:?}",
+            "a {what} has at most {max} bytes, this one has {} and begins with {beginning:?}",
             text.len()
         )));
     }

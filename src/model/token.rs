@@ -105,12 +105,14 @@ impl std::str::FromStr for FencingToken {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        let value = text.parse().map_err(|_| {
-            Error::invalid(format!(
+        // The parser of the standard library would let a plus sign pass.
+        let digits = text.bytes().all(|byte| byte.is_ascii_digit());
+        let value = text.parse().ok().filter(|_| digits);
+        value.map(Self::from_value).unwrap_or_else(|| {
+            Err(Error::invalid(format!(
                 "a fencing token is a whole number below 2^63, not {text:?}"
-            ))
-        })?;
-        Self::from_value(value)
+            )))
+        })
     }
 }
 

@@ -13,6 +13,8 @@ mod scheme;
 use std::collections::BTreeMap;
 use std::fmt;
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+
 pub use duration::parse_duration;
 pub use options::Options;
 pub use scheme::Scheme;
@@ -107,14 +109,34 @@ impl std::str::FromStr for StoreUrl {
     }
 }
 
+/// What is printed encoded in a user or an option's key.
+const IN_WORD: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~');
+
+/// What is printed encoded in a path or an option's value.
+const IN_TEXT: &AsciiSet = &IN_WORD.remove(b'/').remove(b':').remove(b',').remove(b'+');
+
+/// A URL without secrets parses again to what it was.
 impl fmt::Display for StoreUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let word = |word| utf8_percent_encode(word, IN_WORD);
+        let text = |text| utf8_percent_encode(text, IN_TEXT);
         write!(f, "{}:", self.scheme)?;
-        if !self.hosts.is_empty() {
+        if self.hosts.is_empty() {
+            // A path that begins like hosts needs an empty place for them.
+            f.write_str(if self.path.starts_with("//") {
+                "//"
+            } else {
+                ""
+            })?;
+        } else {
             f.write_str("//")?;
             match (&self.user, &self.password) {
-                (Some(user), None) => write!(f, "{user}@")?,
-                (user, Some(_)) => write!(f, "{}:***@", user.as_deref().unwrap_or(""))?,
+                (Some(user), None) => write!(f, "{}@", word(user))?,
+                (user, Some(_)) => write!(f, "{}:***@", word(user.as_deref().unwrap_or("")))?,
                 (None, None) => {}
             }
             for (index, HostPort { host, port }) in self.hosts.iter().enumerate() {
@@ -130,14 +152,15 @@ impl fmt::Display for StoreUrl {
                 }
             }
         }
-        f.write_str(&self.path)?;
+        text(&self.path).fmt(f)?;
         for (index, (key, value)) in self.options.iter().enumerate() {
-            let value = if options::is_secret(key) {
-                "***"
+            let mark = if index == 0 { '?' } else { '&' };
+            write!(f, "{mark}{}=", word(key))?;
+            if options::is_secret(key) {
+                f.write_str("***")?;
             } else {
-                value
-            };
-            write!(f, "{}{key}={value}", if index == 0 { '?' } else { '&' })?;
+                text(value).fmt(f)?;
+            }
         }
         Ok(())
     }

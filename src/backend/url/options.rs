@@ -1,6 +1,7 @@
 //! [`Options`]: the `key=value` pairs, each of which must be asked for.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::time::Duration;
 
 use super::parse_duration;
@@ -10,8 +11,21 @@ use crate::error::{Error, Result};
 /// the URL when one is left over, and lists the keys that were asked for: so
 /// the list of known keys can never be out of date.
 ///
+/// Its `Debug` shows no values.
+///
+/// ```
+/// use tenure::backend::url::StoreUrl;
+///
+/// let url: StoreUrl = "memory:?size=3&colour=red".parse()?;
+/// let mut options = url.options();
+/// assert_eq!(options.number("size")?, Some(3));
+/// assert_eq!(options.switch("tls")?, None);
+/// let error = options.finish().unwrap_err().to_string();
+/// assert_eq!(error, "unknown option \"colour\"; the known ones are: size, tls");
+/// # Ok::<(), tenure::Error>(())
+/// ```
+///
 /// [`finish`]: Self::finish
-#[derive(Debug)]
 pub struct Options {
     left: BTreeMap<String, String>,
     known: Vec<&'static str>,
@@ -39,9 +53,10 @@ impl Options {
         let Some(text) = self.text(key) else {
             return Ok(None);
         };
+        let wanted = "takes a whole number with ms, s, m or h, as in 500ms or 10s";
         parse_duration(&text)
             .map(Some)
-            .map_err(|error| Error::invalid(format!("the option {key:?}: {error}")))
+            .map_err(|_| wrong(key, wanted, &text))
     }
 
     /// The value of `key` as a whole number.
@@ -52,11 +67,11 @@ impl Options {
         let Some(text) = self.text(key) else {
             return Ok(None);
         };
-        text.parse().map(Some).map_err(|_| {
-            Error::invalid(format!(
-                "the option {key:?} takes a whole number, not {text:?}"
-            ))
-        })
+        let digits = text.bytes().all(|byte| byte.is_ascii_digit());
+        let number = text.parse().ok().filter(|_| digits);
+        number
+            .map(Some)
+            .ok_or_else(|| wrong(key, "takes a whole number below 2^64", &text))
     }
 
     /// The value of `key` as one of `choices`, by its index.
@@ -71,12 +86,7 @@ impl Options {
             .iter()
             .position(|choice| *choice == text)
             .map(Some)
-            .ok_or_else(|| {
-                let choices = choices.join(", ");
-                Error::invalid(format!(
-                    "the option {key:?} is one of {choices}, not {text:?}"
-                ))
-            })
+            .ok_or_else(|| wrong(key, &format!("is one of {}", choices.join(", ")), &text))
     }
 
     /// The value of `key` as a switch: `on`/`off` or `true`/`false`.
@@ -88,7 +98,7 @@ impl Options {
         Ok(choice.map(|index| index < 2))
     }
 
-    /// Ends the taking.
+    /// Ends the taking of options.
     ///
     /// # Errors
     /// [`Invalid`](crate::ErrorKind::Invalid) when a key is left that nobody
@@ -105,10 +115,35 @@ impl Options {
     }
 }
 
+impl fmt::Debug for Options {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Options")
+            .field("left", &self.left.keys())
+            .field("known", &self.known)
+            .finish()
+    }
+}
+
+/// The error for `key` with a value that is not what is `wanted`.
+fn wrong(key: &str, wanted: &str, value: &str) -> Error {
+    Error::invalid(if is_secret(key) {
+        format!("the option {key:?} {wanted}")
+    } else {
+        format!("the option {key:?} {wanted}, not {value:?}")
+    })
+}
+
 /// Whether the value of `key` must not be printed.
 pub(super) fn is_secret(key: &str) -> bool {
     let key = key.to_ascii_lowercase();
-    ["pass", "secret", "auth", "token", "credential"]
-        .iter()
-        .any(|part| key.contains(part))
+    let parts = [
+        "pass",
+        "pwd",
+        "secret",
+        "auth",
+        "token",
+        "credential",
+        "key",
+    ];
+    parts.iter().any(|part| key.contains(part))
 }

@@ -23,14 +23,21 @@ pub(super) fn parse(text: &str) -> Result<StoreUrl> {
             "a store URL has no '#' part; write a literal # as %23",
         ));
     }
-    let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
-    let (authority, path) = match rest.strip_prefix("//") {
+    let (before_query, query) = rest.split_once('?').unwrap_or((rest, ""));
+    let (authority, path) = match before_query.strip_prefix("//") {
         Some(rest) => rest.find('/').map_or((Some(rest), ""), |at| {
             let (authority, path) = rest.split_at(at);
             (Some(authority), path)
         }),
-        None => (None, rest),
+        None => (None, before_query),
     };
+    // Else a '/' or '?' in a password would put the rest of it on show.
+    if path.contains('@') || query.contains('@') {
+        return Err(Error::invalid(
+            "in a store URL an '@' stands between password and host only; elsewhere it is \
+             written %40, and in a password '/', '?' and '#' are %2F, %3F and %23",
+        ));
+    }
     let (user, password, hosts) = match authority {
         Some(authority) if !authority.is_empty() => parse_authority(authority)?,
         _ => (None, None, Vec::new()),
@@ -92,6 +99,7 @@ fn parse_host(text: &str) -> Result<HostPort> {
     }
     let port = match port {
         None => None,
+        Some(port) if !port.bytes().all(|byte| byte.is_ascii_digit()) => return Err(bad()),
         Some(port) => Some(port.parse().ok().filter(|port| *port > 0).ok_or_else(bad)?),
     };
     Ok(HostPort {
@@ -124,7 +132,9 @@ fn decode(what: &str, text: &str) -> Result<String> {
     let mut rest = text;
     while let Some(at) = rest.find('%') {
         let digits = rest.get(at + 1..at + 3).ok_or_else(bad)?;
-        u8::from_str_radix(digits, 16).map_err(|_| bad())?;
+        if !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            return Err(bad());
+        }
         rest = &rest[at + 3..];
     }
     Ok(percent_decode_str(text)

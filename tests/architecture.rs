@@ -1,0 +1,356 @@
+//! Imports go one way, every folder has its place, and no file is too long.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use proc_macro2::{Delimiter, TokenStream, TokenTree};
+
+/// Which top-level module may use which; what those may use, it may use too.
+const ARROWS: &[(&str, &[&str])] = &[
+    ("blocking", &["coordinator"]),
+    (
+        "coordinator",
+        &["lock", "leader", "schedule", "service", "status", "stores"],
+    ),
+    ("lock", &["engine"]),
+    ("leader", &["engine"]),
+    ("schedule", &["engine"]),
+    ("service", &["engine"]),
+    ("status", &["engine"]),
+    ("engine", &["backend"]),
+    ("stores", &["backend"]),
+    ("backend", &["clock", "error", "model"]),
+    ("clock", &["model"]),
+    ("error", &["model"]),
+    ("model", &["error"]),
+];
+
+/// The folders that do not know each other, but all wait in `lock::queue`.
+const USER_FACING: &[&str] = &["lock", "leader", "schedule", "service", "status"];
+
+const LONGEST_FILE: usize = 500;
+
+#[test]
+fn imports_go_one_way() {
+    let src = root().join("src");
+    let mut wrong = Vec::new();
+    for file in rust_files(&src) {
+        let module = module_of(file.strip_prefix(&src).unwrap());
+        let source = fs::read_to_string(&file).unwrap();
+        for violation in violations(&module, &source) {
+            wrong.push(format!("{}: {violation}", file.display()));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn every_top_level_module_has_a_rule() {
+    let src = root().join("src");
+    for file in rust_files(&src) {
+        let module = module_of(file.strip_prefix(&src).unwrap());
+        if let Some(top) = module.first() {
+            assert!(reach(top).is_some(), "add {top:?} to the table of arrows");
+        }
+    }
+}
+
+#[test]
+fn no_file_is_too_long() {
+    for folder in ["src", "tests", "crates", "xtask", "examples"] {
+        for file in rust_files(&root().join(folder)) {
+            let lines = fs::read_to_string(&file).unwrap().lines().count();
+            let file = file.display();
+            assert!(lines <= LONGEST_FILE, "{file} has {lines} lines: split it");
+        }
+    }
+}
+
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn rust_files(folder: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    let entries = fs::read_dir(folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display()));
+    for path in entries.map(|entry| entry.unwrap().path()) {
+        if path.is_dir() && !path.ends_with("target") {
+            files.extend(rust_files(&path));
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            files.push(path);
+        }
+    }
+    files
+}
+
+/// `lock/queue.rs` is the module `lock::queue`; `lib.rs` is the root.
+fn module_of(file: &Path) -> Vec<String> {
+    let path = file.with_extension("");
+    let parts = path.iter().map(|part| part.to_str().unwrap().to_owned());
+    parts
+        .filter(|part| part != "mod" && part != "lib")
+        .collect()
+}
+
+/// Everything the arrows lead to from `top`; `None` when it is not in the table.
+fn reach(top: &str) -> Option<BTreeSet<&'static str>> {
+    let arrows = |from: &str| ARROWS.iter().find(|(name, _)| *name == from);
+    let mut reached = BTreeSet::new();
+    let mut open = arrows(top)?.1.to_vec();
+    while let Some(next) = open.pop() {
+        if reached.insert(next) {
+            open.extend(arrows(next).expect("arrows end in the table").1);
+        }
+    }
+    Some(reached)
+}
+
+/// What the file of `module` with this `source` uses and should not.
+fn violations(module: &[String], source: &str) -> Vec<String> {
+    let Some(from) = module.first() else {
+        return Vec::new(); // lib.rs declares and re-exports.
+    };
+    let mut uses = BTreeSet::new();
+    let tokens: TokenStream = source.parse().expect("the file is Rust");
+    collect(tokens, module, &mut uses);
+    let judge = |path: Vec<String>| {
+        let name = path.join("::");
+        let Some(to) = path.first().filter(|to| reach(to).is_some()) else {
+            return Some(format!("crate::{name} is not a module: name its home"));
+        };
+        let queue = *to == "lock" && path.get(1).is_some_and(|part| part == "queue");
+        let allowed = from == to
+            || reach(from).is_some_and(|reached| reached.contains(to.as_str()))
+            || (queue && USER_FACING.contains(&from.as_str()));
+        (!allowed).then(|| format!("{from} must not use crate::{name}"))
+    };
+    uses.into_iter().filter_map(judge).collect()
+}
+
+/// Gathers the absolute paths that `tokens`, standing in `module`, lead to.
+fn collect(tokens: TokenStream, module: &[String], uses: &mut BTreeSet<Vec<String>>) {
+    let tokens: Vec<TokenTree> = tokens.into_iter().collect();
+    let word = |at: usize| match tokens.get(at) {
+        Some(TokenTree::Ident(ident)) => ident.to_string(),
+        _ => String::new(),
+    };
+    let mut at = 0;
+    while at < tokens.len() {
+        let is_path = after_colons(&tokens, at + 1) || word(at + 1) == "as";
+        match (&tokens[at], word(at).as_str()) {
+            (_, "crate" | "super") if is_path => {
+                at = read_path(&tokens, at, module.to_vec(), uses);
+                continue;
+            }
+            (TokenTree::Group(group), _) => {
+                let mut inner = module.to_vec();
+                if at >= 2 && word(at - 2) == "mod" && group.delimiter() == Delimiter::Brace {
+                    inner.push(word(at - 1));
+                }
+                collect(group.stream(), &inner, uses);
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+}
+
+/// Whether the two tokens at `at` are `::`.
+fn after_colons(tokens: &[TokenTree], at: usize) -> bool {
+    let colon =
+        |at| matches!(tokens.get(at), Some(TokenTree::Punct(punct)) if punct.as_char() == ':');
+    colon(at) && colon(at + 1)
+}
+
+/// Follows the path or use tree at `at`, relative to `base`, to its leaves;
+/// returns where it ends.
+fn read_path(
+    tokens: &[TokenTree],
+    mut at: usize,
+    mut base: Vec<String>,
+    uses: &mut BTreeSet<Vec<String>>,
+) -> usize {
+    loop {
+        match tokens.get(at) {
+            Some(TokenTree::Group(group)) if group.delimiter() == Delimiter::Brace => {
+                let inside: Vec<TokenTree> = group.stream().into_iter().collect();
+                let comma = |token: &TokenTree| matches!(token, TokenTree::Punct(punct) if punct.as_char() == ',');
+                for branch in inside.split(comma).filter(|branch| !branch.is_empty()) {
+                    read_path(branch, 0, base.clone(), uses);
+                }
+                return at + 1;
+            }
+            Some(TokenTree::Ident(ident)) => match ident.to_string().as_str() {
+                "crate" => base.clear(),
+                "super" => drop(base.pop()),
+                "self" => {}
+                name => base.push(name.to_owned()),
+            },
+            Some(TokenTree::Punct(star)) if star.as_char() == '*' => base.push("*".into()),
+            _ => return at, // `::<T>` and the like: the path was read before.
+        }
+        at += 1;
+        if !after_colons(tokens, at)
+            || matches!(tokens.get(at + 2), Some(TokenTree::Punct(punct)) if punct.as_char() == '<')
+        {
+            uses.insert(base);
+            return at;
+        }
+        at += 2;
+    }
+}
+
+mod rules {
+    use super::violations;
+
+    fn broken(module: &str, source: &str) -> Vec<String> {
+        let module: Vec<String> = module.split("::").map(str::to_owned).collect();
+        violations(&module, source)
+    }
+
+    fn allowed(module: &str, source: &str) {
+        assert_eq!(broken(module, source), Vec::<String>::new(), "{source}");
+    }
+
+    fn refused(module: &str, source: &str, words: &str) {
+        let found = broken(module, source);
+        assert_eq!(found.len(), 1, "{found:?} in {source}");
+        assert!(found[0].contains(words), "{found:?}");
+    }
+
+    #[test]
+    fn arrows_may_be_followed_downwards_and_not_upwards() {
+        allowed("engine::driver", "use crate::backend::Bid;");
+        allowed(
+            "lock",
+            "use crate::backend::HoldStore; use crate::clock::Clock;",
+        );
+        allowed(
+            "blocking",
+            "use crate::coordinator::Coordinator; use crate::lock::Lock;",
+        );
+        allowed("model::name", "use crate::error::Error;");
+        refused(
+            "engine",
+            "use crate::lock::Lock;",
+            "engine must not use crate::lock::Lock",
+        );
+        refused(
+            "engine",
+            "use crate::stores::redis;",
+            "must not use crate::stores",
+        );
+        refused(
+            "stores::redis",
+            "use crate::engine::Machine;",
+            "must not use crate::engine",
+        );
+        refused(
+            "lock",
+            "use crate::stores::open;",
+            "must not use crate::stores",
+        );
+        refused(
+            "error",
+            "use crate::clock::Clock;",
+            "must not use crate::clock",
+        );
+        refused(
+            "model",
+            "use crate::clock::Clock;",
+            "must not use crate::clock",
+        );
+    }
+
+    #[test]
+    fn user_facing_folders_meet_only_in_the_queue() {
+        allowed("leader", "use crate::lock::queue::Place;");
+        allowed(
+            "service",
+            "use crate::{lock::{queue::{Place, Queue}}, engine::Tenure};",
+        );
+        refused(
+            "leader",
+            "use crate::lock::{Lock, queue::Place};",
+            "crate::lock::Lock",
+        );
+        refused("leader", "use crate::lock;", "must not use crate::lock");
+        refused(
+            "schedule",
+            "use crate::leader::Elector;",
+            "must not use crate::leader",
+        );
+        refused(
+            "engine",
+            "use crate::lock::queue::Place;",
+            "must not use crate::lock",
+        );
+    }
+
+    #[test]
+    fn re_exports_are_for_others() {
+        refused(
+            "lock",
+            "fn f() -> crate::Result<()> { Ok(()) }",
+            "name its home",
+        );
+        refused(
+            "lock",
+            "use crate::{Error, error::ErrorKind};",
+            "crate::Error",
+        );
+        refused("lock", "use crate::*;", "crate::*");
+        refused("lock", "use crate as tenure;", "name its home");
+        refused(
+            "lock",
+            "macro_rules! m { () => { $crate::Error } }",
+            "crate::Error",
+        );
+    }
+
+    #[test]
+    fn groups_expressions_and_climbing_are_seen_through() {
+        refused(
+            "engine",
+            "use crate::{model::X, lock::{a::{B}}};",
+            "crate::lock::a::B",
+        );
+        refused(
+            "engine",
+            "fn f() { g(vec![crate::leader::h::<u8>()]) }",
+            "crate::leader::h",
+        );
+        refused(
+            "engine::a",
+            "use super::super::lock::Lock;",
+            "crate::lock::Lock",
+        );
+        refused(
+            "engine::a",
+            "use super::{b, super::{model::X, lock::Lock}};",
+            "crate::lock::Lock",
+        );
+        refused(
+            "engine",
+            "mod tests { use super::super::lock::Lock; }",
+            "crate::lock::Lock",
+        );
+        allowed(
+            "engine",
+            "mod tests { use super::*; use super::lock::Lock; }",
+        );
+        allowed(
+            "engine::a",
+            "pub(crate) fn f() {} pub(super) use super::lock::Lock;",
+        );
+    }
+
+    #[test]
+    fn comments_and_strings_do_not_count() {
+        allowed(
+            "engine",
+            "/// [`crate::Lock`]\n// crate::lock\nconst A: &str = \"crate::lock\";",
+        );
+    }
+}
