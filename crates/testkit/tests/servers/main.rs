@@ -4,6 +4,7 @@ mod find;
 mod mariadb;
 mod orphans;
 mod postgres;
+mod proxy;
 mod redis;
 mod zookeeper;
 
