@@ -1,7 +1,8 @@
-//! Arguments and files a test adds to a server.
+//! Arguments, variables and files a test adds to a server.
 
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 
 use super::error::ServerError;
 use super::home;
@@ -10,6 +11,7 @@ use super::home;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Extras {
     pub(super) arguments: Vec<String>,
+    pub(super) variables: Vec<(String, String)>,
     pub(super) files: Vec<(String, Vec<u8>)>,
 }
 
@@ -26,11 +28,14 @@ impl Extras {
         Ok(())
     }
 
-    /// The arguments for a server in this directory.
-    pub(super) fn arguments(&self, directory: &Path) -> impl Iterator<Item = String> {
+    /// Adds the arguments and variables to the command of a server in this directory.
+    pub(super) fn apply(&self, command: &mut Command, directory: &Path) {
         let directory = directory.display().to_string();
-        self.arguments
-            .iter()
-            .map(move |argument| argument.replace("{dir}", &directory))
+        command.args(
+            self.arguments
+                .iter()
+                .map(|argument| argument.replace("{dir}", &directory)),
+        );
+        command.envs(self.variables.iter().map(|(key, value)| (key, value)));
     }
 }

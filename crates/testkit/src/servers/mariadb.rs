@@ -113,6 +113,14 @@ impl MariaDbBuilder {
         self
     }
 
+    /// Sets an environment variable, for example to preload libfaketime.
+    pub fn env(mut self, key: &str, value: &str) -> Self {
+        self.extras
+            .variables
+            .push((key.to_owned(), value.to_owned()));
+        self
+    }
+
     /// Puts a file into the server's directory: a certificate, a key.
     pub fn file(mut self, name: &str, contents: impl Into<Vec<u8>>) -> Self {
         self.extras.files.push((name.to_owned(), contents.into()));
@@ -185,7 +193,7 @@ impl Recipe for Node {
             "--innodb-flush-log-at-trx-commit=2",
             "--innodb-buffer-pool-size=32M",
         ]);
-        command.args(self.extras.arguments(directory));
+        self.extras.apply(&mut command, directory);
         Ok(command)
     }
 

@@ -104,6 +104,14 @@ impl PostgresBuilder {
         self
     }
 
+    /// Sets an environment variable, for example to preload libfaketime.
+    pub fn env(mut self, key: &str, value: &str) -> Self {
+        self.extras
+            .variables
+            .push((key.to_owned(), value.to_owned()));
+        self
+    }
+
     /// Puts a file into the server's directory: a certificate, a key.
     pub fn file(mut self, name: &str, contents: impl Into<Vec<u8>>) -> Self {
         self.extras.files.push((name.to_owned(), contents.into()));
@@ -141,7 +149,7 @@ impl Recipe for Node {
                 .arg("-D")
                 .arg(empty)
                 .args(["-U", Postgres::USER, "-A", "trust"]);
-            initdb.args(["-E", "UTF8", "--locale=C", "--no-sync"]);
+            initdb.args(["-E", "UTF8", "--locale=C", "--no-sync", "--wal-segsize=1"]);
             home::run(initdb).map(drop)
         })
     }
@@ -164,7 +172,7 @@ impl Recipe for Node {
             .arg(format!("unix_socket_directories={}", directory.display()));
         // Written at each commit, so kill -9 loses nothing; only the machine itself could.
         command.args(["-c", "fsync=off", "-c", "shared_buffers=16MB"]);
-        command.args(self.extras.arguments(directory));
+        self.extras.apply(&mut command, directory);
         Ok(command)
     }
 

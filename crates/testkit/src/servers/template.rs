@@ -7,6 +7,9 @@ use std::path::{Path, PathBuf};
 use super::error::ServerError;
 use super::home;
 
+/// To be raised when templates are made in another way, so that old ones are not used.
+const FORM: u32 = 1;
+
 /// Fills `data` with a copy of the template called `key`, which `make` fills if it is not there.
 ///
 /// The template lies in the system's temporary directory and outlives the process. A lock lets
@@ -26,7 +29,8 @@ pub(super) fn copy(
         }
     };
     let key: String = key.chars().map(safe).collect();
-    let template = std::env::temp_dir().join(format!("tenure-template-{user}-{key}"));
+    let name = format!("tenure-template-{FORM}-{user}-{}", key.trim_matches('-'));
+    let template = std::env::temp_dir().join(name);
     let lock = File::create(template.with_added_extension("lock"))?;
     lock.lock()?;
     if !template.is_dir() {

@@ -92,6 +92,14 @@ impl RedisBuilder {
         self
     }
 
+    /// Sets an environment variable, for example to preload libfaketime.
+    pub fn env(mut self, key: &str, value: &str) -> Self {
+        self.extras
+            .variables
+            .push((key.to_owned(), value.to_owned()));
+        self
+    }
+
     /// Puts a file into the server's directory: an ACL file, a certificate, a key.
     pub fn file(mut self, name: &str, contents: impl Into<Vec<u8>>) -> Self {
         self.extras.files.push((name.to_owned(), contents.into()));
@@ -177,9 +185,7 @@ impl Recipe for Node {
         ]);
         command.arg("--dir").arg(directory.join("data"));
         command.args(["--save", "", "--repl-diskless-sync-delay", "0"]);
-        for argument in self.extras.arguments(directory) {
-            command.arg(argument);
-        }
+        self.extras.apply(&mut command, directory);
         Ok(command)
     }
 
