@@ -2,10 +2,13 @@
 
 pub mod backend;
 pub mod clock;
+mod coordinator;
 mod engine;
 mod error;
 pub mod model;
+pub mod service;
 pub mod stores;
 
+pub use coordinator::{Coordinator, CoordinatorBuilder};
 pub use engine::Tenure;
 pub use error::{Error, ErrorKind, LeaseLost, LossCause, Outcome, Result, Retry};

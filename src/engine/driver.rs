@@ -25,16 +25,6 @@ impl Contention {
     pub(crate) fn stop(&self) {
         let _ = self.inbox.send(Event::Stop(Stop::Wanted));
     }
-
-    /// The local side of the tenure has ended.
-    pub(crate) fn quiesced(&self) {
-        let _ = self.inbox.send(Event::Quiesced);
-    }
-
-    /// A handle that can say [`quiesced`](Self::quiesced) and nothing else.
-    pub(crate) fn quiescer(&self) -> Quiescer {
-        Quiescer(self.inbox.downgrade())
-    }
 }
 
 impl Drop for Contention {
@@ -168,7 +158,7 @@ impl Driver {
                 self.lease = Some(lease);
                 (self.sink)(Notice::Began(tenure, owner));
             }
-            Effect::Extend { deadline, .. } => {
+            Effect::Extend { deadline } => {
                 let alive = self
                     .lease
                     .as_ref()
@@ -176,9 +166,15 @@ impl Driver {
                 return (!alive).then_some(Expired);
             }
             Effect::End(cause) => self.end(cause),
-            Effect::Quiesce(cause) => (self.sink)(Notice::Quiesce(cause)),
+            Effect::Quiesce(cause) => {
+                let done = Quiescer(self.inbox.clone());
+                (self.sink)(Notice::Quiesce(cause, done));
+            }
             Effect::Observe(owner, now) => (self.sink)(Notice::Observed(owner, now)),
-            Effect::Trouble(error) => (self.sink)(Notice::Trouble(self.about(error))),
+            Effect::Trouble(error) => {
+                let error = self.about(error);
+                (self.sink)(Notice::Trouble(error));
+            }
             Effect::TidyLater(bid) => self.tidy_later(bid),
             Effect::Finish(finish) => (self.sink)(Notice::Finished(finish)),
         }

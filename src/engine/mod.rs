@@ -102,23 +102,32 @@ impl Engine {
         &self.0.clock
     }
 
-    pub(crate) fn runtime(&self) -> &Handle {
-        &self.0.runtime
-    }
-
     pub(crate) fn settings(&self) -> &Settings {
         &self.0.settings
     }
 
-    /// The plan of a contention under the engine's settings. A store whose
-    /// leases hang on its session sets the terms.
+    /// The terms in force: a store whose leases hang on its session sets them.
+    pub(crate) fn terms(&self) -> LeaseTerms {
+        match self.0.backend.profile().bound {
+            LeaseBound::Terms => self.0.settings.terms,
+            LeaseBound::Session(terms) => terms,
+        }
+    }
+
+    /// A queue for the callbacks of one service.
+    pub(crate) fn dispatch(&self) -> Dispatch {
+        if self.0.settings.inline_callbacks {
+            Dispatch::inline()
+        } else {
+            Dispatch::blocking(self.0.runtime.clone())
+        }
+    }
+
+    /// The plan of a contention under the engine's settings.
     pub(crate) fn plan(&self, name: MutexName, contender: ContenderId, mode: Mode) -> Plan {
         let profile = self.0.backend.profile();
         let settings = &self.0.settings;
-        let terms = match profile.bound {
-            LeaseBound::Terms => settings.terms,
-            LeaseBound::Session(terms) => terms,
-        };
+        let terms = self.terms();
         Plan {
             name,
             contender,

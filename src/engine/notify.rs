@@ -9,7 +9,7 @@ use tokio::runtime::Handle;
 
 type Job = Box<dyn FnOnce() + Send>;
 
-/// The callbacks of one service in one of its lives. No thread while idle: a
+/// The callbacks of one service. No thread while idle: a
 /// thread of the runtime's blocking pool is borrowed while there is work.
 #[derive(Clone)]
 pub(crate) struct Dispatch(Arc<Shared>);
@@ -24,7 +24,6 @@ struct Shared {
 struct Queue {
     jobs: VecDeque<Job>,
     is_running: bool,
-    is_closed: bool,
 }
 
 impl Dispatch {
@@ -47,9 +46,6 @@ impl Dispatch {
     /// Runs `job` after all that were pushed before it have returned.
     pub(crate) fn push(&self, job: impl FnOnce() + Send + 'static) {
         let mut queue = self.queue();
-        if queue.is_closed {
-            return;
-        }
         queue.jobs.push_back(Box::new(job));
         if std::mem::replace(&mut queue.is_running, true) {
             return;
@@ -62,13 +58,6 @@ impl Dispatch {
             }
             None => self.work(),
         }
-    }
-
-    /// Drops what has not begun and takes nothing more.
-    pub(crate) fn close(&self) {
-        let mut queue = self.queue();
-        queue.is_closed = true;
-        queue.jobs.clear();
     }
 
     fn work(&self) {

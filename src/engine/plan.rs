@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::driver::Quiescer;
 use super::tenure::Tenure;
 use crate::backend::{Bid, Held, Hint};
 use crate::clock::Moment;
@@ -158,8 +159,8 @@ pub(crate) enum Finish {
 pub(crate) enum Notice {
     /// A tenure begins.
     Began(Tenure, MutexOwner),
-    /// The local side must end; answer with `Contention::quiesced`.
-    Quiesce(LossCause),
+    /// The local side must end, and say when it has.
+    Quiesce(LossCause, Quiescer),
     /// Another owns, or nobody.
     Observed(MutexOwner, StoreTime),
     /// Something failed that will be tried again.

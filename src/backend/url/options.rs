@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::parse_duration;
 use crate::error::{Error, Result};
+use crate::model::LeaseTerms;
 
 /// The options of a URL. A store takes the ones it knows; [`finish`] refuses
 /// the URL when one is left over, and lists the keys that were asked for: so

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::super::plan::{Effect, Finish, Stop};
 use super::super::wake;
-use super::{Freeing, Machine, State, Then};
+use super::{Freeing, Machine, State};
 use crate::backend::{Answer, Bid, Held};
 use crate::clock::Moment;
 use crate::error::{ErrorKind, LossCause, Result};
@@ -108,8 +108,7 @@ impl Machine {
                 if now >= deadline {
                     return self.lose(now, LossCause::Deadline);
                 }
-                let owner = answer.owner().clone();
-                self.effects.push(Effect::Extend { owner, deadline });
+                self.effects.push(Effect::Extend { deadline });
                 self.ask_renewal(sent_at + self.plan.terms.renew_after());
             }
             Ok(answer) => {

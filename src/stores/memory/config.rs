@@ -16,7 +16,9 @@ pub(crate) fn open(url: &StoreUrl, clock: Clock) -> Result<Memory> {
             "the memory store has no host: write \"memory:\", or \"memory:NAME\" to share it",
         ));
     }
-    url.options().finish()?;
+    let mut options = url.options();
+    options.terms()?;
+    options.finish()?;
     match url.path() {
         "" => Ok(Memory::with_clock(clock)),
         name => Ok(shared(name, clock)),

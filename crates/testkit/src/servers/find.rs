@@ -157,10 +157,10 @@ impl Server {
             if main && named.is_file() {
                 return Ok(named);
             }
-            let folder = if named.is_dir() {
-                Some(named.as_path())
-            } else {
+            let folder = if named.is_file() {
                 named.parent()
+            } else {
+                Some(named.as_path())
             };
             places.extend(folder.map(Path::to_path_buf));
             if main {

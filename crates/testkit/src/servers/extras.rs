@@ -1,0 +1,41 @@
+//! Arguments, variables and files a test adds to a server.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use super::error::ServerError;
+use super::home;
+
+/// What a test adds. In arguments `{dir}` stands for the server's directory.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Extras {
+    pub(super) arguments: Vec<String>,
+    pub(super) variables: Vec<(String, String)>,
+    pub(super) files: Vec<(String, Vec<u8>)>,
+}
+
+impl Extras {
+    /// Writes the files, readable by the server's user alone: PostgreSQL insists on that for
+    /// keys.
+    pub(super) fn write(&self, directory: &Path) -> Result<(), ServerError> {
+        for (name, contents) in &self.files {
+            let path = directory.join(name);
+            fs::write(&path, contents)
+                .and_then(|()| home::give(&path, 0o600))
+                .map_err(ServerError::doing(path.display()))?;
+        }
+        Ok(())
+    }
+
+    /// Adds the arguments and variables to the command of a server in this directory.
+    pub(super) fn apply(&self, command: &mut Command, directory: &Path) {
+        let directory = directory.display().to_string();
+        command.args(
+            self.arguments
+                .iter()
+                .map(|argument| argument.replace("{dir}", &directory)),
+        );
+        command.envs(self.variables.iter().map(|(key, value)| (key, value)));
+    }
+}

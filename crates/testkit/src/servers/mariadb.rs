@@ -1,0 +1,224 @@
+//! MariaDB.
+
+use std::fs;
+use std::io::{self, Read};
+use std::net::{SocketAddr, TcpStream};
+use std::ops::Deref;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use super::error::ServerError;
+use super::extras::Extras;
+use super::find::Server;
+use super::port::Port;
+use super::process::{Process, Recipe};
+use super::{home, template};
+
+/// A small redo log, or every copy of the data directory would be 100 MB.
+const SMALL: &str = "--innodb-log-file-size=8M";
+
+/// A MariaDB server on 127.0.0.1; its life is that of a [`Process`]. Commits survive
+/// [`Process::restart`]. The user has no password.
+#[derive(Debug)]
+pub struct MariaDb {
+    process: Process,
+    port: Port,
+}
+
+impl MariaDb {
+    /// The user, who may do everything.
+    pub const USER: &str = "root";
+    /// An empty database.
+    pub const DATABASE: &str = "tenure";
+
+    /// Starts a server.
+    pub fn start() -> Result<MariaDb, ServerError> {
+        MariaDb::builder().start()
+    }
+
+    /// A server with options.
+    pub fn builder() -> MariaDbBuilder {
+        MariaDbBuilder::default()
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.port.address()
+    }
+
+    /// The port it listens on.
+    pub fn port(&self) -> u16 {
+        self.port.number()
+    }
+
+    /// The address of the database: `mysql://root@127.0.0.1:PORT/tenure`.
+    pub fn url(&self) -> String {
+        format!(
+            "mysql://{}@{}/{}",
+            Self::USER,
+            self.address(),
+            Self::DATABASE
+        )
+    }
+
+    /// Asks whether the server greets a new connection within this time.
+    pub fn greets_within(&self, limit: Duration) -> io::Result<()> {
+        greets(self.address(), limit)
+    }
+
+    /// Runs statements through the command-line client and gives the rows, fields separated by
+    /// tabs. For checks in tests.
+    pub fn sql(&self, statements: &str) -> Result<String, ServerError> {
+        let mut client = home::command(Server::MariaDb.find("mariadb")?, self.directory());
+        client.args([
+            "--no-defaults",
+            "--protocol=tcp",
+            "--host=127.0.0.1",
+            "--skip-ssl",
+        ]);
+        client.args([
+            format!("--port={}", self.port()),
+            format!("--user={}", Self::USER),
+        ]);
+        client.args([
+            "--batch",
+            "--skip-column-names",
+            "--execute",
+            statements,
+            Self::DATABASE,
+        ]);
+        Ok(home::run(client)?.trim_end().to_owned())
+    }
+}
+
+impl Deref for MariaDb {
+    type Target = Process;
+
+    fn deref(&self) -> &Process {
+        &self.process
+    }
+}
+
+/// What a [`MariaDb`] shall be like. In arguments `{dir}` stands for the server's directory.
+#[derive(Clone, Debug, Default)]
+pub struct MariaDbBuilder {
+    extras: Extras,
+}
+
+impl MariaDbBuilder {
+    /// Adds a setting, for example `.set("max-connections", "5")`.
+    pub fn set(mut self, key: &str, value: &str) -> Self {
+        self.extras.arguments.push(format!("--{key}={value}"));
+        self
+    }
+
+    /// Sets an environment variable, for example to preload libfaketime.
+    pub fn env(mut self, key: &str, value: &str) -> Self {
+        self.extras
+            .variables
+            .push((key.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// Puts a file into the server's directory: a certificate, a key.
+    pub fn file(mut self, name: &str, contents: impl Into<Vec<u8>>) -> Self {
+        self.extras.files.push((name.to_owned(), contents.into()));
+        self
+    }
+
+    /// Starts it and waits until it greets.
+    pub fn start(self) -> Result<MariaDb, ServerError> {
+        Port::start(|port| {
+            let recipe = Node {
+                address: port.address(),
+                extras: self.extras.clone(),
+            };
+            Ok(MariaDb {
+                process: Process::launch("mariadb", Box::new(recipe))?,
+                port,
+            })
+        })
+    }
+}
+
+#[derive(Debug)]
+struct Node {
+    address: SocketAddr,
+    extras: Extras,
+}
+
+impl Recipe for Node {
+    fn fill(&self, data: &Path) -> Result<(), ServerError> {
+        let mut version = home::command(Server::MariaDb.find("mariadbd")?, data);
+        version.args(["--no-defaults", "--version"]);
+        template::copy(
+            &format!("mariadb-{}", release(&home::run(version)?)),
+            data,
+            |empty| {
+                let mut install = home::command(Server::MariaDb.find("mariadb-install-db")?, empty);
+                install.args(["--no-defaults", "--auth-root-authentication-method=normal"]);
+                install.args(["--skip-test-db", "--skip-name-resolve", SMALL]);
+                install.arg(format!("--datadir={}", empty.display()));
+                home::run(install)?;
+                // To the server a directory is a database.
+                let database = empty.join(MariaDb::DATABASE);
+                fs::create_dir(&database)?;
+                Ok(home::give(&database, 0o700)?)
+            },
+        )
+    }
+
+    fn command(&self, directory: &Path) -> Result<Command, ServerError> {
+        self.extras.write(directory)?;
+        let at = |name: &str| directory.join(name).display().to_string();
+        let mut command = Command::new(Server::MariaDb.find("mariadbd")?);
+        command.args([
+            "--no-defaults",
+            "--bind-address=127.0.0.1",
+            "--skip-name-resolve",
+            SMALL,
+        ]);
+        command.arg(format!("--port={}", self.address.port()));
+        command.args([
+            format!("--datadir={}", at("data")),
+            format!("--tmpdir={}", at("")),
+        ]);
+        command.args([
+            format!("--socket={}", at("sock")),
+            format!("--pid-file={}", at("pid.own")),
+        ]);
+        // Written at each commit, so kill -9 loses nothing; only the machine itself could.
+        command.args([
+            "--innodb-flush-log-at-trx-commit=2",
+            "--innodb-buffer-pool-size=32M",
+        ]);
+        self.extras.apply(&mut command, directory);
+        Ok(command)
+    }
+
+    fn ready(&self) -> io::Result<()> {
+        greets(self.address, Duration::from_secs(2))
+    }
+}
+
+/// The part of `mariadbd  Ver 10.11.19-MariaDB-… for …` that names the release.
+fn release(version: &str) -> &str {
+    version
+        .split_whitespace()
+        .skip_while(|word| *word != "Ver")
+        .nth(1)
+        .unwrap_or("unknown")
+}
+
+/// The server speaks first: a packet whose body starts with the protocol version, 10.
+fn greets(address: SocketAddr, limit: Duration) -> io::Result<()> {
+    let mut stream = TcpStream::connect_timeout(&address, limit)?;
+    stream.set_read_timeout(Some(limit))?;
+    let mut head = [0; 5];
+    stream.read_exact(&mut head)?;
+    match head[4] {
+        10 => Ok(()),
+        other => Err(io::Error::other(format!("it answers with packet {other}"))),
+    }
+}

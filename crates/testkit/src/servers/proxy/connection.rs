@@ -1,0 +1,164 @@
+//! Carries the bytes of one connection.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use rustix::net::sockopt::set_socket_linger;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::net::tcp::{ReadHalf, WriteHalf};
+use tokio::sync::{mpsc, watch};
+use tokio::time::{self, Duration, Instant};
+
+use super::control::{Control, Rules};
+use super::{Flow, Way};
+
+/// How many pieces may wait for a slow or held direction; then TCP makes the sender wait.
+const WAITING: usize = 64;
+
+/// What was read, and when.
+enum Piece {
+    Bytes(Vec<u8>),
+    /// The sender has closed its side.
+    End,
+    /// The sender has reset the connection.
+    Broken,
+}
+
+/// The connection is to be reset.
+struct Cut;
+
+/// Closing this socket resets the connection, unless it ended well.
+struct Reset(TcpStream);
+
+impl Reset {
+    fn new(stream: TcpStream) -> Self {
+        let _ = stream.set_nodelay(true);
+        let _ = set_socket_linger(&stream, Some(Duration::ZERO));
+        Reset(stream)
+    }
+
+    fn ended_well(&self) {
+        let _ = set_socket_linger(&self.0, None);
+    }
+}
+
+/// Counts a connection for as long as it lives, however it ends.
+pub(super) struct Counted {
+    control: Arc<Control>,
+    generation: u64,
+}
+
+impl Counted {
+    pub(super) fn new(control: &Arc<Control>, generation: u64) -> Self {
+        control.opened(generation);
+        Counted {
+            control: Arc::clone(control),
+            generation,
+        }
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.control.closed(self.generation);
+    }
+}
+
+/// Resets a connection that nobody has carried yet.
+pub(super) fn refuse(client: TcpStream) {
+    drop(Reset::new(client));
+}
+
+/// Connects to the server and carries bytes until both sides have closed or it is cut.
+///
+/// `counted` outlives the sockets: when the count goes down, they are closed.
+pub(super) async fn carry(client: TcpStream, server: SocketAddr, counted: Counted) {
+    let control = &*counted.control;
+    let mut rules = control.watch();
+    let client = Reset::new(client);
+    let both_ways = async {
+        // No handshake gets through while either direction is held.
+        let open = |rules: &Rules| !rules.flows.contains(&Flow::Hold);
+        control.watch().wait_for(open).await.map_err(|_| Cut)?;
+        let mut server = Reset::new(TcpStream::connect(server).await.map_err(|_| Cut)?);
+        let mut client = client;
+        {
+            let (from_client, to_client) = client.0.split();
+            let (from_server, to_server) = server.0.split();
+            tokio::try_join!(
+                one_way(Way::ToServer, from_client, to_server, control),
+                one_way(Way::ToClient, from_server, to_client, control),
+            )?;
+        }
+        client.ended_well();
+        server.ended_well();
+        Ok::<(), Cut>(())
+    };
+    tokio::select! {
+        _ = both_ways => {}
+        _ = rules.wait_for(|rules| rules.generation != counted.generation) => {}
+    }
+}
+
+async fn one_way(
+    way: Way,
+    mut from: ReadHalf<'_>,
+    mut to: WriteHalf<'_>,
+    control: &Control,
+) -> Result<(), Cut> {
+    // Reading goes on while earlier pieces wait, so a delay does not narrow the bandwidth.
+    let (sender, mut receiver) = mpsc::channel(WAITING);
+    let read = async move {
+        loop {
+            let mut bytes = vec![0; 16 * 1024];
+            let piece = match from.read(&mut bytes).await {
+                Ok(0) => Piece::End,
+                Ok(length) => {
+                    bytes.truncate(length);
+                    Piece::Bytes(bytes)
+                }
+                Err(_) => Piece::Broken,
+            };
+            let last = !matches!(piece, Piece::Bytes(_));
+            if sender.send((Instant::now(), piece)).await.is_err() || last {
+                return Ok(());
+            }
+        }
+    };
+    let write = async {
+        let mut rules = control.watch();
+        while let Some((arrived, piece)) = receiver.recv().await {
+            pass(way, arrived, &mut rules).await;
+            match piece {
+                Piece::Broken => return Err(Cut),
+                Piece::End => return to.shutdown().await.map_err(|_| Cut),
+                Piece::Bytes(bytes) => {
+                    let allowed = control.spend(way, bytes.len());
+                    to.write_all(&bytes[..allowed]).await.map_err(|_| Cut)?;
+                    if allowed < bytes.len() {
+                        return Err(Cut);
+                    }
+                }
+            }
+        }
+        Ok(())
+    };
+    tokio::try_join!(read, write).map(drop)
+}
+
+/// Waits until what arrived then may pass.
+async fn pass(way: Way, arrived: Instant, rules: &mut watch::Receiver<Rules>) {
+    loop {
+        let flow = rules.borrow_and_update().flows[way as usize];
+        match flow {
+            Flow::Pass => return,
+            // The rules live as long as the connection, so this is never an error.
+            Flow::Hold => drop(rules.changed().await),
+            Flow::Delay(delay) => tokio::select! {
+                () = time::sleep_until(arrived + delay) => return,
+                _ = rules.changed() => {}
+            },
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! What the test asks for, and what the proxy has made of it.
+
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::watch;
+
+use super::{Flow, Way};
+use crate::servers::error::ServerError;
+
+/// What the test asks for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rules {
+    /// By direction.
+    pub(super) flows: [Flow; 2],
+    /// Connections of an older generation are cut.
+    pub(super) generation: u64,
+    /// No new connections.
+    pub(super) refuse: bool,
+}
+
+/// What is.
+#[derive(Debug, Default)]
+struct State {
+    /// While it listens: the generation new connections belong to.
+    listening: Option<u64>,
+    /// The generation of each connection.
+    connections: Vec<u64>,
+    /// By direction: how many bytes pass before a connection is cut.
+    budgets: [Option<u64>; 2],
+    /// Why the proxy cannot listen.
+    trouble: Option<String>,
+}
+
+#[derive(Debug)]
+pub(super) struct Control {
+    rules: watch::Sender<Rules>,
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+impl Default for Control {
+    fn default() -> Self {
+        let rules = Rules {
+            flows: [Flow::Pass; 2],
+            generation: 0,
+            refuse: false,
+        };
+        Control {
+            rules: watch::Sender::new(rules),
+            state: Mutex::default(),
+            changed: Condvar::new(),
+        }
+    }
+}
+
+impl Control {
+    pub(super) fn change(&self, change: impl FnOnce(&mut Rules)) {
+        self.rules.send_modify(change);
+    }
+
+    pub(super) fn watch(&self) -> watch::Receiver<Rules> {
+        self.rules.subscribe()
+    }
+
+    pub(super) fn set_budget(&self, way: Way, bytes: Option<u64>) {
+        self.state().budgets[way as usize] = bytes;
+    }
+
+    /// Takes `wanted` bytes from the budget. Gives how many may pass; fewer than wanted means
+    /// that the connection is to be cut after them, and that this has now happened.
+    pub(super) fn spend(&self, way: Way, wanted: usize) -> usize {
+        let budget = &mut self.state().budgets[way as usize];
+        match budget {
+            None => wanted,
+            Some(left) if *left >= wanted as u64 => {
+                *left -= wanted as u64;
+                wanted
+            }
+            Some(left) => {
+                let allowed = *left as usize;
+                *budget = None;
+                allowed
+            }
+        }
+    }
+
+    pub(super) fn connections(&self) -> usize {
+        self.state().connections.len()
+    }
+
+    pub(super) fn set_listening(&self, listening: Option<u64>) {
+        self.state().listening = listening;
+        self.changed.notify_all();
+    }
+
+    pub(super) fn set_trouble(&self, trouble: String) {
+        self.state().trouble = Some(trouble);
+        self.changed.notify_all();
+    }
+
+    pub(super) fn opened(&self, generation: u64) {
+        self.state().connections.push(generation);
+    }
+
+    pub(super) fn closed(&self, generation: u64) {
+        let mut state = self.state();
+        if let Some(index) = state.connections.iter().position(|&g| g == generation) {
+            state.connections.swap_remove(index);
+        }
+        self.changed.notify_all();
+    }
+
+    pub(super) fn wait_listening(&self, wanted: bool) -> Result<(), ServerError> {
+        self.wait("to open or close its port", |state| {
+            state.listening.is_some() == wanted
+        })
+    }
+
+    pub(super) fn wait_cut(&self) -> Result<(), ServerError> {
+        let generation = self.rules.borrow().generation;
+        self.wait("to cut connections", |state| {
+            let mut all = state.connections.iter().chain(&state.listening);
+            all.all(|&of| of >= generation)
+        })
+    }
+
+    fn wait(&self, what: &str, holds: impl Fn(&State) -> bool) -> Result<(), ServerError> {
+        let not_yet = |state: &mut State| state.trouble.is_none() && !holds(state);
+        let limit = Duration::from_secs(30);
+        let waited = self
+            .changed
+            .wait_timeout_while(self.state(), limit, not_yet);
+        let (state, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
+        match &state.trouble {
+            Some(trouble) => Err(ServerError::new(format!("the proxy has ended: {trouble}"))),
+            None if timeout.timed_out() => {
+                Err(ServerError::new(format!("the proxy takes too long {what}")))
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,144 @@
+//! A TCP proxy that breaks the network between clients and a server.
+
+mod connection;
+mod control;
+mod listener;
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use control::Control;
+use tokio::sync::oneshot;
+
+use super::error::ServerError;
+use super::port::Port;
+
+/// One of the two directions of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// Requests.
+    ToServer,
+    /// Replies.
+    ToClient,
+}
+
+/// What happens to the bytes that go one way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flow {
+    /// They pass.
+    Pass,
+    /// They pass, this much later. Their order and the bandwidth stay.
+    Delay(Duration),
+    /// They do not arrive, nor does the end of the connection; nobody is told. As with lost
+    /// packets, TCP delivers them if the network heals before the connection is cut.
+    Hold,
+}
+
+/// A proxy in front of one address.
+///
+/// It runs on a thread and a runtime of its own, so it works in any test, also one whose clock
+/// is paused. When [`cut`](Proxy::cut), [`refuse`](Proxy::refuse) and [`heal`](Proxy::heal)
+/// return, they have happened. Dropping it cuts all connections.
+#[derive(Debug)]
+pub struct Proxy {
+    port: Arc<Port>,
+    control: Arc<Control>,
+    // Dropped to end the thread.
+    stop: Option<oneshot::Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Proxy {
+    /// Starts a proxy in front of `server`; everything passes.
+    pub fn start(server: SocketAddr) -> Result<Proxy, ServerError> {
+        let port = Arc::new(Port::choose()?);
+        let control = Arc::new(Control::default());
+        let (stop, stopped) = oneshot::channel();
+        let work = listener::run(port.address(), server, Arc::clone(&control), stopped);
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .map_err(ServerError::doing("starting a runtime"))?;
+        let thread = std::thread::Builder::new()
+            .name("tenure-proxy".to_owned())
+            .spawn(move || runtime.block_on(work))
+            .map_err(ServerError::doing("starting a thread"))?;
+        let proxy = Proxy {
+            port,
+            control,
+            stop: Some(stop),
+            thread: Some(thread),
+        };
+        proxy.control.wait_listening(true)?;
+        Ok(proxy)
+    }
+
+    /// Where clients connect.
+    pub fn address(&self) -> SocketAddr {
+        self.port.address()
+    }
+
+    /// The port clients connect to.
+    pub fn port(&self) -> u16 {
+        self.port.number()
+    }
+
+    /// Decides what happens to bytes that go this way, on all connections, from now on.
+    pub fn set(&self, way: Way, flow: Flow) {
+        self.control
+            .change(|rules| rules.flows[way as usize] = flow);
+    }
+
+    /// Holds the bytes both ways: the other side seems to have vanished.
+    pub fn partition(&self) {
+        self.control.change(|rules| rules.flows = [Flow::Hold; 2]);
+    }
+
+    /// Lets `bytes` more pass this way, counted over all connections, and then cuts the
+    /// connection that would carry the next one. This happens once; later connections pass.
+    ///
+    /// With `ToServer` the server gets a part of a request; with `ToClient` and 0 it gets the
+    /// whole request, and the client never sees the reply.
+    pub fn cut_after(&self, way: Way, bytes: u64) {
+        self.control.set_budget(way, Some(bytes));
+    }
+
+    /// Resets all connections there are, on both sides.
+    pub fn cut(&self) -> Result<(), ServerError> {
+        self.control.change(|rules| rules.generation += 1);
+        self.control.wait_cut()
+    }
+
+    /// Refuses new connections; those there are stay.
+    pub fn refuse(&self) -> Result<(), ServerError> {
+        self.control.change(|rules| rules.refuse = true);
+        self.control.wait_listening(false)
+    }
+
+    /// Ends every disturbance. Bytes that were held are delivered.
+    pub fn heal(&self) -> Result<(), ServerError> {
+        self.control.set_budget(Way::ToServer, None);
+        self.control.set_budget(Way::ToClient, None);
+        self.control.change(|rules| {
+            rules.flows = [Flow::Pass; 2];
+            rules.refuse = false;
+        });
+        self.control.wait_listening(true)
+    }
+
+    /// How many connections there are.
+    pub fn connections(&self) -> usize {
+        self.control.connections()
+    }
+}
+
+impl Drop for Proxy {
+    fn drop(&mut self) {
+        self.stop.take();
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}

@@ -1,0 +1,225 @@
+//! [`Coordinator`]: the way in.
+
+use std::fmt;
+use std::time::Duration;
+
+use tokio::runtime::Handle;
+
+use crate::backend::url::StoreUrl;
+use crate::backend::{AnyBackend, Backend, Traced};
+use crate::clock::Clock;
+use crate::engine::{Dice, Engine, Settings};
+use crate::error::{Error, ErrorKind, Outcome, Result};
+use crate::model::{Jitter, LeaseTerms};
+use crate::service::{ContendService, Contender, RetrievalService, Retriever};
+use crate::stores;
+
+/// Everything that one process owns and waits for in one store.
+///
+/// Cheap to clone; all clones share connections and are closed together.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> tenure::Result<()> {
+/// use tenure::Coordinator;
+///
+/// let coordinator = Coordinator::connect("memory:?ttl=10s&transition=6s").await?;
+/// coordinator.close().await?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct Coordinator {
+    engine: Engine,
+}
+
+impl Coordinator {
+    /// Opens the store that `url` names, with everything else as usual.
+    ///
+    /// # Errors
+    /// [`Invalid`](ErrorKind::Invalid) for a scheme or option that is not
+    /// known, naming those that are; otherwise what the store fails with.
+    ///
+    /// # Cancel safety
+    /// Dropped, the connection is closed.
+    pub async fn connect(url: &str) -> Result<Self> {
+        Self::builder().connect(url).await
+    }
+
+    /// Sets more than a URL can.
+    #[must_use]
+    pub fn builder() -> CoordinatorBuilder {
+        CoordinatorBuilder::default()
+    }
+
+    /// A coordinator over a backend of your own.
+    ///
+    /// # Errors
+    /// [`WrongState`](ErrorKind::WrongState) outside a tokio runtime.
+    pub fn with_backend(backend: impl Backend, terms: LeaseTerms) -> Result<Self> {
+        Self::builder().terms(terms).with_backend(backend)
+    }
+
+    /// A service that contends for `contender`. Not started yet.
+    ///
+    /// # Errors
+    /// [`Closed`](ErrorKind::Closed) after [`close`](Self::close).
+    pub fn contend_service<C: Contender>(&self, contender: C) -> Result<ContendService<C>> {
+        self.engine.open()?;
+        Ok(ContendService::new(self.engine.clone(), contender))
+    }
+
+    /// A service that observes for `retriever`. Not started yet.
+    ///
+    /// # Errors
+    /// [`Closed`](ErrorKind::Closed) after [`close`](Self::close).
+    pub fn retrieval_service<R: Retriever>(&self, retriever: R) -> Result<RetrievalService<R>> {
+        self.engine.open()?;
+        Ok(RetrievalService::new(self.engine.clone(), retriever))
+    }
+
+    /// Ends everything that this coordinator and its clones own and wait for,
+    /// waits until the store has been told, and closes the store. Later calls
+    /// fail with [`Closed`](ErrorKind::Closed); closing again is fine.
+    ///
+    /// # Errors
+    /// What closing the store fails with.
+    ///
+    /// # Cancel safety
+    /// Dropped, the releases go on in the background; call it again to wait.
+    pub async fn close(&self) -> Result<()> {
+        self.engine.close().await
+    }
+}
+
+impl fmt::Debug for Coordinator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Coordinator").field("backend", self.engine.backend()).finish()
+    }
+}
+
+/// What a [`Coordinator`] is made with.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+/// # async fn main() -> tenure::Result<()> {
+/// use std::time::Duration;
+/// use tenure::Coordinator;
+/// use tenure::clock::Clock;
+/// use tenure::model::LeaseTerms;
+///
+/// let coordinator = Coordinator::builder()
+///     .terms(LeaseTerms::new(Duration::from_secs(3), Duration::from_secs(2))?)
+///     .clock(Clock::tokio()) // virtual time, for tests
+///     .connect("memory:")
+///     .await?;
+/// # coordinator.close().await
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct CoordinatorBuilder {
+    settings: Settings,
+    runtime: Option<Handle>,
+    clock: Clock,
+    seed: Option<u64>,
+}
+
+impl Default for CoordinatorBuilder {
+    fn default() -> Self {
+        Self {
+            settings: Settings {
+                terms: LeaseTerms::default(),
+                jitter: Jitter::default(),
+                initial_delay: Duration::ZERO,
+                quiesce: Duration::from_secs(30),
+                inline_callbacks: false,
+            },
+            runtime: None,
+            clock: Clock::boot(),
+            seed: None,
+        }
+    }
+}
+
+impl CoordinatorBuilder {
+    /// The lease terms; terms in the URL come before these.
+    pub fn terms(mut self, terms: LeaseTerms) -> Self {
+        self.settings.terms = terms;
+        self
+    }
+
+    /// How the wake-ups of waiters are spread where the store has no order.
+    pub fn jitter(mut self, jitter: Jitter) -> Self {
+        self.settings.jitter = jitter;
+        self
+    }
+
+    /// How long a contention waits before its first attempt.
+    pub fn initial_delay(mut self, initial_delay: Duration) -> Self {
+        self.settings.initial_delay = initial_delay;
+        self
+    }
+
+    /// How long the local side may take to end when it is stopped, before it
+    /// is given up and the lease left to run out.
+    pub fn quiesce(mut self, quiesce: Duration) -> Self {
+        self.settings.quiesce = quiesce;
+        self
+    }
+
+    /// The runtime that everything runs on; otherwise the one that
+    /// [`connect`](Self::connect) is called in.
+    pub fn runtime(mut self, runtime: Handle) -> Self {
+        self.runtime = Some(runtime);
+        self
+    }
+
+    /// The clock; otherwise [`Clock::boot`].
+    pub fn clock(mut self, clock: Clock) -> Self {
+        self.clock = clock;
+        self
+    }
+
+    /// Makes every run the same: chance comes from `seed`, callbacks run where
+    /// they arise. For simulations on virtual time.
+    #[doc(hidden)]
+    pub fn deterministic(mut self, seed: u64) -> Self {
+        self.seed = Some(seed);
+        self.settings.inline_callbacks = true;
+        self
+    }
+
+    /// Opens the store that `url` names.
+    ///
+    /// # Errors
+    /// As [`Coordinator::connect`].
+    ///
+    /// # Cancel safety
+    /// Dropped, the connection is closed.
+    pub async fn connect(mut self, url: &str) -> Result<Coordinator> {
+        let url = StoreUrl::parse(url)?;
+        if let Some(terms) = url.options().terms()? {
+            self.settings.terms = terms;
+        }
+        let backend = stores::open(&url, self.clock.clone()).await?;
+        self.with_backend(backend)
+    }
+
+    /// A coordinator over a backend of your own.
+    ///
+    /// # Errors
+    /// [`WrongState`](ErrorKind::WrongState) outside a tokio runtime, if none
+    /// was [given](Self::runtime).
+    pub fn with_backend(self, backend: impl Backend) -> Result<Coordinator> {
+        let runtime = self.runtime.or_else(|| Handle::try_current().ok()).ok_or_else(|| {
+            Error::new(ErrorKind::WrongState, Outcome::DidNot).with_message(
+                "a coordinator is made inside a tokio runtime, or with builder().runtime(handle)",
+            )
+        })?;
+        let backend = AnyBackend::new(Traced::new(backend));
+        let dice = self.seed.map_or_else(Dice::random, Dice::seeded);
+        let engine = Engine::new(backend, self.clock, runtime, self.settings, dice);
+        Ok(Coordinator { engine })
+    }
+}

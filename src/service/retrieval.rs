@@ -1,0 +1,172 @@
+//! [`RetrievalService`]: observes for a [`Retriever`].
+
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::oneshot;
+
+use super::status::StatusCell;
+use super::{Retriever, Status};
+use crate::engine::{Dispatch, Engine, Notice, Watch};
+use crate::error::{Error, ErrorKind, Outcome, Result};
+use crate::model::MutexState;
+
+/// Tells a [`Retriever`] who owns its mutex. It never contends.
+///
+/// Dropping it stops it.
+pub struct RetrievalService<R: Retriever> {
+    core: Arc<Core<R>>,
+}
+
+struct Core<R> {
+    engine: Engine,
+    retriever: R,
+    status: StatusCell,
+    dispatch: Dispatch,
+    view: Mutex<View>,
+}
+
+struct View {
+    life: u64,
+    state: MutexState,
+    watch: Option<Watch>,
+}
+
+impl<R: Retriever> RetrievalService<R> {
+    pub(crate) fn new(engine: Engine, retriever: R) -> Self {
+        let dispatch = engine.dispatch();
+        let view = Mutex::new(View { life: 0, state: MutexState::NONE, watch: None });
+        let status = StatusCell::new();
+        Self { core: Arc::new(Core { engine, retriever, status, dispatch, view }) }
+    }
+
+    /// Starts to observe. Returns at once; the callback tells the rest.
+    ///
+    /// # Errors
+    /// [`WrongState`](ErrorKind::WrongState) unless the service is
+    /// [`Initial`](Status::Initial), [`Closed`](ErrorKind::Closed) after the
+    /// coordinator has been closed; the service is then `Initial`.
+    pub fn start(&self) -> Result<()> {
+        let core = &self.core;
+        core.status.change(Status::Initial, Status::Starting)?;
+        if let Err(closed) = core.engine.open() {
+            core.status.set(Status::Initial);
+            return Err(closed);
+        }
+        let mut view = core.view();
+        view.life += 1;
+        view.state = MutexState::NONE;
+        let life = view.life;
+        let sink_core = Arc::clone(core);
+        let sink = move |notice| sink_core.hear(life, notice);
+        core.status.set(Status::Running);
+        view.watch = Some(core.engine.watch(core.retriever.mutex().clone(), Box::new(sink)));
+        Ok(())
+    }
+
+    /// Stops: no callback begins any more, and the one that runs returns.
+    ///
+    /// # Errors
+    /// [`WrongState`](ErrorKind::WrongState) unless it is
+    /// [`Running`](Status::Running); [`Unconfirmed`](ErrorKind::Unconfirmed)
+    /// when the callback that runs has not returned in time.
+    ///
+    /// # Cancel safety
+    /// Dropped, the service is stopped all the same.
+    pub async fn stop(&self) -> Result<()> {
+        let core = &self.core;
+        core.status.change(Status::Running, Status::Stopping)?;
+        let (tell, told) = oneshot::channel();
+        {
+            let mut view = core.view();
+            view.watch = None;
+            view.life += 1;
+            core.dispatch.push(move || drop(tell.send(())));
+            core.status.set(Status::Initial);
+        }
+        let clock = core.engine.clock();
+        let until = clock.now() + core.engine.settings().quiesce;
+        match clock.limit(until, told).await {
+            Some(_) => Ok(()),
+            None => Err(Error::new(ErrorKind::Unconfirmed, Outcome::Did)
+                .with_message("the observation has ended, but a callback of it still runs")
+                .with_mutex(core.retriever.mutex())),
+        }
+    }
+
+    /// The retriever.
+    #[must_use]
+    pub fn retriever(&self) -> &R {
+        &self.core.retriever
+    }
+
+    /// Where in its life the service is.
+    #[must_use]
+    pub fn status(&self) -> Status {
+        self.core.status.get()
+    }
+
+    /// Whether it is starting or running.
+    #[must_use]
+    pub fn running(&self) -> bool {
+        self.status().is_active()
+    }
+
+    /// The last transition it saw; [`MutexState::NONE`] at each start.
+    #[must_use]
+    pub fn state(&self) -> MutexState {
+        self.core.view().state.clone()
+    }
+}
+
+impl<R: Retriever> Core<R> {
+    fn view(&self) -> MutexGuard<'_, View> {
+        self.view.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Hears the engine: quick, no foreign code.
+    fn hear(self: &Arc<Self>, life: u64, notice: Notice) {
+        let owner = match notice {
+            Notice::Observed(owner, _) => owner,
+            Notice::Trouble(error) => {
+                let source = std::error::Error::source(&error).map(tracing::field::display);
+                tracing::warn!(target: "tenure::service", source, "will look again: {error}");
+                return;
+            }
+            _ => return,
+        };
+        let state = {
+            let mut view = self.view();
+            let state = view.state.followed_by(owner);
+            if !state.is_changed() {
+                view.state.after = state.after;
+                return;
+            }
+            view.state = state.clone();
+            state
+        };
+        let core = Arc::clone(self);
+        self.dispatch.push(move || {
+            if core.view().life == life {
+                core.retriever.notify_owner(&state);
+            }
+        });
+    }
+}
+
+impl<R: Retriever> Drop for RetrievalService<R> {
+    fn drop(&mut self) {
+        let mut view = self.core.view();
+        view.watch = None;
+        view.life += 1;
+    }
+}
+
+impl<R: Retriever> fmt::Debug for RetrievalService<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RetrievalService")
+            .field("mutex", self.core.retriever.mutex())
+            .field("status", &self.core.status)
+            .finish_non_exhaustive()
+    }
+}
