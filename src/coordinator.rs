@@ -94,7 +94,9 @@ impl Coordinator {
 
 impl fmt::Debug for Coordinator {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Coordinator").field("backend", self.engine.backend()).finish()
+        f.debug_struct("Coordinator")
+            .field("backend", self.engine.backend())
+            .finish()
     }
 }
 
@@ -212,11 +214,14 @@ impl CoordinatorBuilder {
     /// [`WrongState`](ErrorKind::WrongState) outside a tokio runtime, if none
     /// was [given](Self::runtime).
     pub fn with_backend(self, backend: impl Backend) -> Result<Coordinator> {
-        let runtime = self.runtime.or_else(|| Handle::try_current().ok()).ok_or_else(|| {
-            Error::new(ErrorKind::WrongState, Outcome::DidNot).with_message(
+        let runtime = self
+            .runtime
+            .or_else(|| Handle::try_current().ok())
+            .ok_or_else(|| {
+                Error::new(ErrorKind::WrongState, Outcome::DidNot).with_message(
                 "a coordinator is made inside a tokio runtime, or with builder().runtime(handle)",
             )
-        })?;
+            })?;
         let backend = AnyBackend::new(Traced::new(backend));
         let dice = self.seed.map_or_else(Dice::random, Dice::seeded);
         let engine = Engine::new(backend, self.clock, runtime, self.settings, dice);

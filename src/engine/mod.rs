@@ -37,7 +37,7 @@ use tokio_util::task::TaskTracker;
 pub(crate) use dice::Dice;
 pub(crate) use driver::Contention;
 pub(crate) use notify::Dispatch;
-pub(crate) use plan::{Finish, Mode, Notice, Plan, Stop};
+pub(crate) use plan::{Finish, Mode, Notice, Plan};
 pub use tenure::Tenure;
 pub(crate) use watch::Watch;
 

@@ -113,7 +113,6 @@ pub(crate) enum Effect {
     },
     /// The tenure is renewed.
     Extend {
-        owner: MutexOwner,
         deadline: Moment,
     },
     /// Let the local side end, and say [`Event::Quiesced`] when it has. Once

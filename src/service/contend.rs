@@ -39,7 +39,12 @@ struct View {
 impl<C: Contender> ContendService<C> {
     pub(crate) fn new(engine: Engine, contender: C) -> Self {
         let dispatch = engine.dispatch();
-        let view = View { life: 0, state: MutexState::NONE, tenure: None, contention: None };
+        let view = View {
+            life: 0,
+            state: MutexState::NONE,
+            tenure: None,
+            contention: None,
+        };
         Self {
             core: Arc::new(Core {
                 engine,
@@ -70,7 +75,10 @@ impl<C: Contender> ContendService<C> {
         view.state = MutexState::NONE;
         view.tenure = None;
         let life = view.life;
-        let (name, id) = (core.contender.mutex().clone(), core.contender.contender_id().clone());
+        let (name, id) = (
+            core.contender.mutex().clone(),
+            core.contender.contender_id().clone(),
+        );
         let plan = core.engine.plan(name, id, Mode::Always);
         let sink_core = Arc::clone(core);
         let sink = move |notice| sink_core.hear(life, notice);
@@ -99,7 +107,10 @@ impl<C: Contender> ContendService<C> {
             view.life
         };
         let end = ended.wait_for(|(ended, _)| *ended == life).await;
-        end.map_or_else(|_| unreachable!("the sender lives in self"), |end| end.1.clone())
+        end.map_or_else(
+            |_| unreachable!("the sender lives in self"),
+            |end| end.1.clone(),
+        )
     }
 
     /// The contender.
@@ -129,7 +140,11 @@ impl<C: Contender> ContendService<C> {
     /// The present tenure, while it lasts.
     #[must_use]
     pub fn tenure(&self) -> Option<Tenure> {
-        self.core.view().tenure.clone().filter(|tenure| !tenure.is_lost())
+        self.core
+            .view()
+            .tenure
+            .clone()
+            .filter(|tenure| !tenure.is_lost())
     }
 
     /// Whether the contender owns the mutex at this moment.
@@ -143,7 +158,8 @@ impl<C: Contender> ContendService<C> {
     pub fn is_in_ttl(&self) -> bool {
         let terms = self.core.engine.terms();
         let transition = terms.transition().saturating_sub(terms.margin());
-        self.tenure().is_some_and(|tenure| tenure.remaining() > transition)
+        self.tenure()
+            .is_some_and(|tenure| tenure.remaining() > transition)
     }
 }
 
@@ -178,7 +194,7 @@ impl<C: Contender> Core<C> {
                     view.contention = None;
                     self.status.set(Status::Initial);
                 }
-                self.ended.send_replace((life, ending(finish)));
+                let _before = self.ended.send_replace((life, ending(finish)));
             }
         }
     }
@@ -223,16 +239,15 @@ impl Drop for CallOnDrop {
 
 /// What `stop` says of how the contention ended.
 fn ending(finish: Finish) -> Result<()> {
-    let unconfirmed = |message| {
-        Err(Error::new(ErrorKind::Unconfirmed, Outcome::MayHave).with_message(message))
-    };
+    let unconfirmed =
+        |message| Err(Error::new(ErrorKind::Unconfirmed, Outcome::MayHave).with_message(message));
     match finish {
         Finish::StillRunning => unconfirmed(
             "a callback still runs, so nothing was released: the lease runs out by itself",
         ),
-        Finish::Unconfirmed => unconfirmed(
-            "the store did not confirm the release before the lease ran out",
-        ),
+        Finish::Unconfirmed => {
+            unconfirmed("the store did not confirm the release before the lease ran out")
+        }
         Finish::Failed(error) => Err(error),
         Finish::NotOwner { .. } | Finish::Released | Finish::Lost(_) => Ok(()),
     }

@@ -48,19 +48,28 @@ impl LocalContender {
     /// # Errors
     /// [`Invalid`](crate::ErrorKind::Invalid) when the id is not valid.
     pub fn with_id(self, id: impl AsRef<str>) -> Result<Self> {
-        Ok(Self { contender_id: ContenderId::new(id)?, ..self })
+        Ok(Self {
+            contender_id: ContenderId::new(id)?,
+            ..self
+        })
     }
 
     /// Calls `callback` when it begins to own.
     #[must_use]
     pub fn on_acquired(self, callback: impl Fn(&MutexState) + Send + Sync + 'static) -> Self {
-        Self { acquired: Some(Box::new(callback)), ..self }
+        Self {
+            acquired: Some(Box::new(callback)),
+            ..self
+        }
     }
 
     /// Calls `callback` when it ceases to own.
     #[must_use]
     pub fn on_released(self, callback: impl Fn(&MutexState) + Send + Sync + 'static) -> Self {
-        Self { released: Some(Box::new(callback)), ..self }
+        Self {
+            released: Some(Box::new(callback)),
+            ..self
+        }
     }
 }
 

@@ -35,9 +35,21 @@ struct View {
 impl<R: Retriever> RetrievalService<R> {
     pub(crate) fn new(engine: Engine, retriever: R) -> Self {
         let dispatch = engine.dispatch();
-        let view = Mutex::new(View { life: 0, state: MutexState::NONE, watch: None });
+        let view = Mutex::new(View {
+            life: 0,
+            state: MutexState::NONE,
+            watch: None,
+        });
         let status = StatusCell::new();
-        Self { core: Arc::new(Core { engine, retriever, status, dispatch, view }) }
+        Self {
+            core: Arc::new(Core {
+                engine,
+                retriever,
+                status,
+                dispatch,
+                view,
+            }),
+        }
     }
 
     /// Starts to observe. Returns at once; the callback tells the rest.
@@ -60,7 +72,10 @@ impl<R: Retriever> RetrievalService<R> {
         let sink_core = Arc::clone(core);
         let sink = move |notice| sink_core.hear(life, notice);
         core.status.set(Status::Running);
-        view.watch = Some(core.engine.watch(core.retriever.mutex().clone(), Box::new(sink)));
+        view.watch = Some(
+            core.engine
+                .watch(core.retriever.mutex().clone(), Box::new(sink)),
+        );
         Ok(())
     }
 
@@ -81,7 +96,9 @@ impl<R: Retriever> RetrievalService<R> {
             let mut view = core.view();
             view.watch = None;
             view.life += 1;
-            core.dispatch.push(move || drop(tell.send(())));
+            core.dispatch.push(move || {
+                let _ = tell.send(());
+            });
             core.status.set(Status::Initial);
         }
         let clock = core.engine.clock();

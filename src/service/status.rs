@@ -50,14 +50,17 @@ impl StatusCell {
     /// [`ErrorKind::WrongState`] when it is not `from`.
     pub(super) fn change(&self, from: Status, to: Status) -> Result<()> {
         let change =
-            self.0.compare_exchange(from as u8, to as u8, Ordering::AcqRel, Ordering::Acquire);
+            self.0
+                .compare_exchange(from as u8, to as u8, Ordering::AcqRel, Ordering::Acquire);
         if change.is_ok() {
             return Ok(());
         }
-        Err(Error::new(ErrorKind::WrongState, Outcome::DidNot).with_message(format!(
-            "a service goes to {to:?} from {from:?}, and this one is {:?}",
-            self.get()
-        )))
+        Err(
+            Error::new(ErrorKind::WrongState, Outcome::DidNot).with_message(format!(
+                "a service goes to {to:?} from {from:?}, and this one is {:?}",
+                self.get()
+            )),
+        )
     }
 
     pub(super) fn set(&self, to: Status) {

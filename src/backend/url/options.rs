@@ -99,6 +99,35 @@ impl Options {
         Ok(choice.map(|index| index < 2))
     }
 
+    /// The lease terms that every store's URL may set: `ttl`, `transition`,
+    /// `call_timeout`, `margin`. `None` when none of them is given; a length
+    /// that is not given is the default's.
+    ///
+    /// # Errors
+    /// [`Invalid`](crate::ErrorKind::Invalid) when they make no valid terms.
+    pub fn terms(&mut self) -> Result<Option<LeaseTerms>> {
+        let (ttl, transition) = (self.duration("ttl")?, self.duration("transition")?);
+        let (timeout, margin) = (self.duration("call_timeout")?, self.duration("margin")?);
+        if [ttl, transition, timeout, margin]
+            .iter()
+            .all(Option::is_none)
+        {
+            return Ok(None);
+        }
+        let usual = LeaseTerms::default();
+        let mut terms = LeaseTerms::new(
+            ttl.unwrap_or(usual.ttl()),
+            transition.unwrap_or(usual.transition()),
+        )?;
+        if let Some(timeout) = timeout {
+            terms = terms.with_call_timeout(timeout)?;
+        }
+        if let Some(margin) = margin {
+            terms = terms.with_margin(margin)?;
+        }
+        Ok(Some(terms))
+    }
+
     /// Ends the taking of options.
     ///
     /// # Errors

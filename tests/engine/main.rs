@@ -1,0 +1,3 @@
+//! The engine through the public API: promises, services, simulation.
+
+mod services;
