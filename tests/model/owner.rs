@@ -1,4 +1,4 @@
-//! `MutexOwner`, against the formulas of the source documents.
+//! `MutexOwner`, against the formulas that JVM peers use.
 
 use std::time::Duration;
 
@@ -98,7 +98,7 @@ proptest! {
     #![proptest_config(config())]
 
     #[test]
-    fn predicates_follow_the_source_formulas(
+    fn predicates_follow_the_formulas(
         ttl_at in 0_u64..50, transition in 0_u64..50, now in 0_u64..120, mine in any::<bool>(),
     ) {
         let transition_at = ttl_at + transition;

@@ -136,7 +136,7 @@ proptest! {
     #![proptest_config(config())]
 
     #[test]
-    fn delays_follow_the_source_formulas(
+    fn delays_follow_the_formulas(
         ttl_at in 0_i64..30_000, transition in prop_oneof![Just(0), 1_i64..10_000],
         now in 0_i64..50_000, roll in 0.0..1.0_f64, mine in any::<bool>(),
     ) {
