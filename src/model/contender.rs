@@ -51,9 +51,9 @@ text::text_value!(ContenderId);
 
 /// Makes contender ids.
 ///
-/// Every call must return an id that no other contender of the fleet carries:
-/// two live contenders with one id are kept apart by their fencing tokens, but
-/// people reading the store could not tell them apart.
+/// Every call must return an id that no other contender of the fleet carries.
+/// Two live contenders with one id are kept apart by their fencing tokens, but
+/// a person who reads the store could not tell them apart.
 ///
 /// ```
 /// use tenure::model::{ContenderId, ContenderIdGenerator};

@@ -71,7 +71,16 @@ impl LeaseTerms {
         .checked()
     }
 
-    /// The same terms with a larger safety margin.
+    /// The same terms with a larger safety margin, for clocks that drift more.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use tenure::model::LeaseTerms;
+    ///
+    /// let terms = LeaseTerms::default().with_margin(Duration::from_millis(500))?;
+    /// assert_eq!(terms.valid_for(), Duration::from_millis(15_500));
+    /// # Ok::<(), tenure::Error>(())
+    /// ```
     ///
     /// # Errors
     /// [`Invalid`](crate::ErrorKind::Invalid) when it is smaller than 5 ms plus
@@ -86,7 +95,17 @@ impl LeaseTerms {
         Self { margin, ..self }.checked()
     }
 
-    /// The same terms with another limit for a single call to the store.
+    /// The same terms with another limit for a single call to the store. It is
+    /// a quarter of the lease, and at most 5 s, unless it is set here.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use tenure::model::LeaseTerms;
+    ///
+    /// let terms = LeaseTerms::default().with_call_timeout(Duration::from_secs(1))?;
+    /// assert_eq!(terms.call_timeout(), Duration::from_secs(1));
+    /// # Ok::<(), tenure::Error>(())
+    /// ```
     ///
     /// # Errors
     /// [`Invalid`](crate::ErrorKind::Invalid) when it is zero or when three of
@@ -137,7 +156,8 @@ impl LeaseTerms {
         self.ttl + self.transition
     }
 
-    /// By how much the local deadline lies before the store's.
+    /// By how much the local deadline lies before the store's: 5 ms and 0.2 % of
+    /// the lease, or more.
     #[must_use]
     pub fn margin(&self) -> Duration {
         self.margin
@@ -150,13 +170,15 @@ impl LeaseTerms {
     }
 
     /// How long after sending a grant or renewal the next renewal is due:
-    /// at the ttl, but never with less than a third of the lease left to retry.
+    /// at the ttl, or after two thirds of the lease if that comes first, so that
+    /// there is always room to retry.
     #[must_use]
     pub fn renew_after(&self) -> Duration {
         self.ttl.min(self.lease() * 2 / 3)
     }
 
-    /// How long after sending a grant or renewal the local side stops owning.
+    /// How long after sending a grant or renewal the local side stops owning:
+    /// the lease without the margin.
     #[must_use]
     pub fn valid_for(&self) -> Duration {
         self.lease() - self.margin

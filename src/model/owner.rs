@@ -59,6 +59,17 @@ impl MutexOwner {
     }
 
     /// An owner of whom the store knows only the id.
+    ///
+    /// ```
+    /// use tenure::model::{ContenderId, MutexOwner, StoreTime};
+    ///
+    /// let now = StoreTime::from_millis(5);
+    /// let owner = MutexOwner::foreign(ContenderId::new("a")?);
+    /// assert!(owner.has_owner(now) && owner.remaining(now).is_none());
+    /// let owner = owner.owning_until(StoreTime::from_millis(9));
+    /// assert_eq!(owner.remaining(now).unwrap().as_millis(), 4);
+    /// # Ok::<(), tenure::Error>(())
+    /// ```
     #[must_use]
     pub fn foreign(owner_id: ContenderId) -> Self {
         Self {
@@ -148,7 +159,7 @@ impl MutexOwner {
         self.is_in_transition(now)
     }
 
-    /// Whether this is the owner `id`, in time or not.
+    /// Whether the owner is `id`. It need not be in time.
     #[must_use]
     pub fn is_owner(&self, id: &ContenderId) -> bool {
         self.owner_id.as_ref() == Some(id)

@@ -4,6 +4,9 @@ use super::{ContenderId, MutexOwner, StoreTime};
 
 /// The owner before and after an observation.
 ///
+/// The end of a tenure and the start of the next one under the same id are
+/// delivered as two states, so a callback sees both.
+///
 /// ```
 /// use tenure::model::{ContenderId, MutexOwner, MutexState};
 ///
@@ -35,6 +38,16 @@ impl MutexState {
     }
 
     /// The transition from this state's owner to `owner`.
+    ///
+    /// ```
+    /// use tenure::model::{ContenderId, MutexOwner, MutexState};
+    ///
+    /// let a = ContenderId::new("a")?;
+    /// let won = MutexState::NONE.followed_by(MutexOwner::foreign(a.clone()));
+    /// let over = won.followed_by(MutexOwner::NONE);
+    /// assert!(won.is_acquired(&a) && over.is_released(&a));
+    /// # Ok::<(), tenure::Error>(())
+    /// ```
     #[must_use]
     pub fn followed_by(&self, owner: MutexOwner) -> Self {
         Self {

@@ -12,8 +12,8 @@ use crate::error::{Error, Result};
 ///
 /// A token is the store's own grant number times 1,024 plus the number of the
 /// local hand-over, so every token of one remote grant is below all tokens of
-/// the next. It is below 2⁶³, which fits a signed SQL column, and above 2⁵³,
-/// which does not fit a JSON number: in JSON it is a string.
+/// the next. It stays below 2⁶³, so it fits a signed SQL column. It may exceed
+/// 2⁵³, where JSON numbers lose digits, so in JSON it is a string.
 ///
 /// ```
 /// use tenure::model::FencingToken;
@@ -51,6 +51,15 @@ impl FencingToken {
     }
 
     /// The token with this very value, as read back from a resource.
+    ///
+    /// ```
+    /// use tenure::model::FencingToken;
+    ///
+    /// let seen = FencingToken::from_value(7_169)?;
+    /// assert_eq!((seen.store(), seen.hand_over()), (7, 1));
+    /// assert_eq!("7169".parse::<FencingToken>()?, seen);
+    /// # Ok::<(), tenure::Error>(())
+    /// ```
     ///
     /// # Errors
     /// [`Invalid`](crate::ErrorKind::Invalid) for 2⁶³ and above.

@@ -2,7 +2,8 @@
 //!
 //! `scheme://user:password@host:port,host:port/path?key=value&key=value`, or
 //! `scheme:path?key=value` for a store without hosts. User, password, path and
-//! values may be percent-encoded. Durations have a unit: `10s`, `500ms`, `2m`.
+//! values may be percent-encoded; an `@` after the hosts must be. Durations have
+//! a unit: `10s`, `500ms`, `2m`.
 //! An unknown key is an error that lists the known ones; nothing is ignored.
 
 mod duration;
