@@ -35,13 +35,11 @@ impl Drop for Contention {
 
 /// Says that the local side has ended.
 #[derive(Clone, Debug)]
-pub(crate) struct Quiescer(mpsc::WeakUnboundedSender<Event>);
+pub(crate) struct Quiescer(mpsc::UnboundedSender<Event>);
 
 impl Quiescer {
     pub(crate) fn quiesced(&self) {
-        if let Some(inbox) = self.0.upgrade() {
-            let _ = inbox.send(Event::Quiesced);
-        }
+        let _ = self.0.send(Event::Quiesced);
     }
 }
 
@@ -64,7 +62,7 @@ impl Engine {
             plan: plan.clone(),
             hear_owner,
             sink,
-            inbox: inbox.downgrade(),
+            inbox: inbox.clone(),
             call: None,
             hints: None,
             ticket: None,
@@ -80,7 +78,7 @@ struct Driver {
     plan: Plan,
     hear_owner: bool,
     sink: Sink,
-    inbox: mpsc::WeakUnboundedSender<Event>,
+    inbox: mpsc::UnboundedSender<Event>,
     call: Option<CallFuture>,
     hints: Option<Hints>,
     /// The renewal that has been asked for.
@@ -112,7 +110,7 @@ impl Driver {
                         stopped = true;
                         Event::Stop(Stop::Closed)
                     }
-                    // The handle's drop has sent a stop before the channel ends.
+                    // Never ends: the driver itself can write to it.
                     Some(event) = events.recv() => event,
                     () = until(&engine, wake_at) => Event::Timer,
                     result = finished(&mut self.call) => Event::Called(result),

@@ -42,7 +42,7 @@ struct Renewal {
     held: Held,
     deadline: Moment,
     max_batch: usize,
-    reply: mpsc::WeakUnboundedSender<Event>,
+    reply: mpsc::UnboundedSender<Event>,
 }
 
 impl Renewal {
@@ -85,7 +85,7 @@ impl Roster {
         at: Moment,
         deadline: Moment,
         max_batch: usize,
-        reply: mpsc::WeakUnboundedSender<Event>,
+        reply: mpsc::UnboundedSender<Event>,
     ) -> Ticket {
         let mut book = self.book();
         book.next_number += 1;
@@ -187,13 +187,12 @@ impl Roster {
         }
         let size = batch.len();
         for (renewal, result) in batch.into_iter().zip(answers) {
-            if let Some(reply) = renewal.reply.upgrade() {
-                let _ = reply.send(Event::Renewed {
-                    sent_at,
-                    batch: size,
-                    result,
-                });
-            }
+            // A contention that has ended does not want to know.
+            let _ = renewal.reply.send(Event::Renewed {
+                sent_at,
+                batch: size,
+                result,
+            });
         }
     }
 

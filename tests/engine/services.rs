@@ -13,8 +13,10 @@ use tenure::{Coordinator, ErrorKind};
 async fn a_service_acquires_and_releases() {
     let clock = Clock::tokio();
     let store = Memory::with_clock(clock.clone());
-    let coordinator =
-        Coordinator::builder().clock(clock.clone()).with_backend(store.clone()).unwrap();
+    let coordinator = Coordinator::builder()
+        .clock(clock.clone())
+        .with_backend(store.clone())
+        .unwrap();
     let (acquired, released) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
     let (a, r) = (acquired.clone(), released.clone());
     let contender = LocalContender::new("m")
@@ -26,7 +28,10 @@ async fn a_service_acquires_and_releases() {
             r.fetch_add(1, Ordering::SeqCst);
         });
     let service = coordinator.contend_service(contender).unwrap();
-    assert_eq!(service.stop().await.unwrap_err().kind(), ErrorKind::WrongState);
+    assert_eq!(
+        service.stop().await.unwrap_err().kind(),
+        ErrorKind::WrongState
+    );
     for round in 1..=3 {
         service.start().unwrap();
         assert_eq!(service.start().unwrap_err().kind(), ErrorKind::WrongState);
