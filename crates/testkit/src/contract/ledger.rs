@@ -55,7 +55,9 @@ async fn read(client: &impl Backend, name: &MutexName) -> Option<LedgerEntry> {
 
 /// The claim must be refused, and the ledger stay as it is.
 async fn refused(client: &impl Backend, held: &Held, claim: &Claim, why: &str) {
-    let before = read(client, &held.name).await.expect("a ledger");
+    let before = read(client, &held.name)
+        .await
+        .expect("what was claimed must be in the ledger");
     match claims(client, held, claim).await {
         ClaimAnswer::Refused(entry) => assert_eq!(entry, before, "{why}: what it holds"),
         other => panic!("{why}: must be refused, and got {other:?}"),
@@ -76,7 +78,9 @@ pub async fn the_first_claim_is_granted_and_read_back(subject: &impl Subject) {
         ClaimAnswer::Claimed
     );
     let there = ground.client().await;
-    let entry = read(&there, &held.name).await.expect("it was claimed");
+    let entry = read(&there, &held.name)
+        .await
+        .expect("what was claimed must be in the ledger");
     assert_eq!(entry, LedgerEntry::claimed(&claim(4), held.token));
     let other = ground.name("other");
     assert_eq!(read(&client, &other).await, None, "each name has its own");
@@ -141,7 +145,9 @@ pub async fn an_unfinished_tick_runs_again_under_a_larger_token(subject: &impl S
     .await;
     let answer = claims(&client, &second, &claim(7).again()).await;
     assert_eq!(answer, ClaimAnswer::Claimed, "the leader before it died");
-    let entry = read(&client, &second.name).await.expect("a ledger");
+    let entry = read(&client, &second.name)
+        .await
+        .expect("what was claimed must be in the ledger");
     assert_eq!(entry.token, second.token, "it is the new leader's now");
     assert!(finish(&client, &second, TickEnd::new(7, false)).await);
     ground.release(&client, &second).await;
@@ -180,7 +186,9 @@ pub async fn only_the_owner_claims(subject: &impl Subject) {
     let next = ground.win(&client, &ground.long_bid(&held.name, "b")).await;
     let answer = claims(&client, &held, &claim(2)).await;
     assert_eq!(answer, ClaimAnswer::NotOwner, "another owns");
-    let entry = read(&client, &held.name).await.expect("a ledger");
+    let entry = read(&client, &held.name)
+        .await
+        .expect("what was claimed must be in the ledger");
     assert_eq!(entry.last_tick, 1, "nothing of this was written");
     ground.release(&client, &next.held).await;
 }
@@ -200,7 +208,9 @@ pub async fn another_plan_is_refused_unless_it_replaces(subject: &impl Subject) 
     refused(&client, &held, &other, "another plan").await;
     let answer = claims(&client, &held, &other.clone().replacing_plan()).await;
     assert_eq!(answer, ClaimAnswer::Claimed, "it replaces the plan");
-    let entry = read(&client, &held.name).await.expect("a ledger");
+    let entry = read(&client, &held.name)
+        .await
+        .expect("what was claimed must be in the ledger");
     assert_eq!(entry, LedgerEntry::claimed(&other, held.token));
     refused(&client, &held, &claim(3), "the plan before").await;
 }
@@ -223,7 +233,9 @@ pub async fn the_end_of_a_tick_is_recorded(subject: &impl Subject) {
         for _ in 0..2 {
             assert!(finish(&client, &held, TickEnd::new(tick, done)).await);
         }
-        let entry = read(&client, &held.name).await.expect("a ledger");
+        let entry = read(&client, &held.name)
+            .await
+            .expect("what was claimed must be in the ledger");
         assert_eq!((entry.last_tick, entry.state), (tick, state));
         assert!(entry.finished_at.is_some(), "it has ended: {entry:?}");
         assert_eq!(entry.token, held.token, "the token stays");
@@ -238,14 +250,18 @@ pub async fn an_end_after_anothers_claim_is_refused(subject: &impl Subject) {
     };
     assert!(
         !finish(&client, &first, TickEnd::new(1, true)).await,
-        "no claim"
+        "the end of a tick that nobody claimed was recorded"
     );
     assert_eq!(
         claims(&client, &first, &claim(1)).await,
         ClaimAnswer::Claimed
     );
     let wrong = TickEnd::new(2, true);
-    assert!(!finish(&client, &first, wrong).await, "another tick");
+    let finished = finish(&client, &first, wrong).await;
+    assert!(
+        !finished,
+        "the end of another tick than the claimed one was recorded"
+    );
     ground.release(&client, &first).await;
     let bid = ground.long_bid(&first.name, "b");
     let second = ground.win(&client, &bid).await.held;
@@ -253,6 +269,9 @@ pub async fn an_end_after_anothers_claim_is_refused(subject: &impl Subject) {
     assert_eq!(answer, ClaimAnswer::Claimed);
     let before = read(&client, &first.name).await;
     let late = finish(&client, &first, TickEnd::new(1, true)).await;
-    assert!(!late, "the same tick is another's by now");
+    assert!(
+        !late,
+        "the end of a tick that is another's by now was recorded"
+    );
     assert_eq!(read(&client, &first.name).await, before, "nothing changed");
 }
