@@ -1,3 +1,4 @@
 //! Testkit.
 pub mod contract;
+pub mod fault;
 pub mod servers;
