@@ -33,7 +33,10 @@ async fn look(
     tell: mpsc::Sender<Hint>,
 ) {
     let mut before = None;
-    while let (Some(board), true) = (board.upgrade(), *open.borrow()) {
+    while let Some(board) = board.upgrade() {
+        if !*open.borrow() {
+            return;
+        }
         let answer = board.table.owner(&interest.name);
         let owner = answer.owner();
         let is_free = !owner.has_owner(answer.now());
