@@ -9,32 +9,34 @@ use tenure::stores::memory::Memory;
 use tenure_testkit::fault::{FaultBackend, Faults};
 
 /// A memory store on virtual time, and coordinators over it.
-pub struct World {
-    pub clock: Clock,
-    pub store: Memory,
+pub(crate) struct World {
+    pub(crate) clock: Clock,
+    pub(crate) store: Memory,
 }
 
-pub fn terms() -> LeaseTerms {
+pub(crate) fn terms() -> LeaseTerms {
     LeaseTerms::new(Duration::from_secs(10), Duration::from_secs(6)).unwrap()
 }
 
 impl World {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let clock = Clock::tokio();
         let store = Memory::with_clock(clock.clone());
         Self { clock, store }
     }
 
     /// A process of its own.
-    pub fn coordinator(&self) -> Coordinator {
+    pub(crate) fn coordinator(&self) -> Coordinator {
         self.with_faults().0
     }
 
     /// A process of its own whose store can fail.
-    pub fn with_faults(&self) -> (Coordinator, Faults) {
+    pub(crate) fn with_faults(&self) -> (Coordinator, Faults) {
         let faults = Faults::new(self.clock.clone());
-        let store = FaultBackend::new(self.store.another_client(), faults.clone());
-        let builder = Coordinator::builder().clock(self.clock.clone()).terms(terms());
+        let store = FaultBackend::new(self.store.another_client(), &faults);
+        let builder = Coordinator::builder()
+            .clock(self.clock.clone())
+            .terms(terms());
         (builder.with_backend(store).unwrap(), faults)
     }
 }
