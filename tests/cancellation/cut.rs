@@ -1,7 +1,8 @@
-//! Dropping a future after so many polls.
+//! Dropping a future after so many polls, or after so long.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 /// When a future is dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,14 +11,24 @@ pub(crate) enum When {
     Polled,
     /// When it would be polled again: what it asked for is there.
     Woken,
+    /// While it waits, so many [`STEP`]s after its start: what it asked for is
+    /// on its way.
+    Waiting,
 }
 
-/// Drops `future` after `polls` polls; `None` when that was before its end.
-pub(crate) async fn cut<F: Future>(future: F, polls: usize, when: When) -> Option<F::Output> {
+/// Several fit into a slow call.
+const STEP: Duration = Duration::from_millis(9);
+
+/// Drops `future` after `count` polls or steps; `None` when that was before its
+/// end.
+pub(crate) async fn cut<F: Future>(future: F, count: u32, when: When) -> Option<F::Output> {
+    if when == When::Waiting {
+        return tokio::time::timeout(STEP * count, future).await.ok();
+    }
     let future = Some(Box::pin(future));
     Cut {
         future,
-        left: polls,
+        left: count,
         when,
     }
     .await
@@ -25,7 +36,7 @@ pub(crate) async fn cut<F: Future>(future: F, polls: usize, when: When) -> Optio
 
 struct Cut<F> {
     future: Option<Pin<Box<F>>>,
-    left: usize,
+    left: u32,
     when: When,
 }
 

@@ -1,5 +1,5 @@
-//! Every public future, dropped after every number of polls, in every kind of
-//! trouble: nothing is left behind, not in the local line, not in the store's
+//! Every public future, dropped after every number of polls and while it waits, in
+//! every kind of trouble: nothing is left behind, not in the local line, not in the store's
 //! queue, not as an owner, and the next one gets the lock promptly.
 
 mod coordinator;

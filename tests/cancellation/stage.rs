@@ -56,8 +56,9 @@ const TURN: Duration = Duration::from_millis(500);
 /// waits for something that was left behind.
 const PROMPTLY: Duration = Duration::from_secs(3);
 
-/// More polls than any future here needs.
-const ENOUGH: usize = 60;
+/// More polls than any future here needs, and more steps than any trouble
+/// takes but that of answers that hang.
+const ENOUGH: u32 = 80;
 
 pub(crate) struct Stage {
     pub(crate) us: Coordinator,
@@ -152,25 +153,26 @@ async fn take(coordinator: &Coordinator, case: &str) {
     assert!(released.is_ok(), "{case}: {released:?}");
 }
 
-/// Drops what `prepare` makes after every number of polls, in every scene.
+/// Drops what `prepare` makes after every number of polls and steps, in every scene.
 /// What it prepares is there before the trouble starts.
 pub(crate) async fn everywhere<F: Future>(prepare: impl AsyncFn(&Stage) -> F) {
     for scene in Scene::ALL {
-        for when in [When::Polled, When::Woken] {
+        for when in [When::Polled, When::Woken, When::Waiting] {
             let mut most = 0;
-            for polls in 0..=ENOUGH {
+            for count in 0..=ENOUGH {
                 let mut stage = Stage::new();
                 let act = prepare(&stage).await;
                 stage.set(scene).await;
-                let cut_off = cut(act, polls, when).await.is_none();
-                let case = format!("{scene:?}, {when:?} after {polls} polls");
+                let cut_off = cut(act, count, when).await.is_none();
+                let case = format!("{scene:?}, {when:?} after {count}");
                 stage.judge(&case).await;
-                most = polls;
+                most = count;
                 if !cut_off {
                     break;
                 }
             }
-            assert!(most < ENOUGH, "{scene:?}: it does not end");
+            let ends = most < ENOUGH || when == When::Waiting;
+            assert!(ends, "{scene:?}: it does not end");
         }
     }
 }
