@@ -64,10 +64,14 @@ impl Listeners {
 
 impl Ears for Listeners {
     fn turn(&mut self, name: &MutexName, waiter: &ContenderId) -> bool {
-        self.all
-            .iter()
-            .filter(|l| l.interest.name == *name && l.interest.waiter.as_ref() == Some(waiter))
-            .fold(false, |heard, listener| listener.tell(Hint::Turn) || heard)
+        let mut heard = false;
+        for listener in &self.all {
+            let interest = &listener.interest;
+            if interest.name == *name && interest.waiter.as_ref() == Some(waiter) {
+                heard |= listener.tell(Hint::Turn);
+            }
+        }
+        heard
     }
 
     fn changed(&mut self, name: &MutexName) {
