@@ -11,6 +11,8 @@ use tokio::sync::mpsc;
 
 use super::{Faults, HintFault};
 
+type Alarm = Pin<Box<dyn Future<Output = ()> + Send>>;
+
 pub(super) struct FaultyHints {
     inner: Hints,
     has_ended: bool,
@@ -19,7 +21,7 @@ pub(super) struct FaultyHints {
     /// Sorted by the moment; those of one moment in the order of arrival.
     due: Vec<(Moment, Hint)>,
     held_back: Option<Hint>,
-    alarm: Option<(Moment, Pin<Box<dyn Future<Output = ()> + Send>>)>,
+    alarm: Option<(Moment, Alarm)>,
 }
 
 impl FaultyHints {
