@@ -4,7 +4,8 @@
 //! campaigns in them, and a store that fails in every way that
 //! [`FaultBackend`] knows. A failing seed is printed;
 //! `TENURE_SIM_SEED=<seed> cargo test -p tenure --test engine simulation`
-//! runs that one alone, and it takes the same course.
+//! runs that one alone, and it takes the same course. `TENURE_SIM_SEEDS` sets
+//! how many worlds there are.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -24,14 +25,13 @@ use tenure_testkit::judge::judge;
 
 use crate::support::{millis, name, secs};
 
-const SEEDS: u64 = 500;
-
 #[test]
 fn five_hundred_worlds_through_the_real_driver() {
     let one = std::env::var("TENURE_SIM_SEED")
         .ok()
         .map(|seed| seed.parse().unwrap());
-    let seeds: Vec<u64> = one.map_or_else(|| (0..SEEDS).collect(), |seed| vec![seed]);
+    let many = std::env::var("TENURE_SIM_SEEDS").map_or(500, |many| many.parse().unwrap());
+    let seeds: Vec<u64> = one.map_or_else(|| (0..many).collect(), |seed| vec![seed]);
     let workers = std::thread::available_parallelism().map_or(2, usize::from);
     let tenures: u64 = std::thread::scope(|scope| {
         let seeds = &seeds;
