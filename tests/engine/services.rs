@@ -155,9 +155,10 @@ async fn the_end_of_one_tenure_and_the_begin_of_the_next_are_two_states() {
     let service = process.contend_service(Listener::new("m")).unwrap();
     service.start().unwrap();
     world.until("owned", || service.is_owner()).await;
-    let first = service.tenure().unwrap().token().unwrap();
+    let tenure = service.tenure().unwrap();
+    let first = tenure.token().unwrap();
     faults.always(Call::Renew, Fault::Fail);
-    world.until("lost", || !service.is_owner()).await;
+    tenure.lost().await;
     faults.heal();
     world.until("owned again", || service.is_owner()).await;
     let second = service.tenure().unwrap().token().unwrap();
