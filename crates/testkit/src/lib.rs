@@ -1,2 +1,3 @@
 //! Testkit.
+pub mod peer;
 pub mod servers;
