@@ -26,9 +26,9 @@
 //! | `trouble TEXT` | a warning or error of the library |
 //! | `bye` | it has closed everything and ends |
 //!
-//! With `--journal FILE` it appends an [`Observation`] every few milliseconds
-//! while it owns. [`judge`] says whether the journals of a fleet allow two
-//! owners at one moment.
+//! With `--journal FILE` it notes every few milliseconds that it owns, while it
+//! does. [`read_journal`] reads what a fleet has noted in one file, and
+//! [`judge`](crate::judge::judge) finds two owners of one moment in it.
 
 mod args;
 mod journal;
@@ -37,7 +37,7 @@ mod program;
 mod trouble;
 
 pub use args::Args;
-pub use journal::{Observation, Verdict, judge, read_journal};
+pub use journal::read_journal;
 pub use process::{Acquired, Peer, PeerBuilder};
 pub use program::main;
 
