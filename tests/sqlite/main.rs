@@ -2,7 +2,10 @@
 
 mod contract;
 mod crash;
+mod faults;
+mod kills;
 mod opening;
 mod support;
+mod waiting;
 
 tenure_testkit::peer_process!();
