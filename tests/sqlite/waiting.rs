@@ -59,7 +59,7 @@ async fn a_waiter_is_woken_within_milliseconds() {
         times[49]
     );
     // A few hundred microseconds; the rest is for a machine with other work.
-    assert!(median < Duration::from_millis(25), "{times:?}");
+    assert!(median < Duration::from_millis(100), "{times:?}");
 }
 
 #[tokio::test]
