@@ -3,8 +3,11 @@
 //! | scheme | store | cargo feature |
 //! | --- | --- | --- |
 //! | `memory:` | this process's memory | always there |
+//! | `sqlite:` | a file, for the processes of one Linux host | `sqlite` |
 
 pub mod memory;
+#[cfg(all(feature = "sqlite", target_os = "linux"))]
+pub mod sqlite;
 
 use crate::backend::AnyBackend;
 use crate::backend::url::{Scheme, StoreUrl};
@@ -12,11 +15,18 @@ use crate::clock::Clock;
 use crate::error::Result;
 
 /// Every scheme that this crate knows.
-pub const SCHEMES: &[Scheme] = &[Scheme {
-    name: "memory",
-    feature: None,
-    compiled: true,
-}];
+pub const SCHEMES: &[Scheme] = &[
+    Scheme {
+        name: "memory",
+        feature: None,
+        compiled: true,
+    },
+    Scheme {
+        name: "sqlite",
+        feature: Some("sqlite"),
+        compiled: cfg!(feature = "sqlite"),
+    },
+];
 
 /// Opens the store that `url` names.
 ///
@@ -27,6 +37,13 @@ pub async fn open(url: &StoreUrl, clock: Clock) -> Result<AnyBackend> {
     let scheme = Scheme::find(SCHEMES, url.scheme())?;
     match scheme.name {
         "memory" => memory::open(url, clock).map(AnyBackend::new),
+        #[cfg(all(feature = "sqlite", target_os = "linux"))]
+        "sqlite" => sqlite::open(url).await.map(AnyBackend::new),
+        #[cfg(all(feature = "sqlite", not(target_os = "linux")))]
+        "sqlite" => Err(crate::error::Error::invalid(
+            "the SQLite store needs Linux: it measures leases on a clock that all processes of \
+             the host share, and tells one boot from another",
+        )),
         _ => unreachable!("{:?} is in the table of schemes", scheme.name),
     }
 }
