@@ -3,8 +3,11 @@
 //! | scheme | store | cargo feature |
 //! | --- | --- | --- |
 //! | `memory:` | this process's memory | always there |
+//! | `zookeeper:` | ZooKeeper, shared with Curator | `zookeeper` |
 
 pub mod memory;
+#[cfg(feature = "zookeeper")]
+pub mod zookeeper;
 
 use crate::backend::AnyBackend;
 use crate::backend::url::{Scheme, StoreUrl};
@@ -12,11 +15,18 @@ use crate::clock::Clock;
 use crate::error::Result;
 
 /// Every scheme that this crate knows.
-pub const SCHEMES: &[Scheme] = &[Scheme {
-    name: "memory",
-    feature: None,
-    compiled: true,
-}];
+pub const SCHEMES: &[Scheme] = &[
+    Scheme {
+        name: "memory",
+        feature: None,
+        compiled: true,
+    },
+    Scheme {
+        name: "zookeeper",
+        feature: Some("zookeeper"),
+        compiled: cfg!(feature = "zookeeper"),
+    },
+];
 
 /// Opens the store that `url` names.
 ///
@@ -27,6 +37,8 @@ pub async fn open(url: &StoreUrl, clock: Clock) -> Result<AnyBackend> {
     let scheme = Scheme::find(SCHEMES, url.scheme())?;
     match scheme.name {
         "memory" => memory::open(url, clock).map(AnyBackend::new),
+        #[cfg(feature = "zookeeper")]
+        "zookeeper" => zookeeper::open(url, clock).await.map(AnyBackend::new),
         _ => unreachable!("{:?} is in the table of schemes", scheme.name),
     }
 }
