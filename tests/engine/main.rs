@@ -1,3 +1,6 @@
-//! The engine through the public API: promises, services, simulation.
+//! The engine through the public API: the ten promises, services, simulation.
 
+mod promises;
 mod services;
+mod simulation;
+mod support;

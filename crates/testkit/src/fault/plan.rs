@@ -55,6 +55,8 @@ pub enum Fault {
     LoseRequest,
     /// It is applied and its answer is lost: unreachable, may have happened.
     LoseAnswer,
+    /// It is applied, and after this long fails: timed out, may have happened.
+    TimeOut(Duration),
     /// It is applied after this long.
     DelayBefore(Duration),
     /// It is applied, and its answer comes after this long.

@@ -1,0 +1,1 @@
+//! Whole processes on virtual time.
