@@ -24,7 +24,7 @@ impl Subject for Latches {
 
     async fn client(&self) -> tenure::Result<AnyBackend> {
         let proxy = Proxy::start(SERVER.address()).unwrap();
-        let client = client(proxy.address(), "?session_timeout=6s").await;
+        let client = client(proxy.address(), "?session_timeout=4s").await;
         self.0.lock().unwrap().push(proxy);
         client
     }
@@ -34,7 +34,7 @@ impl Subject for Latches {
     }
 
     fn patience(&self) -> Duration {
-        Duration::from_secs(4)
+        Duration::from_secs(3)
     }
 
     async fn abandon(&self, client: AnyBackend) {
