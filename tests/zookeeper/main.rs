@@ -3,6 +3,8 @@
 mod access;
 mod contract;
 mod ground;
+mod interop;
 mod latch;
+mod quorum;
 
 tenure_testkit::peer_process!();

@@ -1,6 +1,7 @@
 //! Several ZooKeeper servers that agree.
 
 use super::node::ZooKeeper;
+use crate::servers::Proxy;
 use crate::servers::error::ServerError;
 use crate::servers::port::Port;
 use crate::servers::wait;
@@ -12,28 +13,73 @@ use crate::servers::wait;
 #[derive(Debug)]
 pub struct ZooKeeperEnsemble {
     members: Vec<ZooKeeper>,
+    /// Reserved for as long as the members live.
     _between: Vec<Port>,
+    /// Between the last member and the others, if it can be severed.
+    links: Vec<Proxy>,
 }
 
 impl ZooKeeperEnsemble {
     /// Starts the members and waits until all of them serve.
     pub fn start(size: usize) -> Result<ZooKeeperEnsemble, ServerError> {
-        let ports = (0..2 * size)
-            .map(|_| Port::choose())
-            .collect::<Result<Vec<_>, _>>()?;
-        let line = |(index, pair): (usize, &[Port])| {
-            let (quorum, election) = (pair[0].number(), pair[1].number());
-            format!("server.{}=127.0.0.1:{quorum}:{election}\n", index + 1)
-        };
-        let lines: String = ports.chunks(2).enumerate().map(line).collect();
+        let between = ports(size)?;
+        let lines = lines(&between.iter().map(Port::number).collect::<Vec<_>>());
         let member = |index| ZooKeeper::member(index + 1, lines.clone());
         let members = (0..size).map(member).collect::<Result<Vec<_>, _>>()?;
         members.iter().try_for_each(|member| member.spawn())?;
         members.iter().try_for_each(|member| member.wait_ready())?;
         Ok(ZooKeeperEnsemble {
             members,
-            _between: ports,
+            _between: between,
+            links: Vec::new(),
         })
+    }
+
+    /// Starts three members of which the last follows, and can be [severed](Self::sever) from
+    /// the other two.
+    pub fn start_severable() -> Result<ZooKeeperEnsemble, ServerError> {
+        let between = ports(3)?;
+        let mut numbers: Vec<_> = between.iter().map(Port::number).collect();
+        let links = between[..4].iter().map(|port| Proxy::start(port.address()));
+        let links = links.collect::<Result<Vec<_>, _>>()?;
+        let direct = lines(&numbers);
+        // A follower goes to its leader, so it is enough that its own way there can be cut.
+        for (number, link) in numbers.iter_mut().zip(&links) {
+            *number = link.port();
+        }
+        let members = vec![
+            ZooKeeper::member(1, direct.clone())?,
+            ZooKeeper::member(2, direct)?,
+            ZooKeeper::member(3, lines(&numbers))?,
+        ];
+        let ensemble = ZooKeeperEnsemble {
+            members,
+            _between: between,
+            links,
+        };
+        // In this order the last finds a leader.
+        let (last, first) = ensemble.members.split_last().expect("three members");
+        first.iter().try_for_each(|member| member.spawn())?;
+        first.iter().try_for_each(|member| member.wait_ready())?;
+        last.spawn()?;
+        last.wait_ready()?;
+        Ok(ensemble)
+    }
+
+    /// Parts the last member from the others, who are a majority. It is not told, and goes on
+    /// answering its clients from memory for ten ticks.
+    pub fn sever(&self) {
+        self.links.iter().for_each(Proxy::partition);
+    }
+
+    /// Ends what [`sever`](Self::sever) began, and waits until the last member serves again.
+    pub fn rejoin(&self) -> Result<(), ServerError> {
+        for link in &self.links {
+            // What was held is of an older time.
+            link.cut()?;
+            link.heal()?;
+        }
+        self.members[self.members.len() - 1].wait_ready()
     }
 
     /// The members.
@@ -62,4 +108,18 @@ impl ZooKeeperEnsemble {
     pub fn wait_leader(&self) -> Result<&ZooKeeper, ServerError> {
         wait::until("a leader", || self.leader().ok_or("none yet"))
     }
+}
+
+/// Two ports for each member: one for its followers, one for elections.
+fn ports(size: usize) -> Result<Vec<Port>, ServerError> {
+    (0..2 * size).map(|_| Port::choose()).collect()
+}
+
+/// The lines of a configuration that name all members.
+fn lines(ports: &[u16]) -> String {
+    let line = |(index, pair): (usize, &[u16])| {
+        let (quorum, election) = (pair[0], pair[1]);
+        format!("server.{}=127.0.0.1:{quorum}:{election}\n", index + 1)
+    };
+    ports.chunks(2).enumerate().map(line).collect()
 }

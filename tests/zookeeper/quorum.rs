@@ -1,0 +1,91 @@
+//! A follower that has lost the quorum, and members that die.
+
+use std::time::Duration;
+
+use tenure::clock::{Clock, Moment};
+use tenure::service::{ContendService, LocalContender};
+use tenure_testkit::servers::ZooKeeperEnsemble;
+
+use crate::ground::{coordinator, name, until};
+
+/// One hand-over because the owner's follower lost the quorum: for how long
+/// nobody owned, in parts of the session timeout.
+async fn severed(ensemble: &ZooKeeperEnsemble, timeout: &str, millis: u32) -> f64 {
+    let name = name("severed");
+    let clock = Clock::boot();
+    let last = &ensemble.members()[2];
+    let here = coordinator(last.address(), timeout).await;
+    let others = format!(
+        "{},{}",
+        ensemble.members()[0].address(),
+        ensemble.members()[1].address()
+    );
+    let there = coordinator(others, timeout).await;
+    let service = |coordinator: &tenure::Coordinator| {
+        let contender = LocalContender::new(&name).unwrap();
+        coordinator.contend_service(contender).unwrap()
+    };
+    let (ours, rival): (ContendService<_>, ContendService<_>) = (service(&here), service(&there));
+    ours.start().unwrap();
+    until("ours leads", || ours.is_owner()).await;
+    let tenure = ours.tenure().unwrap();
+    rival.start().unwrap();
+    until("the rival waits", || {
+        rival.state().after.owner_id().is_some()
+    })
+    .await;
+    // Renewed a few times, and cut at some point in between.
+    let phase = fastrand::u32(0..millis);
+    tokio::time::sleep(Duration::from_millis(u64::from(millis / 2 + phase))).await;
+    assert!(!tenure.is_lost());
+
+    let lost = tokio::spawn({
+        let (tenure, clock) = (tenure.clone(), clock.clone());
+        async move {
+            tenure.lost().await;
+            clock.now()
+        }
+    });
+    ensemble.sever();
+    until("the rival leads", || rival.is_owner()).await;
+    let won = clock.now();
+    assert!(tenure.is_lost(), "two valid tenures");
+    // Yet the follower answers: pings and reads prove nothing.
+    let answers = last.word_within("srvr", Duration::from_secs(1));
+    assert!(answers.is_ok_and(|a| a.contains("Mode: follower")));
+    let lost: Moment = lost.await.unwrap();
+    let idle = won.since(lost);
+    let token = tenure.token().unwrap_err().token;
+    assert!(rival.tenure().unwrap().token().unwrap() > token);
+
+    ensemble.rejoin().unwrap();
+    rival.stop().await.unwrap();
+    until("ours leads again, in a new session", || ours.is_owner()).await;
+    here.close().await.unwrap();
+    there.close().await.unwrap();
+    idle.as_secs_f64() * 1000.0 / f64::from(millis)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_owner_whose_follower_lost_the_quorum_steps_down_before_another_leads() {
+    let ensemble = ZooKeeperEnsemble::start_severable().unwrap();
+    let idle = severed(&ensemble, "1s", 1000).await;
+    eprintln!("nobody owned for {idle:.2} T");
+}
+
+/// Run it with `--ignored --nocapture` to measure the rule of 5/8 T.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "a measurement of several minutes: TENURE_RUNS=20"]
+async fn how_long_nobody_owns_when_a_follower_loses_the_quorum() {
+    let runs = std::env::var("TENURE_RUNS").ok();
+    let runs: u32 = runs.and_then(|runs| runs.parse().ok()).unwrap_or(20);
+    let ensemble = ZooKeeperEnsemble::start_severable().unwrap();
+    for (timeout, millis) in [("1s", 1000), ("2s", 2000), ("3s", 3000)] {
+        let mut seen = Vec::new();
+        for _ in 0..runs {
+            seen.push(severed(&ensemble, timeout, millis).await);
+        }
+        seen.sort_by(f64::total_cmp);
+        eprintln!("T = {timeout}: nobody owned for {seen:.2?} T");
+    }
+}
