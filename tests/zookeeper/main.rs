@@ -6,5 +6,6 @@ mod ground;
 mod interop;
 mod latch;
 mod quorum;
+mod session;
 
 tenure_testkit::peer_process!();

@@ -73,6 +73,63 @@ async fn an_owner_whose_follower_lost_the_quorum_steps_down_before_another_leads
     eprintln!("nobody owned for {idle:.2} T");
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn members_may_die_and_the_owner_goes_on() {
+    let ensemble = ZooKeeperEnsemble::start(3).unwrap();
+    let name = name("members");
+    let here = coordinator(ensemble.addresses(), "10s").await;
+    let there = coordinator(ensemble.addresses(), "10s").await;
+    let service = |coordinator: &tenure::Coordinator| {
+        let contender = LocalContender::new(&name).unwrap();
+        let service = coordinator.contend_service(contender).unwrap();
+        service.start().unwrap();
+        service
+    };
+    let ours = service(&here);
+    until("ours leads", || ours.is_owner()).await;
+    let tenure = ours.tenure().unwrap();
+    let rival = service(&there);
+    let alone = |who: &str| {
+        let both = ours.is_owner() && rival.is_owner();
+        assert!(!both, "two valid tenures after {who}");
+    };
+    // Each in turn, among them the leader and the one that we talk to. An
+    // outage of 6 s would be too long; a member is missed for less.
+    for member in ensemble.members() {
+        member.kill().unwrap();
+        ensemble.wait_leader().unwrap();
+        member.start().unwrap();
+        alone("a member's death");
+    }
+    until("the quorum answers", || ours.is_owner() || rival.is_owner()).await;
+    let unbroken = !tenure.is_lost();
+    eprintln!("three members killed in turn: tenure kept: {unbroken}");
+
+    // All at once, and back: by the same session or by a new one.
+    for member in ensemble.members() {
+        member.kill().unwrap();
+    }
+    for member in ensemble.members() {
+        member.spawn().unwrap();
+    }
+    ensemble.wait_leader().unwrap();
+    let end = Clock::boot().now() + Duration::from_secs(30);
+    loop {
+        alone("the death of all");
+        if ours.is_owner() || rival.is_owner() {
+            break;
+        }
+        assert!(Clock::boot().now() < end, "nobody leads");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    eprintln!(
+        "all killed and restarted: tenure kept: {}",
+        !tenure.is_lost()
+    );
+    here.close().await.unwrap();
+    there.close().await.unwrap();
+}
+
 /// Run it with `--ignored --nocapture` to measure the rule of 5/8 T.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "a measurement of several minutes: TENURE_RUNS=20"]
