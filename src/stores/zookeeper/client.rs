@@ -73,10 +73,14 @@ impl Drop for End {
 impl ZooKeeper {
     /// Makes a session.
     pub(super) async fn connect(config: Config, clock: Clock) -> Result<Self> {
+        let runtime = Handle::try_current().map_err(|_| {
+            Error::new(ErrorKind::WrongState, Outcome::DidNot)
+                .with_message("a ZooKeeper store is opened inside a tokio runtime")
+        })?;
         let session = Arc::new(Session::connect(&config, &clock).await?);
         let store = Arc::new(Store {
             config,
-            runtime: Handle::current(),
+            runtime,
             scale: Scale::guessed(clock.now()),
             clock,
             places: Places::default(),

@@ -142,13 +142,18 @@ impl Store {
         Ok(Some((node, children)))
     }
 
-    /// Makes `dir` and what is above it. Emptied, the server removes it again.
+    /// Makes `dir` and what is above it. The server removes containers again
+    /// when they are empty, but not the chroot, which others may use.
     pub(super) async fn make_parents(
         &self,
         client: &Client,
         dir: &str,
         mode: CreateMode,
     ) -> Result<()> {
+        if let Some(chroot) = self.config.paths.chroot() {
+            let options = self.creation(CreateMode::Persistent);
+            client.mkdir(chroot, &options).await.map_err(fault::write)?;
+        }
         let made = client.mkdir(dir, &self.creation(mode)).await;
         made.map_err(fault::write)
     }

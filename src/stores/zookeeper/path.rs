@@ -15,6 +15,7 @@ use crate::model::MutexName;
 /// Where everything lies.
 #[derive(Clone, Debug)]
 pub(super) struct Paths {
+    chroot: String,
     latches: String,
     schedules: String,
 }
@@ -23,9 +24,15 @@ impl Paths {
     /// Below `chroot` (empty or `/a/b`), with the latches under `root` (`/simba`).
     pub(super) fn new(chroot: &str, root: &str) -> Self {
         Self {
+            chroot: chroot.to_owned(),
             latches: format!("{chroot}{root}"),
             schedules: format!("{chroot}/tenure/schedule"),
         }
+    }
+
+    /// What everything lies below, if anything.
+    pub(super) fn chroot(&self) -> Option<&str> {
+        Some(self.chroot.as_str()).filter(|chroot| !chroot.is_empty())
     }
 
     /// The parent of all mutexes.
@@ -84,6 +91,13 @@ pub(super) fn node_prefix(nonce: Nonce) -> String {
     format!("_c_{uuid}-latch-")
 }
 
+/// The nonce of the bid whose node this is; a Curator's node has one too.
+pub(super) fn nonce_of(child: &str) -> Option<Nonce> {
+    let uuid = child.strip_prefix("_c_")?.get(..36)?;
+    let uuid = uuid::Uuid::try_parse(uuid).ok()?;
+    Some(Nonce::from_bits(uuid.as_u128()))
+}
+
 /// In Curator's order: by the text after the last `latch-`.
 pub(super) fn sort(children: &mut [String]) {
     children.sort_unstable_by(|left, right| number(left).cmp(number(right)));
@@ -137,5 +151,8 @@ mod tests {
     fn the_nonce_is_the_uuid_of_the_node() {
         let prefix = node_prefix(Nonce::from_bits(1));
         assert_eq!(prefix, "_c_00000000-0000-0000-0000-000000000001-latch-");
+        let nonce = nonce_of(&format!("{prefix}0000000000"));
+        assert_eq!(nonce, Some(Nonce::from_bits(1)));
+        assert_eq!(nonce_of("_c_short-latch-0000000000"), None);
     }
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use tokio::task::JoinHandle;
 
+use super::path;
 use crate::backend::{Bid, Held, Nonce};
 use crate::clock::Moment;
 use crate::model::{ContenderId, FencingToken, MutexName, StoreTime};
@@ -166,15 +167,13 @@ impl Places {
         place.owned()
     }
 
-    /// The grant or place whose node is `child`, of this session.
+    /// The grant whose node is `child`, of this session.
     pub(super) fn at(&self, name: &MutexName, child: &str, session: i64) -> Option<Owned> {
+        let nonce = path::nonce_of(child)?;
         let book = self.book();
-        let is_it = |place: &&Place| {
-            place.session == session
-                && place.name == *name
-                && place.node.as_ref().is_some_and(|node| node.child == child)
-        };
-        book.values().find(is_it).and_then(Place::owned)
+        let place = book.get(&nonce).filter(|p| p.session == session)?;
+        let owned = place.owned().filter(|owned| owned.node.child == child)?;
+        (place.name == *name).then_some(owned)
     }
 
     /// From `now` on nobody wants the place of `nonce`.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use zookeeper_client::{Acls, Client, CreateMode, CreateOptions, SessionState};
+use zookeeper_client::{Acls, Client, CreateMode, CreateOptions, Error as Fault, SessionState};
 
 use super::client::Store;
 use super::config::Config;
@@ -40,7 +40,7 @@ impl Session {
             return Err(unreachable("no ZooKeeper server made a session in time"));
         };
         let client = connected.map_err(|error| match error {
-            zookeeper_client::Error::AuthFailed => fault::read(error),
+            Fault::AuthFailed => fault::read(error),
             _ => unreachable("no ZooKeeper server made a session").with_source(error),
         })?;
         let timeout = client.session_timeout();
@@ -80,15 +80,23 @@ impl Session {
     /// Sends something whenever nothing was sent for T/8. The 5/8 of the lease
     /// rest on it: that long before a grant, at most, the leader of the
     /// ensemble has last heard of the session.
+    ///
+    /// Returns when the driver does not work any more without saying so.
     pub(super) async fn keep_alive(&self, clock: &Clock) {
         let period = self.timeout() / 8;
+        let mut asked = clock.now();
         loop {
             let sent = Moment::from_nanos(self.last_sent.load(Ordering::Relaxed));
-            if clock.now() < sent + period {
-                clock.sleep_until(sent + period).await;
-            } else {
-                // A read of the server's own memory; every request counts.
-                let _ = self.ask(clock).check_stat("/").await;
+            let next = (sent + period).min(asked + self.timeout());
+            if clock.now() < next {
+                clock.sleep_until(next).await;
+                continue;
+            }
+            asked = clock.now();
+            // A read of the server's own memory; every request counts.
+            let answer = self.ask(clock).check_stat("/").await;
+            if matches!(answer, Err(Fault::UnexpectedError(_) | Fault::ClientClosed)) {
+                return;
             }
         }
     }
@@ -140,7 +148,7 @@ impl Store {
             };
             let end = tokio::select! {
                 end = session.outlive(resumed) => end,
-                () = session.keep_alive(&self.clock) => unreachable!("it goes on for ever"),
+                () = session.keep_alive(&self.clock) => SessionState::Closed,
             };
             tracing::info!(session = session.id(), %end, "the ZooKeeper session is over");
             self.places.forget_session(session.id());

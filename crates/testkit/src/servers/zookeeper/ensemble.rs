@@ -35,41 +35,49 @@ impl ZooKeeperEnsemble {
         })
     }
 
-    /// Starts three members of which the last follows, and can be [severed](Self::sever) from
-    /// the other two.
-    pub fn start_severable() -> Result<ZooKeeperEnsemble, ServerError> {
+    /// Starts three members of which the last can be [severed](Self::sever) from the other two;
+    /// it leads if `leading`, and follows otherwise.
+    pub fn start_severable(leading: bool) -> Result<ZooKeeperEnsemble, ServerError> {
         let between = ports(3)?;
-        let mut numbers: Vec<_> = between.iter().map(Port::number).collect();
-        let links = between[..4].iter().map(|port| Proxy::start(port.address()));
+        let links = between.iter().map(|port| Proxy::start(port.address()));
         let links = links.collect::<Result<Vec<_>, _>>()?;
-        let direct = lines(&numbers);
-        // A follower goes to its leader, so it is enough that its own way there can be cut.
-        for (number, link) in numbers.iter_mut().zip(&links) {
-            *number = link.port();
-        }
+        // The others reach the last, and the last the others, through the proxies.
+        let seen_by = |last: bool| {
+            let numbers = between.iter().zip(&links).enumerate();
+            let number = |(index, (port, link)): (usize, (&Port, &Proxy))| {
+                if (index < 4) == last {
+                    link.port()
+                } else {
+                    port.number()
+                }
+            };
+            lines(&numbers.map(number).collect::<Vec<_>>())
+        };
         let members = vec![
-            ZooKeeper::member(1, direct.clone())?,
-            ZooKeeper::member(2, direct)?,
-            ZooKeeper::member(3, lines(&numbers))?,
+            ZooKeeper::member(1, seen_by(false))?,
+            ZooKeeper::member(2, seen_by(false))?,
+            ZooKeeper::member(3, seen_by(true))?,
         ];
-        let ensemble = ZooKeeperEnsemble {
+        // The highest of the first two leads, and the third finds a leader.
+        let order = if leading { [0, 2, 1] } else { [0, 1, 2] };
+        for part in [&order[..2], &order[2..]] {
+            part.iter().try_for_each(|index| members[*index].spawn())?;
+            part.iter()
+                .try_for_each(|index| members[*index].wait_ready())?;
+        }
+        Ok(ZooKeeperEnsemble {
             members,
             _between: between,
             links,
-        };
-        // In this order the last finds a leader.
-        let (last, first) = ensemble.members.split_last().expect("three members");
-        first.iter().try_for_each(|member| member.spawn())?;
-        first.iter().try_for_each(|member| member.wait_ready())?;
-        last.spawn()?;
-        last.wait_ready()?;
-        Ok(ensemble)
+        })
     }
 
     /// Parts the last member from the others, who are a majority. It is not told, and goes on
-    /// answering its clients from memory for ten ticks.
-    pub fn sever(&self) {
+    /// answering its clients for about ten ticks.
+    pub fn sever(&self) -> Result<(), ServerError> {
+        // New connections are refused: one that is accepted and silent holds up an election.
         self.links.iter().for_each(Proxy::partition);
+        self.links.iter().try_for_each(Proxy::refuse)
     }
 
     /// Ends what [`sever`](Self::sever) began, and waits until the last member serves again.
