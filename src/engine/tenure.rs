@@ -234,6 +234,7 @@ impl Tenure {
                 return self.loss();
             };
             tokio::select! {
+                biased;
                 () = changed => {}
                 () = self.lease.clock.sleep_until(deadline) => {}
             }

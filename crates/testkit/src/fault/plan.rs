@@ -222,6 +222,11 @@ impl Faults {
             .retain(|(about, ear)| about != name || ear.send(hint).is_ok());
     }
 
+    /// From now on things go wrong by chance at these rates.
+    pub fn at_rates(&self, rates: Rates) {
+        self.plan().rates = rates;
+    }
+
     /// Nothing goes wrong any more, and what hangs goes on.
     pub fn heal(&self) {
         {
