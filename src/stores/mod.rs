@@ -4,10 +4,13 @@
 //! | --- | --- | --- |
 //! | `memory:` | this process's memory | always there |
 //! | `sqlite:` | a file, for the processes of one Linux host | `sqlite` |
+//! | `zookeeper:` | ZooKeeper, shared with Curator | `zookeeper` |
 
 pub mod memory;
 #[cfg(all(feature = "sqlite", target_os = "linux"))]
 pub mod sqlite;
+#[cfg(feature = "zookeeper")]
+pub mod zookeeper;
 
 use crate::backend::AnyBackend;
 use crate::backend::url::{Scheme, StoreUrl};
@@ -25,6 +28,11 @@ pub const SCHEMES: &[Scheme] = &[
         name: "sqlite",
         feature: Some("sqlite"),
         compiled: cfg!(feature = "sqlite"),
+    },
+    Scheme {
+        name: "zookeeper",
+        feature: Some("zookeeper"),
+        compiled: cfg!(feature = "zookeeper"),
     },
 ];
 
@@ -44,6 +52,8 @@ pub async fn open(url: &StoreUrl, clock: Clock) -> Result<AnyBackend> {
             "the SQLite store needs Linux: it measures leases on a clock that all processes of \
              the host share, and tells one boot from another",
         )),
+        #[cfg(feature = "zookeeper")]
+        "zookeeper" => zookeeper::open(url, clock).await.map(AnyBackend::new),
         _ => unreachable!("{:?} is in the table of schemes", scheme.name),
     }
 }
