@@ -172,7 +172,7 @@ impl Tenure {
     }
 
     /// The grant it rests on, as the store knows it.
-    pub(crate) fn held(&self) -> &Held {
+    pub(crate) fn grant(&self) -> &Held {
         &self.lease.held
     }
 
