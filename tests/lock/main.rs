@@ -2,5 +2,6 @@
 
 mod basics;
 mod hand_over;
+mod inspect;
 mod leader;
 mod support;
