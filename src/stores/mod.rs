@@ -57,3 +57,17 @@ pub async fn open(url: &StoreUrl, clock: Clock) -> Result<AnyBackend> {
         _ => unreachable!("{:?} is in the table of schemes", scheme.name),
     }
 }
+
+/// What sets up the store that `url` names, for a person to read and, where
+/// the program may not do it itself, to run.
+///
+/// # Errors
+/// [`Invalid`](crate::ErrorKind::Invalid) for an unknown scheme.
+pub fn setup(url: &StoreUrl) -> Result<&'static str> {
+    let scheme = Scheme::find(SCHEMES, url.scheme())?;
+    Ok(match scheme.name {
+        #[cfg(all(feature = "sqlite", target_os = "linux"))]
+        "sqlite" => sqlite::SETUP,
+        _ => "-- nothing has to be set up",
+    })
+}

@@ -32,3 +32,4 @@ mod worker;
 pub use client::Sqlite;
 
 pub(crate) use client::open;
+pub(crate) use schema::TABLES as SETUP;

@@ -13,7 +13,7 @@ const VERSION: i64 = 1;
 
 /// Times are milliseconds since 1970 on the store's clock. A mutex without an
 /// owner has the id `''` and keeps its version, so that tokens rise.
-const TABLES: &str = "
+pub(crate) const TABLES: &str = "
 CREATE TABLE simba_mutex (
     mutex         TEXT    NOT NULL PRIMARY KEY,
     acquired_at   INTEGER NOT NULL,
