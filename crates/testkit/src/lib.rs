@@ -1,2 +1,3 @@
 //! Testkit.
+pub mod contract;
 pub mod servers;
