@@ -3,8 +3,14 @@
 //! | scheme | store | cargo feature |
 //! | --- | --- | --- |
 //! | `memory:` | this process's memory | always there |
+//! | `mysql:`, `mariadb:` | MySQL, MariaDB | `mysql` |
+//! | `postgres:`, `postgresql:` | PostgreSQL | `postgres` |
 
 pub mod memory;
+#[cfg(feature = "mysql")]
+pub mod mysql;
+#[cfg(any(feature = "mysql", feature = "postgres"))]
+mod sql;
 
 use crate::backend::AnyBackend;
 use crate::backend::url::{Scheme, StoreUrl};
@@ -12,11 +18,23 @@ use crate::clock::Clock;
 use crate::error::Result;
 
 /// Every scheme that this crate knows.
-pub const SCHEMES: &[Scheme] = &[Scheme {
-    name: "memory",
-    feature: None,
-    compiled: true,
-}];
+pub const SCHEMES: &[Scheme] = &[
+    Scheme {
+        name: "memory",
+        feature: None,
+        compiled: true,
+    },
+    Scheme {
+        name: "mysql",
+        feature: Some("mysql"),
+        compiled: cfg!(feature = "mysql"),
+    },
+    Scheme {
+        name: "mariadb",
+        feature: Some("mysql"),
+        compiled: cfg!(feature = "mysql"),
+    },
+];
 
 /// Opens the store that `url` names.
 ///
@@ -27,6 +45,8 @@ pub async fn open(url: &StoreUrl, clock: Clock) -> Result<AnyBackend> {
     let scheme = Scheme::find(SCHEMES, url.scheme())?;
     match scheme.name {
         "memory" => memory::open(url, clock).map(AnyBackend::new),
+        #[cfg(feature = "mysql")]
+        "mysql" | "mariadb" => mysql::open(url, clock).await.map(AnyBackend::new),
         _ => unreachable!("{:?} is in the table of schemes", scheme.name),
     }
 }

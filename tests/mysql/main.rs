@@ -1,0 +1,4 @@
+//! MySQL and MariaDB: the contract, and what only this store has.
+
+mod contract;
+mod ground;
