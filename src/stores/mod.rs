@@ -9,6 +9,8 @@
 pub mod memory;
 #[cfg(feature = "mysql")]
 pub mod mysql;
+#[cfg(feature = "postgres")]
+pub mod postgres;
 #[cfg(any(feature = "mysql", feature = "postgres"))]
 mod sql;
 
@@ -34,6 +36,16 @@ pub const SCHEMES: &[Scheme] = &[
         feature: Some("mysql"),
         compiled: cfg!(feature = "mysql"),
     },
+    Scheme {
+        name: "postgres",
+        feature: Some("postgres"),
+        compiled: cfg!(feature = "postgres"),
+    },
+    Scheme {
+        name: "postgresql",
+        feature: Some("postgres"),
+        compiled: cfg!(feature = "postgres"),
+    },
 ];
 
 /// Opens the store that `url` names.
@@ -47,6 +59,8 @@ pub async fn open(url: &StoreUrl, clock: Clock) -> Result<AnyBackend> {
         "memory" => memory::open(url, clock).map(AnyBackend::new),
         #[cfg(feature = "mysql")]
         "mysql" | "mariadb" => mysql::open(url, clock).await.map(AnyBackend::new),
+        #[cfg(feature = "postgres")]
+        "postgres" | "postgresql" => postgres::open(url, clock).await.map(AnyBackend::new),
         _ => unreachable!("{:?} is in the table of schemes", scheme.name),
     }
 }

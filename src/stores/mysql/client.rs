@@ -51,22 +51,22 @@ impl MySql {
         let dial = Dial::new(clock);
         dial.set(pool.ask(Now, Effect::Reads).await?);
         let inspect = || pool.ask(Inspect(Arc::clone(&statements)), Effect::Reads);
-        let mut columns = inspect().await?;
-        if columns.is_empty() && settings.create {
+        let mut found = inspect().await?;
+        if settings.create && (found.columns.is_empty() || !found.has_schedule) {
             let create = Create(Arc::clone(&statements));
-            let made = pool.ask(create, Effect::Writes).await;
-            made.map_err(|error| {
-                let ddl = schema::missing(&statements);
-                Error::new(error.kind(), error.outcome())
-                    .with_message(format!("the tables cannot be made: {error}; {ddl}"))
-                    .with_source(error)
-            })?;
-            columns = inspect().await?;
+            match pool.ask(create, Effect::Writes).await {
+                Ok(()) => found = inspect().await?,
+                // Without schedules it serves as well.
+                Err(error) if !found.columns.is_empty() => {
+                    tracing::debug!(%error, "the table of schedules cannot be made");
+                }
+                Err(error) => return Err(schema::not_made(&statements, error)),
+            }
         }
-        if columns.is_empty() {
+        if found.columns.is_empty() {
             return Err(schema::missing(&statements));
         }
-        let layout = schema::layout(&statements, &columns)?;
+        let layout = schema::layout(&statements, &found.columns)?;
         Ok(Self(Arc::new(Inner {
             pool,
             statements,

@@ -100,8 +100,8 @@ impl MySql {
 
     async fn survey_table(&self) -> Option<Finding> {
         let to = self.statements();
-        let columns = self.pool().ask(Inspect(Arc::clone(to)), Effect::Reads).await;
-        match columns.and_then(|columns| layout(to, &columns)) {
+        let found = self.pool().ask(Inspect(Arc::clone(to)), Effect::Reads).await;
+        match found.and_then(|found| layout(to, &found.columns)) {
             Ok(_) => Some(Finding::good("table", to.table.clone())),
             Err(error) => Some(Finding::bad("table", error.to_string(), "")),
         }

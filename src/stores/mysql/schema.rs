@@ -65,38 +65,57 @@ impl Layout {
     }
 }
 
-/// What the columns of the mutex table are; `None` when there is no table.
+/// What tables there are.
 pub(super) struct Inspect(pub(super) Arc<Statements>);
 
-impl Ask<MySqlConnection> for Inspect {
-    type Reply = Vec<(String, String, Option<u64>)>;
+pub(super) struct Inspected {
+    /// Of the mutex table: name, type and width. None when there is no table.
+    pub(super) columns: Vec<(String, String, Option<u64>)>,
+    pub(super) has_schedule: bool,
+}
 
-    async fn ask(&self, connection: &mut MySqlConnection) -> sqlx::Result<Self::Reply> {
-        let (schema, table) = match self.0.names[0].split_once('.') {
-            Some((schema, table)) => (Some(schema), table),
-            None => (None, self.0.names[0].as_str()),
-        };
-        let found = sqlx::query(
-            "SELECT CAST(COLUMN_NAME AS CHAR) AS name, CAST(DATA_TYPE AS CHAR) AS type, \
-             CAST(CHARACTER_MAXIMUM_LENGTH AS UNSIGNED) AS width \
-             FROM information_schema.COLUMNS \
-             WHERE TABLE_SCHEMA = COALESCE(?, DATABASE()) AND TABLE_NAME = ?",
-        )
-        .bind(schema)
-        .bind(table)
-        .fetch_all(connection)
-        .await?;
-        let column = |row: &sqlx::mysql::MySqlRow| {
-            let name: String = row.try_get("name")?;
-            let kind: String = row.try_get("type")?;
-            Ok((
-                name.to_ascii_lowercase(),
-                kind.to_ascii_lowercase(),
-                row.try_get("width")?,
-            ))
-        };
-        found.iter().map(column).collect()
+impl Ask<MySqlConnection> for Inspect {
+    type Reply = Inspected;
+
+    async fn ask(&self, connection: &mut MySqlConnection) -> sqlx::Result<Inspected> {
+        let [mutex, schedule] = &self.0.names;
+        let columns = columns(connection, mutex).await?;
+        let has_schedule = !self::columns(connection, schedule).await?.is_empty();
+        Ok(Inspected {
+            columns,
+            has_schedule,
+        })
     }
+}
+
+async fn columns(
+    connection: &mut MySqlConnection,
+    table: &str,
+) -> sqlx::Result<Vec<(String, String, Option<u64>)>> {
+    let (schema, table) = match table.split_once('.') {
+        Some((schema, table)) => (Some(schema), table),
+        None => (None, table),
+    };
+    let found = sqlx::query(
+        "SELECT CAST(COLUMN_NAME AS CHAR) AS name, CAST(DATA_TYPE AS CHAR) AS type, \
+         CAST(CHARACTER_MAXIMUM_LENGTH AS UNSIGNED) AS width \
+         FROM information_schema.COLUMNS \
+         WHERE TABLE_SCHEMA = COALESCE(?, DATABASE()) AND TABLE_NAME = ?",
+    )
+    .bind(schema)
+    .bind(table)
+    .fetch_all(connection)
+    .await?;
+    let column = |row: &sqlx::mysql::MySqlRow| {
+        let name: String = row.try_get("name")?;
+        let kind: String = row.try_get("type")?;
+        Ok((
+            name.to_ascii_lowercase(),
+            kind.to_ascii_lowercase(),
+            row.try_get("width")?,
+        ))
+    };
+    found.iter().map(column).collect()
 }
 
 /// Reads a table's columns.
@@ -148,6 +167,14 @@ pub(super) fn missing(statements: &Statements) -> Error {
         ErrorKind::NotFound,
         format!("a table is missing; make both with:\n{mutex};\n{schedule};"),
     )
+}
+
+/// The tables are missing, and may not be made.
+pub(super) fn not_made(statements: &Statements, error: Error) -> Error {
+    let missing = missing(statements);
+    Error::new(error.kind(), error.outcome())
+        .with_message(format!("{missing}\nThey cannot be made from here: {error}"))
+        .with_source(error)
 }
 
 pub(super) fn not_ours(statements: &Statements, what: &str) -> Error {
