@@ -4,7 +4,8 @@ use tenure::backend::AnyBackend;
 use tenure::clock::Clock;
 use tenure_testkit::contract::Subject;
 
-use crate::ground::{SERVER, client};
+use crate::SERVER;
+use crate::ground::client;
 
 struct Store;
 

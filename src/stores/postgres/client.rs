@@ -134,7 +134,11 @@ fn renewed(said: &Said, held: &Held) -> Result<Answer> {
         Some(row) if said.won => row.won(),
         // Freed while the statement waited for the row: what it saw before is
         // no more.
-        Some(row) if row.version == held.token.store() => {
+        Some(row)
+            if row.version == held.token.store()
+                && row.owner_id == held.contender.as_str()
+                && said.nonce == held.nonce.to_string() =>
+        {
             Ok(Answer::refused(MutexOwner::NONE, said.now()))
         }
         _ => refused(said),
