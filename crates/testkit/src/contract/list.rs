@@ -117,6 +117,10 @@ pub async fn a_free_mutex_is_not_listed(subject: &impl Subject) {
     ground.run_out(other, &expired).await;
     let entries = pages(&ground, &client, 100).await;
     let names: Vec<_> = entries.into_iter().map(|entry| entry.name).collect();
-    assert_eq!(names, [kept.held.name.clone()], "only what is in use");
+    assert_eq!(
+        names,
+        std::slice::from_ref(&kept.held.name),
+        "only what is in use"
+    );
     ground.release(&client, &kept.held).await;
 }

@@ -185,7 +185,11 @@ impl Broken {
         if self.is(Flaw::IdleRenewal) && before.owner().token() == Some(held.token) {
             return Ok(Answer::won(before.owner().clone(), before.now()));
         }
-        let answer = self.inner.renew(&[meant.clone()]).await.remove(0)?;
+        let answer = self
+            .inner
+            .renew(std::slice::from_ref(&meant))
+            .await
+            .remove(0)?;
         if self.is(Flaw::RenewTakes) && !answer.is_won() {
             let (_, bid) = self.last(&meant.name).expect("it was granted once");
             return self.inner.acquire(&bid).await;
@@ -212,7 +216,11 @@ impl Backend for Broken {
             if (self.is(Flaw::AcquireRenews) && same_id)
                 || (self.is(Flaw::AskingLengthens) && same_bid)
             {
-                let answer = self.inner.renew(&[last.clone()]).await.remove(0)?;
+                let answer = self
+                    .inner
+                    .renew(std::slice::from_ref(&last))
+                    .await
+                    .remove(0)?;
                 if answer.is_won() {
                     return Ok(answer);
                 }

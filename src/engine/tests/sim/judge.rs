@@ -10,7 +10,6 @@ pub(super) type True = u64;
 #[derive(Debug)]
 struct Open {
     process: usize,
-    token: FencingToken,
     until: True,
 }
 
@@ -45,11 +44,10 @@ impl Judge {
         }
         self.last_token
             .insert(name.clone(), last.map_or(token, |last| last.max(token)));
-        self.open.entry(name.clone()).or_default().push(Open {
-            process,
-            token,
-            until,
-        });
+        self.open
+            .entry(name.clone())
+            .or_default()
+            .push(Open { process, until });
         self.check(now, name)
     }
 

@@ -26,7 +26,7 @@ pub(super) struct Process {
     pub(super) is_cut_off: Cut,
     /// Local work that never ends when it is told to.
     pub(super) is_stuck: bool,
-    pub(super) owes_quiesce: bool,
+    pub(super) owes_quiesce: Option<u64>,
     /// How fast its clock runs.
     pub(super) speed: f64,
 }

@@ -241,6 +241,7 @@ impl World {
             jitter: Jitter::default(),
             safety_look: Duration::from_secs(2),
             initial_delay: Duration::ZERO,
+            courtesy: Duration::ZERO,
             quiesce: Duration::from_secs(2),
         };
         let speed = self.chance.speed();
@@ -258,7 +259,7 @@ impl World {
             backlog: std::collections::VecDeque::new(),
             is_cut_off: Cut::None,
             is_stuck: false,
-            owes_quiesce: false,
+            owes_quiesce: None,
             speed,
         });
         self.carry_out(number, effects)
@@ -313,7 +314,12 @@ impl World {
                 Effect::StopRenewing => p.renewal += 1,
                 Effect::Subscribe => drop(self.told.subscribed.insert(p.id.clone())),
                 Effect::Unsubscribe => drop(self.told.subscribed.remove(&p.id)),
-                Effect::Begin { held, deadline, .. } => {
+                Effect::Begin {
+                    term,
+                    held,
+                    deadline,
+                    ..
+                } => {
                     let until = p.truly(deadline);
                     self.tally.begun += 1;
                     if self.unanswered.insert(process, false) == Some(true) {
@@ -321,10 +327,16 @@ impl World {
                     }
                     self.judge
                         .begins(self.now, process, &name, held.token, until)?;
-                    // A user that works for a while and then lets go.
-                    if self.chance.hits(0.5) {
-                        let after = self.chance_millis(10, 4_000);
-                        self.after(after, Coming::Stops { process });
+                    // A user that works for a while, and then stops for good,
+                    // or resigns and stands again.
+                    let after = self.chance_millis(10, 4_000);
+                    match self.chance.below(8) {
+                        0..=3 => self.after(after, Coming::Stops { process }),
+                        4 => {
+                            let (event, of) = (Event::Quiesced { term }, None);
+                            self.after(after, Coming::Hears { process, event, of });
+                        }
+                        _ => {}
                     }
                 }
                 Effect::Extend { deadline } => {
@@ -335,9 +347,9 @@ impl World {
                     self.judge.ends(process, &name);
                     self.tally.lost_by_deadline += u64::from(cause == LossCause::Deadline);
                 }
-                Effect::Quiesce(_) if !p.is_stuck => {
+                Effect::Quiesce { term, .. } if !p.is_stuck => {
                     let after = self.chance_millis(0, 300);
-                    let event = Event::Quiesced;
+                    let event = Event::Quiesced { term };
                     self.after(
                         after,
                         Coming::Hears {
@@ -364,8 +376,8 @@ impl World {
                 }
                 Effect::Finish(finish) => self.finished(process, &finish),
                 // Its local work goes on and on.
-                Effect::Quiesce(_) => p.owes_quiesce = true,
-                Effect::Observe(..) => {}
+                Effect::Quiesce { term, .. } => p.owes_quiesce = Some(term),
+                Effect::Observe(_) => {}
             }
         }
         let p = &mut self.processes[process];

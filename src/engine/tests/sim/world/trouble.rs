@@ -230,8 +230,8 @@ impl World {
         for process in 0..self.processes.len() {
             self.processes[process].is_stuck = false;
             self.heal(process)?;
-            if std::mem::take(&mut self.processes[process].owes_quiesce) {
-                self.tell(process, Event::Quiesced)?;
+            if let Some(term) = self.processes[process].owes_quiesce.take() {
+                self.tell(process, Event::Quiesced { term })?;
             }
         }
         // At least one who wants to own for ever, when the others have gone.
