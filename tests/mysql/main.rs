@@ -2,6 +2,7 @@
 
 mod contract;
 mod counts;
+mod dialect;
 mod jvm;
 mod tables;
 mod zone;
@@ -13,6 +14,10 @@ mod faults;
 mod ground;
 #[path = "../sql/outage.rs"]
 mod outage;
+#[path = "../sql/process.rs"]
+mod process;
 
 pub(crate) use ground::SERVER;
 pub(crate) use tenure_testkit::servers::MariaDb as Server;
+
+tenure_testkit::peer_process!();

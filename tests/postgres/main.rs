@@ -1,6 +1,7 @@
 //! PostgreSQL: the contract, and what only this store has.
 
 mod contract;
+mod dialect;
 
 // What both SQL stores must stand.
 #[path = "../sql/faults.rs"]
@@ -9,6 +10,10 @@ mod faults;
 mod ground;
 #[path = "../sql/outage.rs"]
 mod outage;
+#[path = "../sql/process.rs"]
+mod process;
 
 pub(crate) use ground::SERVER;
 pub(crate) use tenure_testkit::servers::Postgres as Server;
+
+tenure_testkit::peer_process!();

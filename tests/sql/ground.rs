@@ -7,6 +7,7 @@ use tenure::backend::{Answer, AnyBackend, Backend, Bid, Held};
 use tenure::clock::Clock;
 use tenure::model::{ContenderId, LeaseTerms, MutexName};
 use tenure::stores;
+use tenure_testkit::servers::Proxy;
 
 use crate::Server;
 
@@ -53,4 +54,10 @@ pub(crate) async fn until<T>(what: &str, mut ask: impl AsyncFnMut() -> Option<T>
         assert!(Instant::now() < end, "not within a minute: {what}");
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
+}
+
+/// The URL of `server`, reached through `proxy`.
+pub(crate) fn through(proxy: &Proxy, server: &Server) -> String {
+    let (behind, before) = (server.port().to_string(), proxy.port().to_string());
+    server.url().replace(&behind, &before)
 }
