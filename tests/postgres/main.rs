@@ -1,7 +1,11 @@
 //! PostgreSQL: the contract, and what only this store has.
 
 mod contract;
+mod counts;
 mod dialect;
+mod pooler;
+mod push;
+mod races;
 
 // What both SQL stores must stand.
 #[path = "../sql/faults.rs"]

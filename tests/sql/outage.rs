@@ -60,7 +60,7 @@ async fn an_outage_longer_than_the_lease_is_a_loss_in_time_and_a_new_tenure() {
     let gone_at = Instant::now();
     tenure.lost().await;
     let lost_after = gone_at.elapsed();
-    assert!(lost_after < Duration::from_secs(3), "{lost_after:?} after the server went");
+    assert!(lost_after < Duration::from_secs(6), "{lost_after:?} after the server went");
     tokio::task::block_in_place(|| standing.server.start().unwrap());
     let next = standing.owned().await;
     assert!(next.token().unwrap() > token);
