@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::driver::Quiescer;
+use super::reading::Reading;
 use super::tenure::Tenure;
 use crate::backend::{Bid, Held, Hint, Nonce};
 use crate::clock::Moment;
@@ -122,10 +123,12 @@ pub(crate) enum Effect {
         held: Held,
         owner: MutexOwner,
         deadline: Moment,
+        reading: Reading,
     },
     /// The tenure is renewed.
     Extend {
         deadline: Moment,
+        reading: Reading,
     },
     /// Let the local side end, and say [`Event::Quiesced`] when it has. Once
     /// per tenure.

@@ -126,6 +126,7 @@ impl Roster {
                 *at
             };
             tokio::select! {
+                biased;
                 () = self.0.changed.notified() => continue,
                 () = self.0.clock.sleep_until(first) => {}
             }

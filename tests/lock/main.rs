@@ -3,5 +3,6 @@
 mod basics;
 mod endings;
 mod hand_over;
+mod inspect;
 mod leader;
 mod support;

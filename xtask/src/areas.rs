@@ -53,7 +53,7 @@ impl Area {
             Self::Redis => &[Server::Redis],
             Self::Mysql => &[Server::MariaDb],
             Self::Postgres => &[Server::Postgres],
-            Self::Zookeeper => &[Server::ZooKeeper],
+            Self::Zookeeper => &[Server::ZooKeeper, Server::Curator],
             Self::Servers => &Server::ALL,
         }
     }
@@ -137,7 +137,8 @@ mod tests {
             [
                 Program::Compiler,
                 server(Server::Redis),
-                server(Server::ZooKeeper)
+                server(Server::ZooKeeper),
+                server(Server::Curator)
             ]
         );
         assert_eq!(needs(&[Area::Servers]).len(), 1 + Server::ALL.len());

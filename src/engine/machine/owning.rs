@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::super::plan::{Effect, Finish, Stop};
+use super::super::reading::Reading;
 use super::super::wake;
 use super::{Freeing, Machine, State};
 use crate::backend::{Answer, Bid, Held, Nonce};
@@ -113,7 +114,12 @@ impl Machine {
                 if now >= deadline {
                     return self.lose(now, LossCause::Deadline);
                 }
-                self.effects.push(Effect::Extend { deadline });
+                let reading = Reading {
+                    sent_at,
+                    heard_at: now,
+                    store: answer.now(),
+                };
+                self.effects.push(Effect::Extend { deadline, reading });
                 self.ask_renewal(sent_at + self.plan.terms.renew_after());
             }
             Ok(answer) => {

@@ -343,7 +343,7 @@ impl World {
                         _ => {}
                     }
                 }
-                Effect::Extend { deadline } => {
+                Effect::Extend { deadline, .. } => {
                     let until = p.truly(deadline);
                     self.judge.extends(self.now, process, &name, until)?;
                 }
