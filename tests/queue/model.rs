@@ -7,8 +7,8 @@ use super::world::{Ending, Track};
 
 /// At random, and at random with few but nasty switches.
 fn check(body: impl Fn() + Send + Sync + Clone + 'static) {
-    shuttle::check_random(body.clone(), 400);
-    shuttle::check_pct(body, 400, 3);
+    shuttle::check_random(body.clone(), 800);
+    shuttle::check_pct(body, 800, 3);
 }
 
 fn any_ending() -> Ending {
@@ -107,7 +107,7 @@ fn one_that_does_not_wait_gets_it_or_leaves_no_trace() {
 #[test]
 fn every_single_interleaving_of_leaving_an_estate_to_a_cancelled_heir() {
     let body = || {
-        let track = Track::new();
+        let track = Track::with_quick_callbacks();
         let (mut holder, heir) = (track.join(0), track.join(1));
         let resource = track.resource();
         let heir = track.spawn_at(heir, Ending::GiveBack);

@@ -184,8 +184,8 @@ fn an_estate_goes_to_the_next_and_past_those_who_leave() {
     let mut third = queue.join(Walker::new("c", &log));
     assert!(stands_first(&mut first, &bell));
     first.won();
-    assert!(third.inherit().is_none());
     first.bequeath(7).unwrap();
+    assert!(third.inherit().is_none(), "the second stands before it");
     drop(second);
     assert!(stands_first(&mut third, &bell));
     assert_eq!(third.inherit(), Some(7));

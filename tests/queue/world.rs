@@ -33,6 +33,8 @@ pub(crate) enum Ending {
 pub(crate) struct World {
     is_taken: AtomicBool,
     inside: AtomicUsize,
+    /// Whether others may run while a callback does.
+    has_slow_callbacks: bool,
     /// Never held across a point where the checker may switch.
     steps: Mutex<Vec<(usize, Step)>>,
 }
@@ -54,6 +56,9 @@ impl Runner {
     }
 
     fn note(&self, step: Step) {
+        if self.world.has_slow_callbacks {
+            self.world.inside.load(SeqCst); // the checker may switch here
+        }
         self.world.steps.lock().unwrap().push((self.id, step));
     }
 }
@@ -125,6 +130,18 @@ pub(crate) struct Track {
 
 impl Track {
     pub(crate) fn new() -> Self {
+        let world = World {
+            has_slow_callbacks: true,
+            ..World::default()
+        };
+        Self {
+            world: Arc::new(world),
+            ..Self::with_quick_callbacks()
+        }
+    }
+
+    /// With fewer points where the checker may switch.
+    pub(crate) fn with_quick_callbacks() -> Self {
         Self {
             world: Arc::default(),
             queue: CompetitorQueue::new(),
