@@ -38,6 +38,9 @@ fn imports_go_one_way() {
     let mut wrong = Vec::new();
     for file in rust_files(&src) {
         let module = module_of(file.strip_prefix(&src).unwrap());
+        if module.iter().any(|part| part == "tests") {
+            continue; // The simulation plays a store: it may know one.
+        }
         let source = fs::read_to_string(&file).unwrap();
         for violation in violations(&module, &source) {
             wrong.push(format!("{}: {violation}", file.display()));
