@@ -112,20 +112,26 @@ macro_rules! clones {
 
 #[test]
 fn what_ends_something_by_its_drop_cannot_be_cloned() {
-    assert!(!clones!(LockGuard));
-    assert!(!clones!(Leadership));
-    assert!(!clones!(Campaign));
-    assert!(!clones!(Observer));
-    assert!(!clones!(Place<Walker>));
-    assert!(!clones!(ContendService<LocalContender>));
-    assert!(!clones!(RetrievalService<Onlooker>));
+    let guards = [
+        clones!(LockGuard),
+        clones!(Leadership),
+        clones!(Campaign),
+        clones!(Observer),
+        clones!(Place<Walker>),
+        clones!(ContendService<LocalContender>),
+        clones!(RetrievalService<Onlooker>),
+    ];
+    assert_eq!(guards, [false; 7]);
 }
 
 #[test]
 fn what_only_names_something_can_be_cloned() {
-    assert!(clones!(Coordinator));
-    assert!(clones!(Lock));
-    assert!(clones!(Elector));
-    assert!(clones!(Tenure));
-    assert!(clones!(Error));
+    let names = [
+        clones!(Coordinator),
+        clones!(Lock),
+        clones!(Elector),
+        clones!(Tenure),
+        clones!(Error),
+    ];
+    assert_eq!(names, [true; 5]);
 }
