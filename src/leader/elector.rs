@@ -68,7 +68,8 @@ impl Elector {
     /// Trouble with the store is logged and retried for ever.
     ///
     /// # Errors
-    /// [`Closed`](ErrorKind::Closed) when the coordinator is closed meanwhile.
+    /// [`Closed`](ErrorKind::Closed) when the coordinator is closed meanwhile;
+    /// `work` has been dropped then, and the office resigned.
     ///
     /// # Cancel safety
     /// Dropped, it drops `work`, then resigns in the background.

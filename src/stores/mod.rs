@@ -56,6 +56,9 @@ pub const SCHEMES: &[Scheme] = &[
 /// # Errors
 /// [`Invalid`](crate::ErrorKind::Invalid) for an unknown scheme or option,
 /// naming what is known; otherwise what the store's own opening fails with.
+///
+/// # Cancel safety
+/// Dropped, whatever was opened is closed.
 pub async fn open(url: &StoreUrl, clock: Clock) -> Result<AnyBackend> {
     let scheme = Scheme::find(SCHEMES, url.scheme())?;
     match scheme.name {
