@@ -25,7 +25,7 @@ fn many_threads_of_two_processes_take_turns() {
                 for _ in 0..15 {
                     let guard = lock.acquire().unwrap();
                     assert!(!inside.swap(true, Ordering::SeqCst), "one at a time");
-                    let token = guard.token().unwrap().get();
+                    let token = guard.token().unwrap().value();
                     assert!(last.swap(token, Ordering::SeqCst) < token, "tokens rise");
                     inside.store(false, Ordering::SeqCst);
                     guard.release().unwrap();
