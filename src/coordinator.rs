@@ -1,5 +1,7 @@
 //! [`Coordinator`]: the way in.
 
+mod inspect;
+
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;

@@ -28,6 +28,11 @@ impl Contention {
 }
 
 impl Contention {
+    /// Stops it where no local side is left: at once, whatever it has won.
+    pub(crate) fn abandon(&self) {
+        let _ = self.inbox.send(Event::Abandoned);
+    }
+
     /// What the local side of its first tenure needs to say when it has ended.
     pub(crate) fn quiescer(&self) -> Quiescer {
         Quiescer {

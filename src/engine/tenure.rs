@@ -48,6 +48,8 @@ pub(crate) struct Lease {
     deadline: AtomicU64,
     cause: OnceLock<LossCause>,
     changed: Notify,
+    /// Rung when the deadline has moved, for those who pass it on.
+    moved: Notify,
 }
 
 impl Lease {
@@ -92,6 +94,7 @@ impl Lease {
                 if deadline < present {
                     self.changed.notify_waiters();
                 }
+                self.moved.notify_waiters();
                 return true;
             }
         }
@@ -119,6 +122,7 @@ impl Lease {
     fn settle(&self, cause: LossCause) {
         let _ = self.cause.set(cause);
         self.changed.notify_waiters();
+        self.moved.notify_waiters();
     }
 }
 
@@ -137,6 +141,7 @@ impl Tenure {
             deadline: AtomicU64::new(deadline.as_nanos().max(1)),
             cause: OnceLock::new(),
             changed: Notify::new(),
+            moved: Notify::new(),
         });
         (Self::held(Arc::clone(&lease), token, None), lease)
     }
@@ -263,9 +268,41 @@ impl Tenure {
                 return self.loss();
             };
             tokio::select! {
+                biased;
                 () = changed => {}
                 () = self.lease.clock.sleep_until(deadline) => {}
             }
+        }
+    }
+
+    /// Returns when a renewal has moved the end of ownership since this was
+    /// *called*, for those who pass the deadline on: to another process, to a
+    /// display. Call it, then read [`remaining`](Self::remaining), then wait:
+    /// so no renewal is missed.
+    ///
+    /// # Errors
+    /// [`LeaseLost`] when ownership has ended.
+    ///
+    /// # Cancel safety
+    /// Dropping it changes nothing; it can be called again.
+    pub fn renewed(&self) -> impl Future<Output = Result<(), LeaseLost>> + Send + use<> {
+        let known = self.lease.deadline.load(Ordering::Acquire);
+        let tenure = self.clone();
+        async move {
+            let has_moved = async {
+                loop {
+                    let moved = tenure.lease.moved.notified();
+                    tokio::pin!(moved);
+                    moved.as_mut().enable();
+                    if tenure.lease.deadline.load(Ordering::Acquire) != known {
+                        return;
+                    }
+                    moved.await;
+                }
+            };
+            tenure.protect(has_moved).await?;
+            // The end of ownership is a move of the deadline too.
+            tenure.token().map(drop)
         }
     }
 
