@@ -124,7 +124,7 @@ impl Guarded<'_> {
                     Report::Stopping => {
                         was_stopped = true;
                         self.voice.warn(&format_args!(
-                            "ownership cannot be renewed: the command has {} to end",
+                            "ownership was not renewed in time: the command is told to end, and has {}",
                             brief(self.tenure.remaining())
                         ));
                     }
@@ -147,7 +147,7 @@ impl Guarded<'_> {
             .map_err(|error| Failure::system("wait for the command", &error))?;
         let grace = self.task.grace.min(self.tenure.remaining());
         self.child.sweep(grace).await;
-        self.post.dismiss();
+        was_stopped |= self.post.dismiss();
         Ok(End {
             status,
             lost: lost.or_else(|| self.tenure.token().err()),
@@ -174,14 +174,14 @@ impl Guarded<'_> {
     }
 
     async fn replace_guardian(&mut self) -> Result<(), Failure> {
-        self.voice
-            .warn(&"the guardian has died: starting another one");
         // If it dies again and again, this keeps the loop from spinning.
         tokio::time::sleep(Duration::from_millis(20)).await;
         self.post = Post::start(self.task.grace)
             .map_err(|error| Failure::system("start the guardian", &error))?;
         self.post
             .guard(self.child.group(), moment::end_of(self.tenure));
+        self.voice
+            .warn(&"the guardian has died; another one has taken its place");
         Ok(())
     }
 }
