@@ -2,14 +2,16 @@
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::Notify;
 
+use super::reading::{Reading, StoreClock};
+use crate::backend::Held;
 use crate::clock::{Clock, Moment};
 use crate::error::{LeaseLost, LossCause};
-use crate::model::{ContenderId, FencingToken, MutexName};
+use crate::model::{ContenderId, FencingToken, MutexName, StoreTime};
 
 /// A view of one period of ownership: a token, a deadline, a signal of loss.
 ///
@@ -40,9 +42,9 @@ const OVER: u64 = 0;
 
 /// What all views of a tenure share.
 pub(crate) struct Lease {
-    mutex: MutexName,
-    contender: ContenderId,
+    held: Held,
     clock: Clock,
+    store_clock: Mutex<StoreClock>,
     deadline: AtomicU64,
     cause: OnceLock<LossCause>,
     changed: Notify,
@@ -98,6 +100,17 @@ impl Lease {
         }
     }
 
+    /// Learns what the store's clock showed.
+    pub(crate) fn read_clock(&self, reading: Reading) {
+        self.store_clock().take(reading);
+    }
+
+    fn store_clock(&self) -> std::sync::MutexGuard<'_, StoreClock> {
+        self.store_clock
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Ends the tenure, unless it is over.
     pub(crate) fn end(&self, cause: LossCause) {
         if self.deadline.swap(OVER, Ordering::AcqRel) != OVER {
@@ -115,16 +128,16 @@ impl Lease {
 
 impl Tenure {
     pub(crate) fn begin(
-        mutex: MutexName,
-        contender: ContenderId,
-        token: FencingToken,
+        held: Held,
         clock: Clock,
         deadline: Moment,
+        reading: Reading,
     ) -> (Self, Arc<Lease>) {
+        let token = held.token;
         let lease = Arc::new(Lease {
-            mutex,
-            contender,
+            held,
             clock,
+            store_clock: Mutex::new(StoreClock::new(reading)),
             deadline: AtomicU64::new(deadline.as_nanos().max(1)),
             cause: OnceLock::new(),
             changed: Notify::new(),
@@ -163,6 +176,22 @@ impl Tenure {
         self.token
     }
 
+    /// The grant it rests on, as the store knows it.
+    pub(crate) fn grant(&self) -> &Held {
+        &self.lease.held
+    }
+
+    /// The store's time now, as its answers to this grant tell it.
+    pub(crate) fn store_now(&self) -> StoreTime {
+        let now = self.lease.clock.now();
+        self.lease.store_clock().now(now)
+    }
+
+    /// When the store's clock will show `time`.
+    pub(crate) fn moment_of(&self, time: StoreTime) -> Moment {
+        self.lease.store_clock().moment_of(time)
+    }
+
     /// How long the grant lasts, whoever holds it.
     pub(crate) fn lease_left(&self) -> Duration {
         let now = self.lease.clock.now();
@@ -191,13 +220,13 @@ impl Tenure {
     /// What is owned.
     #[must_use]
     pub fn mutex(&self) -> &MutexName {
-        &self.lease.mutex
+        &self.lease.held.name
     }
 
     /// The id that owns it.
     #[must_use]
     pub fn contender(&self) -> &ContenderId {
-        &self.lease.contender
+        &self.lease.held.contender
     }
 
     /// The fencing token, if ownership has not ended at this very moment.
@@ -239,6 +268,7 @@ impl Tenure {
                 return self.loss();
             };
             tokio::select! {
+                biased;
                 () = changed => {}
                 () = self.lease.clock.sleep_until(deadline) => {}
             }
@@ -303,7 +333,7 @@ impl Tenure {
             .or(self.lease.cause.get())
             .unwrap_or(&LossCause::Deadline);
         LeaseLost {
-            mutex: self.lease.mutex.clone(),
+            mutex: self.lease.held.name.clone(),
             token: self.token,
             cause,
         }
@@ -313,8 +343,8 @@ impl Tenure {
 impl fmt::Debug for Tenure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Tenure")
-            .field("mutex", &self.lease.mutex)
-            .field("contender", &self.lease.contender)
+            .field("mutex", &self.lease.held.name)
+            .field("contender", &self.lease.held.contender)
             .field("token", &self.token)
             .field("remaining", &self.remaining())
             .finish()

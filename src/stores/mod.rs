@@ -4,15 +4,37 @@
 //! | --- | --- | --- |
 //! | `memory:` | this process's memory | always there |
 //! | `sqlite:` | a file, for the processes of one Linux host | `sqlite` |
+//! | `mysql:`, `mariadb:` | MySQL, MariaDB | `mysql` |
+//! | `postgres:`, `postgresql:` | PostgreSQL | `postgres` |
+//! | `zookeeper:` | ZooKeeper, shared with Curator | `zookeeper` |
 
 pub mod memory;
+#[cfg(feature = "mysql")]
+pub mod mysql;
+#[cfg(feature = "postgres")]
+pub mod postgres;
+#[cfg(any(feature = "mysql", feature = "postgres"))]
+mod sql;
 #[cfg(all(feature = "sqlite", target_os = "linux"))]
 pub mod sqlite;
+#[cfg(feature = "zookeeper")]
+pub mod zookeeper;
 
 use crate::backend::AnyBackend;
 use crate::backend::url::{Scheme, StoreUrl};
 use crate::clock::Clock;
 use crate::error::Result;
+
+/// A scheme behind the cargo feature of this name.
+macro_rules! scheme {
+    ($name:literal, $feature:literal) => {
+        Scheme {
+            name: $name,
+            feature: Some($feature),
+            compiled: cfg!(feature = $feature),
+        }
+    };
+}
 
 /// Every scheme that this crate knows.
 pub const SCHEMES: &[Scheme] = &[
@@ -21,11 +43,12 @@ pub const SCHEMES: &[Scheme] = &[
         feature: None,
         compiled: true,
     },
-    Scheme {
-        name: "sqlite",
-        feature: Some("sqlite"),
-        compiled: cfg!(feature = "sqlite"),
-    },
+    scheme!("sqlite", "sqlite"),
+    scheme!("mysql", "mysql"),
+    scheme!("mariadb", "mysql"),
+    scheme!("postgres", "postgres"),
+    scheme!("postgresql", "postgres"),
+    scheme!("zookeeper", "zookeeper"),
 ];
 
 /// Opens the store that `url` names.
@@ -44,20 +67,12 @@ pub async fn open(url: &StoreUrl, clock: Clock) -> Result<AnyBackend> {
             "the SQLite store needs Linux: it measures leases on a clock that all processes of \
              the host share, and tells one boot from another",
         )),
+        #[cfg(feature = "mysql")]
+        "mysql" | "mariadb" => mysql::open(url, clock).await.map(AnyBackend::new),
+        #[cfg(feature = "postgres")]
+        "postgres" | "postgresql" => postgres::open(url, clock).await.map(AnyBackend::new),
+        #[cfg(feature = "zookeeper")]
+        "zookeeper" => zookeeper::open(url, clock).await.map(AnyBackend::new),
         _ => unreachable!("{:?} is in the table of schemes", scheme.name),
     }
-}
-
-/// What sets up the store that `url` names, for a person to read and, where
-/// the program may not do it itself, to run.
-///
-/// # Errors
-/// [`Invalid`](crate::ErrorKind::Invalid) for an unknown scheme.
-pub fn setup(url: &StoreUrl) -> Result<&'static str> {
-    let scheme = Scheme::find(SCHEMES, url.scheme())?;
-    Ok(match scheme.name {
-        #[cfg(all(feature = "sqlite", target_os = "linux"))]
-        "sqlite" => sqlite::SETUP,
-        _ => "-- nothing has to be set up",
-    })
 }

@@ -50,7 +50,7 @@ impl Area {
             Self::Redis => &[Server::Redis],
             Self::Mysql => &[Server::MariaDb],
             Self::Postgres => &[Server::Postgres],
-            Self::Zookeeper => &[Server::ZooKeeper],
+            Self::Zookeeper => &[Server::ZooKeeper, Server::Curator],
             Self::Servers => &Server::ALL,
         }
     }
@@ -130,7 +130,8 @@ mod tests {
             [
                 Program::Compiler,
                 server(Server::Redis),
-                server(Server::ZooKeeper)
+                server(Server::ZooKeeper),
+                server(Server::Curator)
             ]
         );
         assert_eq!(needs(&[Area::Servers]).len(), 1 + Server::ALL.len());

@@ -26,6 +26,9 @@ use crate::error::Result;
 /// How often the bell is looked at where nobody tells us.
 pub(super) const POLL: Duration = Duration::from_millis(50);
 
+/// How often we see whether a bell that was deleted is there again.
+const WITHOUT_A_BELL: Duration = Duration::from_millis(200);
+
 #[derive(Debug)]
 pub(super) struct Bell {
     files: Files,
@@ -139,7 +142,7 @@ impl Bell {
     pub(super) fn interval(&self) -> Option<Duration> {
         match &self.watch {
             Watch::Told { bell: Some(_), .. } => None,
-            Watch::Told { bell: None, .. } => Some(Duration::from_millis(500)),
+            Watch::Told { bell: None, .. } => Some(WITHOUT_A_BELL),
             Watch::Polled(_) => Some(POLL),
         }
     }
@@ -157,32 +160,37 @@ impl Bell {
             }
             Watch::Told { inotify, bell } => {
                 let (heard, gone) = events(inotify, *bell);
-                if gone || bell.is_none() {
-                    self.watch_again();
-                    return Heard::Again;
+                if !gone && bell.is_some() {
+                    return heard;
                 }
-                heard
+                // While there is no bell there is nothing to hear.
+                if self.watch_again() {
+                    Heard::Again
+                } else {
+                    Heard::Nothing
+                }
             }
         }
     }
 
-    fn watch_again(&mut self) {
+    /// Watches what is the bell now; false when there is none to be watched.
+    fn watch_again(&mut self) -> bool {
         let Watch::Told { inotify, bell } = &mut self.watch else {
-            return;
+            return true;
         };
         let mut flags = WatchFlags::MODIFY | WatchFlags::DELETE_SELF | WatchFlags::MOVE_SELF;
         if self.grants {
             flags |= WatchFlags::ATTRIB;
         }
         let before = bell.take();
-        *bell = self.files.open_bell().ok().and_then(|file| {
-            drop(file);
-            inotify::add_watch(&*inotify, &self.files.bell, flags).ok()
-        });
+        // Not created here: somebody may be removing the whole directory. Who
+        // rings it creates it.
+        *bell = inotify::add_watch(&*inotify, &self.files.bell, flags).ok();
         // A bell that was moved away is watched until we say no more.
         if let Some(before) = before.filter(|before| Some(*before) != *bell) {
             let _ = inotify::remove_watch(&*inotify, before);
         }
+        bell.is_some()
     }
 }
 

@@ -140,17 +140,26 @@ impl Sqlite {
     /// Does `work` on the thread, after everything that was asked before.
     ///
     /// # Cancel safety
-    /// Dropped before the thread came to it, it is not done at all.
+    /// Dropped before the thread came to it, it is not done at all: the file
+    /// may have been locked for long, and what is still wanted comes first.
     async fn ask<T: Send + 'static>(
         &self,
         work: impl FnOnce(&mut Worker) -> Result<T> + Send + 'static,
     ) -> Result<T> {
+        self.insist(|worker, wanted| wanted.then(|| work(worker)))
+            .await
+    }
+
+    /// Does `work` on the thread, which is told whether anybody still waits
+    /// for it.
+    async fn insist<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Worker, bool) -> Option<Result<T>> + Send + 'static,
+    ) -> Result<T> {
         let (tell, told) = oneshot::channel();
         self.0.give(Box::new(move |worker| {
-            // Nobody waits for it any more: the file may have been locked for
-            // long, and what is still wanted comes first.
-            if !tell.is_closed() {
-                let _ = tell.send(work(worker));
+            if let Some(answer) = work(worker, !tell.is_closed()) {
+                let _ = tell.send(answer);
             }
         }))?;
         match told.await {
@@ -170,17 +179,18 @@ impl Sqlite {
         self.ask(|worker| work(&mut worker.database)).await
     }
 
-    /// Frees something, and rings the bell if that was so.
+    /// Frees something, and rings the bell if that was so. Done also when
+    /// nobody waits for the answer any more: somebody waits for the mutex.
     async fn free(
         &self,
         work: impl FnOnce(&mut Database) -> Result<Answer> + Send + 'static,
     ) -> Result<Answer> {
-        self.ask(|worker| {
-            let answer = work(&mut worker.database)?;
-            if answer.is_won() {
+        self.insist(|worker, _| {
+            let answer = work(&mut worker.database);
+            if answer.as_ref().is_ok_and(Answer::is_won) {
                 worker.bell.ring();
             }
-            Ok(answer)
+            Some(answer)
         })
         .await
     }
@@ -222,14 +232,9 @@ impl Backend for Sqlite {
 
     async fn renew(&self, held: &[Held]) -> Vec<Result<Answer>> {
         let all = held.to_vec();
-        let renewed = self.read(move |database| {
-            let renew = |table: &super::table::Table<'_>| {
-                all.iter().map(|held| table.renew(held)).collect()
-            };
-            database.write(renew)
-        });
+        let renewed = self.read(move |database| database.write(|table| table.renew_all(&all)));
         match renewed.await {
-            Ok(answers) => Vec::into_iter(answers).map(Ok).collect(),
+            Ok(answers) => answers,
             Err(error) => held.iter().map(|_| Err(error.clone())).collect(),
         }
     }
@@ -242,16 +247,15 @@ impl Backend for Sqlite {
 
     async fn leave(&self, bid: &Bid) -> Result<()> {
         let bid = bid.clone();
-        self.ask(move |worker| {
+        let left = self.free(move |database| {
             // Whatever this bid has asked before has been done by now: the
             // thread does one thing after the other.
-            if worker.database.read(|table| table.is_owned_by(&bid))? {
-                worker.database.write(|table| table.leave(&bid))?;
-                worker.bell.ring();
+            match database.read(|table| table.answer_unless_owned_by(&bid))? {
+                Some(answer) => Ok(answer),
+                None => database.write(|table| table.leave(&bid)),
             }
-            Ok(())
-        })
-        .await
+        });
+        left.await.map(drop)
     }
 
     async fn owner(&self, name: &MutexName) -> Result<Answer> {

@@ -20,6 +20,10 @@ const STATEMENTS: usize = 32;
 /// How often a call begins again because the file was replaced meanwhile.
 const REOPENINGS: usize = 3;
 
+/// How long to wait at least while others open the file: a fleet that starts
+/// at once stands in line here.
+const OPENING: Duration = Duration::from_secs(10);
+
 /// The file and the one connection to it.
 #[derive(Debug)]
 pub(super) struct Database {
@@ -94,8 +98,9 @@ impl Database {
             let open = match self.open.take() {
                 Some(open) => open,
                 None => {
+                    let open = Open::new(&self.config, &self.files)?;
                     self.reopened = true;
-                    Open::new(&self.config, &self.files)?
+                    open
                 }
             };
             let done = work(&open);
@@ -122,7 +127,7 @@ impl Database {
 
 impl Open {
     fn new(config: &Config, files: &Files) -> Result<Self> {
-        let _opening = files.lock_for_opening(config.busy_timeout * 2)?;
+        let _opening = files.lock_for_opening(config.busy_timeout.max(OPENING))?;
         files.create_database()?;
         let path = &files.database;
         let identity = || identity_of(path).map_err(|error| io_failed("open", path, error));

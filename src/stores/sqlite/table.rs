@@ -3,7 +3,7 @@
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::boot::{StoreClock, wall};
-use super::trouble::failed;
+use super::trouble::{failed, sqlite_code};
 use crate::backend::{Answer, Bid, Entry, Held, Listing, Nonce, Page};
 use crate::error::{Error, ErrorKind, Outcome, Result};
 use crate::model::{ContenderId, FencingToken, MutexName, MutexOwner, StoreTime};
@@ -187,8 +187,18 @@ impl<'a> Table<'a> {
         Ok(Answer::won(owner, self.now))
     }
 
-    /// One element of [`Backend::renew`](crate::backend::Backend::renew).
-    pub(super) fn renew(&self, held: &Held) -> Result<Answer> {
+    /// [`Backend::renew`](crate::backend::Backend::renew).
+    pub(super) fn renew_all(&self, held: &[Held]) -> Result<Vec<Result<Answer>>> {
+        let renew = |held| match self.renew(held) {
+            // The transaction is lost for all.
+            Err(error) if sqlite_code(&error).is_some() => Err(error),
+            // Nonsense in one row is that one's trouble.
+            answer => Ok(answer),
+        };
+        held.iter().map(renew).collect()
+    }
+
+    fn renew(&self, held: &Held) -> Result<Answer> {
         match self.live(&held.name)? {
             Some(mut grant) if grant.is(held) => {
                 grant.ttl_at = self.now + held.terms.ttl();
@@ -210,10 +220,13 @@ impl<'a> Table<'a> {
         self.free_if(&held.name, |grant| grant.is(held))
     }
 
-    /// Whether `bid` owns.
-    pub(super) fn is_owned_by(&self, bid: &Bid) -> Result<bool> {
-        let live = self.live(&bid.name)?;
-        Ok(live.is_some_and(|grant| grant.is_of(bid.nonce)))
+    /// The answer to leaving while there is nothing to undo; `None` when `bid`
+    /// owns.
+    pub(super) fn answer_unless_owned_by(&self, bid: &Bid) -> Result<Option<Answer>> {
+        match self.live(&bid.name)? {
+            Some(grant) if grant.is_of(bid.nonce) => Ok(None),
+            other => self.refused(other).map(Some),
+        }
     }
 
     /// The writing half of [`Backend::leave`](crate::backend::Backend::leave).

@@ -64,10 +64,8 @@ fn translate(error: rusqlite::Error, outcome: Outcome) -> Error {
 
 /// Whether a new connection may do better than this one.
 pub(super) fn wants_reopening(error: &Error) -> bool {
-    let source = std::error::Error::source(error);
-    let sqlite = source.and_then(|source| source.downcast_ref::<rusqlite::Error>());
     matches!(
-        sqlite.and_then(rusqlite::Error::sqlite_error_code),
+        sqlite_code(error),
         Some(
             ErrorCode::SystemIoFailure
                 | ErrorCode::CannotOpen
@@ -76,6 +74,14 @@ pub(super) fn wants_reopening(error: &Error) -> bool {
                 | ErrorCode::ReadOnly
         )
     )
+}
+
+/// SQLite's own word, if the error is from there.
+pub(super) fn sqlite_code(error: &Error) -> Option<ErrorCode> {
+    let source = std::error::Error::source(error)?;
+    source
+        .downcast_ref::<rusqlite::Error>()?
+        .sqlite_error_code()
 }
 
 /// `what` could not be done to the file at `path`.
