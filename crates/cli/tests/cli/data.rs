@@ -173,7 +173,7 @@ fn completions_and_the_manual_name_every_command() {
     ] {
         let page = text(&home.output(words).stdout);
         for command in [
-            "run", "lead", "status", "watch", "revoke", "doctor", "init", "demo",
+            "run", "lead", "schedule", "status", "watch", "revoke", "doctor", "init", "demo",
         ] {
             assert!(
                 page.to_lowercase().contains(command),

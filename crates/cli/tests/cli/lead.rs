@@ -1,6 +1,9 @@
 //! `tenure lead`: one command runs among many contenders.
 
 use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::Stdio;
 
 use rustix::process::Signal;
 
@@ -47,7 +50,7 @@ fn a_leader_that_is_told_to_end_resigns() {
         let script = format!("echo $$ > {name}; exec sleep 1000");
         start(
             home.tenure(["--ttl", "40s", "lead", "m", "--", "sh", "-c", &script])
-                .stderr(std::process::Stdio::null()),
+                .stderr(Stdio::null()),
         )
     };
     let mut one = lead("one");
@@ -93,4 +96,45 @@ fn a_deposed_leader_stops_its_command_and_stands_again() {
     assert!(terms[0].1 < terms[1].1, "{terms:?}");
     signal(&leader.0, Signal::TERM);
     assert_eq!(code(&mut leader.0), Some(143));
+}
+
+/// What the leader at `address` says.
+fn ask(address: &str, path: &str) -> String {
+    let mut stream = TcpStream::connect(address).unwrap();
+    write!(stream, "GET {path} HTTP/1.1\r\nhost: x\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer
+}
+
+#[test]
+fn a_neighbour_can_ask_who_leads() {
+    let home = Home::new();
+    let lead = |name: &str| {
+        let script = format!("echo > {name}; exec sleep 1000");
+        let mut command = home.tenure(["-v", "--id", name, "lead", "m", "--http", "127.0.0.1:0"]);
+        command.args(["--", "sh", "-c", &script]);
+        let mut started = start(command.stderr(Stdio::piped()));
+        let lines = BufReader::new(started.0.stderr.take().unwrap()).lines();
+        let mut lines = lines.map(Result::unwrap);
+        let line = lines.find(|line| line.contains("http://")).unwrap();
+        // Somebody must go on listening, or what it says next would end it.
+        std::thread::spawn(move || lines.for_each(drop));
+        let address = line.split("http://").nth(1).unwrap();
+        (started, address.trim_end_matches("/leader").to_owned())
+    };
+    let (_one, first) = lead("one");
+    eventually("it leads", || home.path("one").exists());
+    let (_two, second) = lead("two");
+    let answer = ask(&first, "/leader");
+    assert!(
+        answer.contains(r#""leading":true"#) && answer.contains("one/"),
+        "{answer}"
+    );
+    eventually("the other knows it too", || {
+        let answer = ask(&second, "/leader");
+        answer.contains(r#""leading":false"#) && answer.contains("one/")
+    });
+    assert!(ask(&second, "/healthz").starts_with("HTTP/1.1 200 OK"));
+    assert!(ask(&second, "/nothing").starts_with("HTTP/1.1 404"));
 }

@@ -6,6 +6,7 @@ mod demo;
 mod guardian;
 mod lead;
 mod run;
+mod schedule;
 mod signals;
 mod support;
 mod terminal;
