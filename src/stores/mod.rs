@@ -79,3 +79,22 @@ pub async fn open(url: &StoreUrl, clock: Clock) -> Result<AnyBackend> {
         _ => unreachable!("{:?} is in the table of schemes", scheme.name),
     }
 }
+
+/// What sets up the store that `url` names, for a person to read and, where
+/// a service may not do it itself, to run.
+///
+/// # Errors
+/// [`Invalid`](crate::ErrorKind::Invalid) for an unknown scheme, or options
+/// that the store does not know.
+pub fn setup(url: &StoreUrl) -> Result<String> {
+    let scheme = Scheme::find(SCHEMES, url.scheme())?;
+    match scheme.name {
+        #[cfg(all(feature = "sqlite", target_os = "linux"))]
+        "sqlite" => Ok(sqlite::SETUP.into()),
+        #[cfg(feature = "mysql")]
+        "mysql" | "mariadb" => mysql::schema(url),
+        #[cfg(feature = "postgres")]
+        "postgres" | "postgresql" => postgres::schema(url),
+        _ => Ok("-- nothing has to be set up".into()),
+    }
+}
