@@ -331,10 +331,7 @@ impl<D: Driver> Shared<D> {
                     sqlx::Error::Configuration(_) => ErrorKind::Invalid,
                     _ => ErrorKind::Unreachable,
                 };
-                let message = match &error {
-                    sqlx::Error::Tls(_) => format!("no TLS connection to {place}"),
-                    _ => format!("no connection to {place}"),
-                };
+                let message = format!("no connection to {place}: {error}");
                 Error::new(kind, Outcome::DidNot).with_message(message)
             }
         };
