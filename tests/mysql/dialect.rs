@@ -59,7 +59,9 @@ pub(crate) async fn lock_row(server: &MariaDb, mutex: &str) -> MySqlConnection {
 
 /// A server with this certificate, whose user `app` must come over TLS.
 pub(crate) fn encrypted(cert: &[u8], key: &[u8]) -> MariaDb {
-    let builder = MariaDb::builder().file("server.pem", cert).file("server.key", key);
+    let builder = MariaDb::builder()
+        .file("server.pem", cert)
+        .file("server.key", key);
     let builder = builder.set("ssl-cert", "{dir}/server.pem");
     let server = with_user(builder.set("ssl-key", "{dir}/server.key"));
     server.sql("ALTER USER app@'%' REQUIRE SSL").unwrap();

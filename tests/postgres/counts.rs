@@ -71,7 +71,10 @@ async fn those_who_wait_by_push_ask_nothing() {
         win(&store, &long).await;
         streams.push(store.changes(&Interest::in_turn(&long)));
     }
-    until("it listens", async || (statements("LISTEN \"pushed") > 0).then_some(())).await;
+    until("it listens", async || {
+        (statements("LISTEN \"pushed") > 0).then_some(())
+    })
+    .await;
     let asked = count("pushed", tokio::time::sleep(Duration::from_secs(2))).await;
     assert_eq!(asked, 0, "statements for 200 who wait");
 }
@@ -92,12 +95,21 @@ async fn two_hundred_who_wait_by_looking_cost_no_more_than_one() {
         tokio::time::sleep(Duration::from_secs(1)).await;
         counted.push(count("looked", tokio::time::sleep(FOR)).await);
     }
-    let [one, many] = counted[..] else { unreachable!() };
-    assert!((5..=70).contains(&one), "an adaptive look: {one} in {FOR:?}");
+    let [one, many] = counted[..] else {
+        unreachable!()
+    };
+    assert!(
+        (5..=70).contains(&one),
+        "an adaptive look: {one} in {FOR:?}"
+    );
     assert!(many <= one + one / 3 + 3, "one waiter: {one}, 200: {many}");
     drop(streams);
     tokio::time::sleep(Duration::from_millis(200)).await;
-    assert_eq!(count("looked", tokio::time::sleep(FOR)).await, 0, "nobody waits");
+    assert_eq!(
+        count("looked", tokio::time::sleep(FOR)).await,
+        0,
+        "nobody waits"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -33,7 +33,9 @@ pub(crate) fn crowded() -> Postgres {
 }
 
 pub(crate) fn as_app(server: &Postgres, password: &str) -> String {
-    server.url().replace("postgres@", &format!("app:{password}@"))
+    server
+        .url()
+        .replace("postgres@", &format!("app:{password}@"))
 }
 
 pub(crate) fn schema(url: &str) -> String {
@@ -66,8 +68,12 @@ pub(crate) async fn lock_row(server: &Postgres, mutex: &str) -> PgConnection {
 
 /// A server with this certificate, whose user `app` must come over TLS.
 pub(crate) fn encrypted(cert: &[u8], key: &[u8]) -> Postgres {
-    let builder = Postgres::builder().file("server.pem", cert).file("server.key", key);
-    let builder = builder.set("ssl", "on").set("ssl_cert_file", "{dir}/server.pem");
+    let builder = Postgres::builder()
+        .file("server.pem", cert)
+        .file("server.key", key);
+    let builder = builder
+        .set("ssl", "on")
+        .set("ssl_cert_file", "{dir}/server.pem");
     let builder = builder.set("ssl_key_file", "{dir}/server.key");
     let rules = RULES.replace("host all all", "hostssl all all");
     with_rules(builder, &rules)

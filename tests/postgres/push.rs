@@ -25,7 +25,11 @@ fn listeners(table: &str, what: &str) -> String {
 async fn waiter(store: &AnyBackend) -> Hints {
     let waiter = bid("m", "waiter");
     let mut hints = store.changes(&Interest::in_turn(&waiter));
-    assert_eq!(hints.next().await, Some(Hint::Resumed), "it listens from now on");
+    assert_eq!(
+        hints.next().await,
+        Some(Hint::Resumed),
+        "it listens from now on"
+    );
     hints
 }
 
@@ -36,7 +40,10 @@ async fn owned(store: &AnyBackend) -> tenure::backend::Held {
 }
 
 async fn next_within(hints: &mut Hints, limit: Duration) -> Option<Hint> {
-    tokio::time::timeout(limit, hints.next()).await.ok().flatten()
+    tokio::time::timeout(limit, hints.next())
+        .await
+        .ok()
+        .flatten()
 }
 
 #[tokio::test]
@@ -58,13 +65,22 @@ async fn a_release_is_heard_at_once() {
 
 #[tokio::test]
 async fn who_looks_behind_a_pooler_is_heard_by_those_who_listen() {
-    let here = client(&format!("{}&notify=off", url("mixed"))).await.unwrap();
+    let here = client(&format!("{}&notify=off", url("mixed")))
+        .await
+        .unwrap();
     let there = client(&url("mixed")).await.unwrap();
     let held = owned(&here).await;
     let mut hints = waiter(&there).await;
     assert!(here.release(&held).await.unwrap().is_won());
-    assert_eq!(next_within(&mut hints, Duration::from_secs(30)).await, Some(Hint::Turn));
-    assert_eq!(listeners("mixed", "*"), "1", "the one behind the pooler does not listen");
+    assert_eq!(
+        next_within(&mut hints, Duration::from_secs(30)).await,
+        Some(Hint::Turn)
+    );
+    assert_eq!(
+        listeners("mixed", "*"),
+        "1",
+        "the one behind the pooler does not listen"
+    );
 }
 
 #[tokio::test]
@@ -78,7 +94,10 @@ async fn a_listener_that_was_cut_off_listens_again_and_says_so() {
         assert_eq!(hint, Some(Hint::Resumed), "what was sent meanwhile is lost");
     }
     assert!(store.release(&held).await.unwrap().is_won());
-    assert_eq!(next_within(&mut hints, Duration::from_secs(30)).await, Some(Hint::Turn));
+    assert_eq!(
+        next_within(&mut hints, Duration::from_secs(30)).await,
+        Some(Hint::Turn)
+    );
 }
 
 #[tokio::test]
@@ -91,22 +110,33 @@ async fn a_listener_survives_a_restart_of_the_server() {
     let hint = next_within(&mut hints, Duration::from_secs(30)).await;
     assert_eq!(hint, Some(Hint::Resumed));
     until("it is released", async || store.release(&held).await.ok()).await;
-    assert_eq!(next_within(&mut hints, Duration::from_secs(30)).await, Some(Hint::Turn));
+    assert_eq!(
+        next_within(&mut hints, Duration::from_secs(30)).await,
+        Some(Hint::Turn)
+    );
 }
 
 #[tokio::test]
 async fn a_listener_on_a_half_open_connection_is_replaced_by_a_timer() {
     let proxy = Proxy::start(SERVER.address()).unwrap();
     let options = "?table=half_open&call_timeout=1s";
-    let store = client(&format!("{}{options}", through(&proxy, &SERVER))).await.unwrap();
+    let store = client(&format!("{}{options}", through(&proxy, &SERVER)))
+        .await
+        .unwrap();
     let direct = client(&url("half_open")).await.unwrap();
     let held = owned(&direct).await;
     let mut hints = waiter(&store).await;
     let before = proxy.connections();
     // Nobody is told: the server's packets are gone.
     proxy.set(Way::ToClient, Flow::Hold);
-    until("it tries anew", async || (proxy.connections() > before).then_some(())).await;
-    assert!(direct.release(&held).await.unwrap().is_won(), "and this is not heard");
+    until("it tries anew", async || {
+        (proxy.connections() > before).then_some(())
+    })
+    .await;
+    assert!(
+        direct.release(&held).await.unwrap().is_won(),
+        "and this is not heard"
+    );
     proxy.cut().unwrap();
     proxy.heal().unwrap();
     let hint = next_within(&mut hints, Duration::from_secs(30)).await;
@@ -119,6 +149,9 @@ async fn nobody_listens_when_nobody_waits() {
     let hints = waiter(&store).await;
     assert_eq!(listeners("nobody", "*"), "1");
     drop(hints);
-    until("it has gone", async || (listeners("nobody", "*") == "0").then_some(())).await;
+    until("it has gone", async || {
+        (listeners("nobody", "*") == "0").then_some(())
+    })
+    .await;
     let _again = waiter(&store).await;
 }

@@ -9,16 +9,29 @@ use crate::dialect;
 use crate::ground::{bid, client, win};
 
 fn openssl(folder: &Path, args: &str) {
-    let out = Command::new("openssl").current_dir(folder).args(args.split(' ')).output();
+    let out = Command::new("openssl")
+        .current_dir(folder)
+        .args(args.split(' '))
+        .output();
     let out = out.expect("openssl is installed");
-    assert!(out.status.success(), "{args}: {}", String::from_utf8_lossy(&out.stderr));
+    assert!(
+        out.status.success(),
+        "{args}: {}",
+        String::from_utf8_lossy(&out.stderr)
+    );
 }
 
 /// An authority and a server's certificate for 127.0.0.1 in `folder`.
 fn certify(folder: &Path) {
     let key = "-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes";
-    openssl(folder, &format!("req -x509 {key} -keyout ca.key -out ca.pem -days 30 -subj /CN=ca"));
-    openssl(folder, &format!("req {key} -keyout server.key -out server.csr -subj /CN=server"));
+    openssl(
+        folder,
+        &format!("req -x509 {key} -keyout ca.key -out ca.pem -days 30 -subj /CN=ca"),
+    );
+    openssl(
+        folder,
+        &format!("req {key} -keyout server.key -out server.csr -subj /CN=server"),
+    );
     std::fs::write(folder.join("ext"), "subjectAltName=IP:127.0.0.1").unwrap();
     let sign = "x509 -req -in server.csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 30";
     openssl(folder, &format!("{sign} -extfile ext -out server.pem"));
@@ -40,7 +53,9 @@ async fn a_server_is_verified_and_nothing_goes_in_clear() {
         "tls=prefer".to_owned(),
     ];
     for (round, options) in trusted.iter().enumerate() {
-        let store = client(&url(options)).await.unwrap_or_else(|e| panic!("{options}: {e:?}"));
+        let store = client(&url(options))
+            .await
+            .unwrap_or_else(|e| panic!("{options}: {e:?}"));
         win(&store, &bid(&format!("m{round}"), "a")).await;
     }
     let error = client(&url(&ca(foreign.path()))).await.unwrap_err();
