@@ -138,6 +138,7 @@ impl<D: Driver> Pool<D> {
         }))
     }
 
+    #[cfg(feature = "postgres")]
     pub(in crate::stores) fn driver(&self) -> &D {
         &self.0.driver
     }
@@ -176,6 +177,7 @@ impl<D: Driver> Pool<D> {
     }
 
     /// An error when it has been closed.
+    #[cfg(feature = "mysql")]
     pub(in crate::stores) fn is_open(&self) -> Result<()> {
         self.0.open()
     }
