@@ -190,6 +190,7 @@ impl Roster {
         for (renewal, result) in batch.into_iter().zip(answers) {
             // A contention that has ended does not want to know.
             let _ = renewal.reply.send(Event::Renewed {
+                nonce: renewal.held.nonce,
                 sent_at,
                 batch: size,
                 result,

@@ -3,9 +3,20 @@
 //! | scheme | store | cargo feature |
 //! | --- | --- | --- |
 //! | `memory:` | this process's memory | always there |
+//! | `sqlite:` | a file, for the processes of one Linux host | `sqlite` |
+//! | `mysql:`, `mariadb:` | MySQL, MariaDB | `mysql` |
+//! | `postgres:`, `postgresql:` | PostgreSQL | `postgres` |
 //! | `zookeeper:` | ZooKeeper, shared with Curator | `zookeeper` |
 
 pub mod memory;
+#[cfg(feature = "mysql")]
+pub mod mysql;
+#[cfg(feature = "postgres")]
+pub mod postgres;
+#[cfg(any(feature = "mysql", feature = "postgres"))]
+mod sql;
+#[cfg(all(feature = "sqlite", target_os = "linux"))]
+pub mod sqlite;
 #[cfg(feature = "zookeeper")]
 pub mod zookeeper;
 
@@ -14,6 +25,17 @@ use crate::backend::url::{Scheme, StoreUrl};
 use crate::clock::Clock;
 use crate::error::Result;
 
+/// A scheme behind the cargo feature of this name.
+macro_rules! scheme {
+    ($name:literal, $feature:literal) => {
+        Scheme {
+            name: $name,
+            feature: Some($feature),
+            compiled: cfg!(feature = $feature),
+        }
+    };
+}
+
 /// Every scheme that this crate knows.
 pub const SCHEMES: &[Scheme] = &[
     Scheme {
@@ -21,11 +43,12 @@ pub const SCHEMES: &[Scheme] = &[
         feature: None,
         compiled: true,
     },
-    Scheme {
-        name: "zookeeper",
-        feature: Some("zookeeper"),
-        compiled: cfg!(feature = "zookeeper"),
-    },
+    scheme!("sqlite", "sqlite"),
+    scheme!("mysql", "mysql"),
+    scheme!("mariadb", "mysql"),
+    scheme!("postgres", "postgres"),
+    scheme!("postgresql", "postgres"),
+    scheme!("zookeeper", "zookeeper"),
 ];
 
 /// Opens the store that `url` names.
@@ -37,6 +60,17 @@ pub async fn open(url: &StoreUrl, clock: Clock) -> Result<AnyBackend> {
     let scheme = Scheme::find(SCHEMES, url.scheme())?;
     match scheme.name {
         "memory" => memory::open(url, clock).map(AnyBackend::new),
+        #[cfg(all(feature = "sqlite", target_os = "linux"))]
+        "sqlite" => sqlite::open(url).await.map(AnyBackend::new),
+        #[cfg(all(feature = "sqlite", not(target_os = "linux")))]
+        "sqlite" => Err(crate::error::Error::invalid(
+            "the SQLite store needs Linux: it measures leases on a clock that all processes of \
+             the host share, and tells one boot from another",
+        )),
+        #[cfg(feature = "mysql")]
+        "mysql" | "mariadb" => mysql::open(url, clock).await.map(AnyBackend::new),
+        #[cfg(feature = "postgres")]
+        "postgres" | "postgresql" => postgres::open(url, clock).await.map(AnyBackend::new),
         #[cfg(feature = "zookeeper")]
         "zookeeper" => zookeeper::open(url, clock).await.map(AnyBackend::new),
         _ => unreachable!("{:?} is in the table of schemes", scheme.name),
