@@ -54,7 +54,7 @@ impl Area {
             Self::Redis => &[Server::Redis],
             Self::Mysql => &[Server::MariaDb],
             Self::Postgres => &[Server::Postgres],
-            Self::Zookeeper => &[Server::ZooKeeper, Server::Curator],
+            Self::Zookeeper => &[Server::ZooKeeper, Server::Curator, Server::Faketime],
             Self::Servers => &Server::ALL,
         }
     }
@@ -143,7 +143,8 @@ mod tests {
                 Program::Compiler,
                 server(Server::Redis),
                 server(Server::ZooKeeper),
-                server(Server::Curator)
+                server(Server::Curator),
+                server(Server::Faketime)
             ]
         );
         assert_eq!(needs(&[Area::Servers]).len(), 1 + Server::ALL.len());
