@@ -3,8 +3,14 @@
 //! | scheme | store | cargo feature |
 //! | --- | --- | --- |
 //! | `memory:` | this process's memory | always there |
+//! | `redis://`, `rediss://` | one Redis server, plain or over TLS | `redis` |
+//! | `redis+unix:` | one Redis server behind a Unix socket | `redis` |
+//! | `redis+sentinel://`, `rediss+sentinel://` | the master that sentinels name | `redis` |
+//! | `redis+cluster://`, `rediss+cluster://` | a Redis Cluster | `redis` |
 
 pub mod memory;
+#[cfg(feature = "redis")]
+pub mod redis;
 
 use crate::backend::AnyBackend;
 use crate::backend::url::{Scheme, StoreUrl};
@@ -12,11 +18,28 @@ use crate::clock::Clock;
 use crate::error::Result;
 
 /// Every scheme that this crate knows.
-pub const SCHEMES: &[Scheme] = &[Scheme {
-    name: "memory",
-    feature: None,
-    compiled: true,
-}];
+pub const SCHEMES: &[Scheme] = &[
+    Scheme {
+        name: "memory",
+        feature: None,
+        compiled: true,
+    },
+    redis_scheme("redis"),
+    redis_scheme("rediss"),
+    redis_scheme("redis+unix"),
+    redis_scheme("redis+sentinel"),
+    redis_scheme("rediss+sentinel"),
+    redis_scheme("redis+cluster"),
+    redis_scheme("rediss+cluster"),
+];
+
+const fn redis_scheme(name: &'static str) -> Scheme {
+    Scheme {
+        name,
+        feature: Some("redis"),
+        compiled: cfg!(feature = "redis"),
+    }
+}
 
 /// Opens the store that `url` names.
 ///
@@ -27,6 +50,10 @@ pub async fn open(url: &StoreUrl, clock: Clock) -> Result<AnyBackend> {
     let scheme = Scheme::find(SCHEMES, url.scheme())?;
     match scheme.name {
         "memory" => memory::open(url, clock).map(AnyBackend::new),
+        #[cfg(feature = "redis")]
+        name if name.starts_with("redis") => {
+            redis::Redis::open(url, clock).await.map(AnyBackend::new)
+        }
         _ => unreachable!("{:?} is in the table of schemes", scheme.name),
     }
 }
