@@ -1,6 +1,7 @@
 //! [`Coordinator`]: the way in.
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::runtime::Handle;
@@ -10,7 +11,9 @@ use crate::backend::{AnyBackend, Backend, Traced};
 use crate::clock::Clock;
 use crate::engine::{Dice, Engine, Settings};
 use crate::error::{Error, ErrorKind, Outcome, Result};
-use crate::model::{Jitter, LeaseTerms};
+use crate::leader::Elector;
+use crate::lock::{Hub, Lock, LockOptions};
+use crate::model::{ContenderIdGenerator, Host, Jitter, LeaseTerms, MutexName};
 use crate::service::{ContendService, Contender, RetrievalService, Retriever};
 use crate::stores;
 
@@ -31,6 +34,8 @@ use crate::stores;
 #[derive(Clone)]
 pub struct Coordinator {
     engine: Engine,
+    hub: Arc<Hub>,
+    ids: Arc<dyn ContenderIdGenerator>,
 }
 
 impl Coordinator {
@@ -58,6 +63,38 @@ impl Coordinator {
     /// [`WrongState`](ErrorKind::WrongState) outside a tokio runtime.
     pub fn with_backend(backend: impl Backend, terms: LeaseTerms) -> Result<Self> {
         Self::builder().terms(terms).with_backend(backend)
+    }
+
+    /// The lock called `name`. No I/O.
+    ///
+    /// # Errors
+    /// [`Invalid`](ErrorKind::Invalid) for a name that is not valid,
+    /// [`Closed`](ErrorKind::Closed) after [`close`](Self::close).
+    pub fn lock(&self, name: impl AsRef<str>) -> Result<Lock> {
+        self.lock_with(name, LockOptions::default())
+    }
+
+    /// The lock called `name`, with options of its own. No I/O.
+    ///
+    /// # Errors
+    /// As [`lock`](Self::lock).
+    pub fn lock_with(&self, name: impl AsRef<str>, options: LockOptions) -> Result<Lock> {
+        self.engine.open()?;
+        Ok(Lock::new(&self.hub, MutexName::new(name)?, options))
+    }
+
+    /// An elector for the office called `name`. No I/O.
+    ///
+    /// # Errors
+    /// As [`lock`](Self::lock).
+    pub fn elector(&self, name: impl AsRef<str>) -> Result<Elector> {
+        self.engine.open()?;
+        let ids = Arc::clone(&self.ids);
+        Ok(Elector::new(
+            self.engine.clone(),
+            ids,
+            MutexName::new(name)?,
+        ))
     }
 
     /// A service that contends for `contender`. Not started yet.
@@ -125,6 +162,7 @@ pub struct CoordinatorBuilder {
     runtime: Option<Handle>,
     clock: Clock,
     seed: Option<u64>,
+    ids: Arc<dyn ContenderIdGenerator>,
 }
 
 impl Default for CoordinatorBuilder {
@@ -140,6 +178,7 @@ impl Default for CoordinatorBuilder {
             runtime: None,
             clock: Clock::boot(),
             seed: None,
+            ids: Arc::new(Host::new()),
         }
     }
 }
@@ -148,6 +187,12 @@ impl CoordinatorBuilder {
     /// The lease terms; terms in the URL come before these.
     pub fn terms(mut self, terms: LeaseTerms) -> Self {
         self.settings.terms = terms;
+        self
+    }
+
+    /// Who makes the ids of locks and electors; otherwise [`Host`].
+    pub fn ids(mut self, ids: impl ContenderIdGenerator) -> Self {
+        self.ids = Arc::new(ids);
         self
     }
 
@@ -225,6 +270,11 @@ impl CoordinatorBuilder {
         let backend = AnyBackend::new(Traced::new(backend));
         let dice = self.seed.map_or_else(Dice::random, Dice::seeded);
         let engine = Engine::new(backend, self.clock, runtime, self.settings, dice);
-        Ok(Coordinator { engine })
+        let hub = Hub::new(engine.clone(), Arc::clone(&self.ids));
+        Ok(Coordinator {
+            engine,
+            hub,
+            ids: self.ids,
+        })
     }
 }

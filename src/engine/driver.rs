@@ -27,6 +27,16 @@ impl Contention {
     }
 }
 
+impl Contention {
+    /// What the local side of its first tenure needs to say when it has ended.
+    pub(crate) fn quiescer(&self) -> Quiescer {
+        Quiescer {
+            inbox: self.inbox.clone(),
+            term: 1,
+        }
+    }
+}
+
 impl Drop for Contention {
     fn drop(&mut self) {
         self.stop();
@@ -35,11 +45,19 @@ impl Drop for Contention {
 
 /// Says that the local side has ended.
 #[derive(Clone, Debug)]
-pub(crate) struct Quiescer(mpsc::UnboundedSender<Event>);
+pub(crate) struct Quiescer {
+    inbox: mpsc::UnboundedSender<Event>,
+    term: u64,
+}
 
 impl Quiescer {
     pub(crate) fn quiesced(&self) {
-        let _ = self.0.send(Event::Quiesced);
+        let _ = self.inbox.send(Event::Quiesced { term: self.term });
+    }
+
+    /// The tenure is over before its lease is: it is renewed no more.
+    pub(crate) fn forfeit(&self) {
+        let _ = self.inbox.send(Event::Expired { term: self.term });
     }
 }
 
@@ -67,6 +85,7 @@ impl Engine {
             hints: None,
             ticket: None,
             lease: None,
+            term: 0,
         };
         self.spawn(driver.run(plan, events));
         Contention { inbox }
@@ -84,6 +103,8 @@ struct Driver {
     /// The renewal that has been asked for.
     ticket: Option<Ticket>,
     lease: Option<Arc<Lease>>,
+    /// The number of the tenure that the lease belongs to.
+    term: u64,
 }
 
 impl Driver {
@@ -93,15 +114,15 @@ impl Driver {
         let mut stopped = false;
         let (mut machine, mut effects) = Machine::start(plan, engine.dice(), engine.clock().now());
         loop {
-            let mut expired = false;
+            let mut expired = None;
             for effect in effects.drain(..) {
-                expired |= self.carry_out(effect) == Some(Expired);
+                expired = self.carry_out(effect).or(expired);
             }
             if machine.is_finished() {
                 return;
             }
-            let event = if expired {
-                Event::Expired
+            let event = if let Some(Expired { term }) = expired {
+                Event::Expired { term }
             } else {
                 let wake_at = machine.wake_at();
                 tokio::select! {
@@ -146,6 +167,7 @@ impl Driver {
             }
             Effect::Unsubscribe => self.hints = None,
             Effect::Begin {
+                term,
                 held,
                 owner,
                 deadline,
@@ -153,22 +175,24 @@ impl Driver {
                 let clock = self.engine.clock().clone();
                 let (tenure, lease) =
                     Tenure::begin(held.name, held.contender, held.token, clock, deadline);
+                self.term = term;
                 self.lease = Some(lease);
-                (self.sink)(Notice::Began(tenure, owner));
+                let done = self.quiescer(term);
+                (self.sink)(Notice::Began(tenure, owner, done));
             }
             Effect::Extend { deadline } => {
                 let alive = self
                     .lease
                     .as_ref()
                     .is_some_and(|lease| lease.extend(deadline));
-                return (!alive).then_some(Expired);
+                return (!alive).then_some(Expired { term: self.term });
             }
             Effect::End(cause) => self.end(cause),
-            Effect::Quiesce(cause) => {
-                let done = Quiescer(self.inbox.clone());
+            Effect::Quiesce { term, cause } => {
+                let done = self.quiescer(term);
                 (self.sink)(Notice::Quiesce(cause, done));
             }
-            Effect::Observe(owner, now) => (self.sink)(Notice::Observed(owner, now)),
+            Effect::Observe(owner) => (self.sink)(Notice::Observed(owner)),
             Effect::Trouble(error) => {
                 let error = self.about(error);
                 (self.sink)(Notice::Trouble(error));
@@ -183,6 +207,11 @@ impl Driver {
         if let Some(lease) = self.lease.take() {
             lease.end(cause);
         }
+    }
+
+    fn quiescer(&self, term: u64) -> Quiescer {
+        let inbox = self.inbox.clone();
+        Quiescer { inbox, term }
     }
 
     fn about(&self, error: Error) -> Error {
@@ -240,8 +269,9 @@ impl Drop for Driver {
 }
 
 /// The tenure was over when its extension came.
-#[derive(PartialEq, Eq)]
-struct Expired;
+struct Expired {
+    term: u64,
+}
 
 fn undone() -> Answer {
     Answer::won(MutexOwner::NONE, StoreTime::ZERO)

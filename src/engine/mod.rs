@@ -35,17 +35,20 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 pub(crate) use dice::Dice;
-pub(crate) use driver::Contention;
+pub(crate) use driver::{Contention, Quiescer};
 pub(crate) use notify::Dispatch;
 pub(crate) use plan::{Finish, Mode, Notice, Plan};
 pub use tenure::Tenure;
 pub(crate) use watch::Watch;
 
-use crate::backend::{AnyBackend, Backend, LeaseBound};
+use crate::backend::{AnyBackend, Backend, LeaseBound, Wakeup};
 use crate::clock::Clock;
 use crate::error::{Error, ErrorKind, Outcome, Result};
 use crate::model::{ContenderId, Jitter, LeaseTerms, MutexName};
 use roster::Roster;
+
+/// Longer than a push takes.
+const COURTESY: Duration = Duration::from_millis(10);
 
 /// How contentions of a coordinator behave.
 #[derive(Clone, Debug)]
@@ -114,6 +117,17 @@ impl Engine {
         }
     }
 
+    /// How long one who gives a mutex up for others keeps away from it. A store
+    /// with an order sees to their turn itself.
+    pub(crate) fn courtesy(&self) -> Duration {
+        let profile = self.0.backend.profile();
+        match profile.wakeup {
+            _ if profile.ordered => Duration::ZERO,
+            Wakeup::Push => COURTESY,
+            Wakeup::Poll(interval) => interval * 2,
+        }
+    }
+
     /// A queue for the callbacks of one service.
     pub(crate) fn dispatch(&self) -> Dispatch {
         if self.0.settings.inline_callbacks {
@@ -137,6 +151,7 @@ impl Engine {
             jitter: settings.jitter,
             safety_look: profile.safety_look,
             initial_delay: settings.initial_delay,
+            courtesy: self.courtesy(),
             quiesce: settings.quiesce,
         }
     }
@@ -148,6 +163,11 @@ impl Engine {
                 .with_message("the coordinator has been closed"));
         }
         Ok(())
+    }
+
+    /// Returns when the coordinator is being closed.
+    pub(crate) async fn closing(&self) {
+        self.0.closing.cancelled().await;
     }
 
     /// Stops every contention, waits for their releases, closes the store.
@@ -169,7 +189,7 @@ impl Engine {
 
     /// Runs `task` until it ends, or as long as the runtime lives; `close`
     /// waits for it.
-    fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
+    pub(crate) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
         self.0.tasks.spawn_on(task, &self.0.runtime);
     }
 }

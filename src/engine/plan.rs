@@ -7,7 +7,7 @@ use super::tenure::Tenure;
 use crate::backend::{Bid, Held, Hint};
 use crate::clock::Moment;
 use crate::error::{Error, LossCause, Result};
-use crate::model::{ContenderId, Jitter, LeaseTerms, MutexName, MutexOwner, StoreTime};
+use crate::model::{ContenderId, Jitter, LeaseTerms, MutexName, MutexOwner};
 
 /// How long a contention goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +34,8 @@ pub(crate) struct Plan {
     pub(crate) safety_look: Duration,
     /// Before the first bid.
     pub(crate) initial_delay: Duration,
+    /// After a tenure that was given up freely: how long others are let first.
+    pub(crate) courtesy: Duration,
     /// How long the local side may take to end when it is stopped.
     pub(crate) quiesce: Duration,
 }
@@ -70,12 +72,17 @@ pub(crate) enum Event {
         batch: usize,
         result: Result<crate::backend::Answer>,
     },
-    /// The tenure was seen to be over by somebody who looked at the clock.
-    Expired,
+    /// The tenure was seen to be over by somebody who looked at the clock, or
+    /// its holder has held it for too long.
+    Expired {
+        term: u64,
+    },
     Hint(Hint),
     Stop(Stop),
     /// The local side of the tenure has ended.
-    Quiesced,
+    Quiesced {
+        term: u64,
+    },
 }
 
 /// A call to the store; a machine has one at a time.
@@ -107,6 +114,7 @@ pub(crate) enum Effect {
     Unsubscribe,
     /// A tenure begins.
     Begin {
+        term: u64,
         held: Held,
         owner: MutexOwner,
         deadline: Moment,
@@ -117,11 +125,14 @@ pub(crate) enum Effect {
     },
     /// Let the local side end, and say [`Event::Quiesced`] when it has. Once
     /// per tenure.
-    Quiesce(LossCause),
+    Quiesce {
+        term: u64,
+        cause: LossCause,
+    },
     /// The tenure is over.
     End(LossCause),
     /// Another owns, or nobody.
-    Observe(MutexOwner, StoreTime),
+    Observe(MutexOwner),
     /// Something failed that will be tried again.
     Trouble(Error),
     /// Undo the bid once more after a while: one of its requests may still be
@@ -135,12 +146,7 @@ pub(crate) enum Effect {
 #[derive(Debug)]
 pub(crate) enum Finish {
     /// It was stopped, or tried once, without owning.
-    NotOwner {
-        /// Who owned when the store last answered; `None` if it never did.
-        owner: Option<MutexOwner>,
-        /// Why it never did.
-        error: Option<Error>,
-    },
+    NotOwner,
     /// An error that no retry can help.
     Failed(Error),
     /// It owned, and the store confirmed the release.
@@ -156,12 +162,12 @@ pub(crate) enum Finish {
 /// What the user of a contention hears.
 #[derive(Debug)]
 pub(crate) enum Notice {
-    /// A tenure begins.
-    Began(Tenure, MutexOwner),
+    /// A tenure begins; whoever holds it says when its local side has ended.
+    Began(Tenure, MutexOwner, Quiescer),
     /// The local side must end, and say when it has.
     Quiesce(LossCause, Quiescer),
     /// Another owns, or nobody.
-    Observed(MutexOwner, StoreTime),
+    Observed(MutexOwner),
     /// Something failed that will be tried again.
     Trouble(Error),
     /// The last word.

@@ -23,7 +23,16 @@ use crate::model::{ContenderId, FencingToken, MutexName};
 #[derive(Clone)]
 pub struct Tenure {
     lease: Arc<Lease>,
+    own: Arc<Own>,
     token: FencingToken,
+}
+
+/// The part of a tenure that one holder has for itself: a grant that is handed
+/// on inside the process ends for the one and goes on for the next.
+struct Own {
+    /// The longest this holder may hold, however long the lease is renewed.
+    limit: Option<Moment>,
+    ended: OnceLock<LossCause>,
 }
 
 /// The deadline in nanoseconds of the clock; zero: over.
@@ -116,13 +125,62 @@ impl Tenure {
             cause: OnceLock::new(),
             changed: Notify::new(),
         });
-        (
-            Self {
-                lease: Arc::clone(&lease),
-                token,
-            },
-            lease,
-        )
+        (Self::held(Arc::clone(&lease), token, None), lease)
+    }
+
+    fn held(lease: Arc<Lease>, token: FencingToken, limit: Option<Moment>) -> Self {
+        let ended = OnceLock::new();
+        let own = Arc::new(Own { limit, ended });
+        Self { lease, own, token }
+    }
+
+    /// The same tenure, ending for its holder at `limit` at the latest.
+    pub(crate) fn limited(self, limit: Option<Moment>) -> Self {
+        Self::held(self.lease, self.token, limit)
+    }
+
+    /// The tenure of the next holder of the same grant, under the next token;
+    /// `None` when the grant has no more tokens.
+    pub(crate) fn succeeded_by(&self, limit: Option<Moment>) -> Option<Self> {
+        let token = self.token.handed_on()?;
+        Some(Self::held(Arc::clone(&self.lease), token, limit))
+    }
+
+    /// Ends it for this holder; the grant may live on for the next.
+    pub(crate) fn end(&self, cause: LossCause) {
+        if self.own.ended.set(cause).is_ok() {
+            self.lease.changed.notify_waiters();
+        }
+    }
+
+    /// The token, whether or not ownership has ended.
+    pub(crate) fn own_token(&self) -> FencingToken {
+        self.token
+    }
+
+    /// How long the grant lasts, whoever holds it.
+    pub(crate) fn lease_left(&self) -> Duration {
+        let now = self.lease.clock.now();
+        self.lease
+            .deadline()
+            .map_or(Duration::ZERO, |at| at.since(now))
+    }
+
+    /// The moment at which it ends if nothing is renewed, unless it has ended.
+    fn deadline(&self) -> Option<Moment> {
+        if self.own.ended.get().is_some() {
+            return None;
+        }
+        let deadline = self.lease.deadline()?;
+        let Some(limit) = self.own.limit else {
+            return Some(deadline);
+        };
+        if self.lease.clock.now() >= limit {
+            // As with the lease: what somebody saw end has ended.
+            self.end(LossCause::Deadline);
+            return None;
+        }
+        Some(deadline.min(limit))
     }
 
     /// What is owned.
@@ -142,7 +200,7 @@ impl Tenure {
     /// # Errors
     /// [`LeaseLost`] when it has ended.
     pub fn token(&self) -> Result<FencingToken, LeaseLost> {
-        match self.lease.deadline() {
+        match self.deadline() {
             Some(_) => Ok(self.token),
             None => Err(self.loss()),
         }
@@ -152,15 +210,14 @@ impl Tenure {
     /// has ended.
     #[must_use]
     pub fn remaining(&self) -> Duration {
-        self.lease
-            .deadline()
+        self.deadline()
             .map_or(Duration::ZERO, |at| at.since(self.lease.clock.now()))
     }
 
     /// Whether ownership has ended.
     #[must_use]
     pub fn is_lost(&self) -> bool {
-        self.lease.deadline().is_none()
+        self.deadline().is_none()
     }
 
     /// Returns when ownership ends, and says why.
@@ -173,7 +230,7 @@ impl Tenure {
             tokio::pin!(changed);
             // Listen before looking: an end in between must not be missed.
             changed.as_mut().enable();
-            let Some(deadline) = self.lease.deadline() else {
+            let Some(deadline) = self.deadline() else {
                 return self.loss();
             };
             tokio::select! {
@@ -205,7 +262,10 @@ impl Tenure {
     fn loss(&self) -> LeaseLost {
         // The cause is set right after the deadline; a look in between sees
         // the commonest one.
-        let cause = *self.lease.cause.get().unwrap_or(&LossCause::Deadline);
+        let own = self.own.ended.get();
+        let cause = *own
+            .or(self.lease.cause.get())
+            .unwrap_or(&LossCause::Deadline);
         LeaseLost {
             mutex: self.lease.mutex.clone(),
             token: self.token,

@@ -44,7 +44,7 @@ impl Engine {
             let pause = match self.look(&name).await {
                 Ok(answer) => {
                     failures = 0;
-                    sink(Notice::Observed(answer.owner().clone(), answer.now()));
+                    sink(Notice::Observed(answer.owner().clone()));
                     self.next_look(&answer, dice.roll())
                 }
                 Err(error) => {
@@ -62,7 +62,8 @@ impl Engine {
         }
     }
 
-    async fn look(&self, name: &MutexName) -> Result<Answer> {
+    /// Who owns `name`, within the usual time of a call.
+    pub(crate) async fn look(&self, name: &MutexName) -> Result<Answer> {
         let limit = self.settings().terms.call_timeout();
         let clock = self.clock();
         let answer = clock

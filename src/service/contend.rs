@@ -171,7 +171,7 @@ impl<C: Contender> Core<C> {
     /// Hears the engine: quick, no foreign code.
     fn hear(self: &Arc<Self>, life: u64, notice: Notice) {
         match notice {
-            Notice::Began(tenure, owner) => {
+            Notice::Began(tenure, owner, _) => {
                 self.view().tenure = Some(tenure);
                 self.changed(life, owner, None);
             }
@@ -181,8 +181,8 @@ impl<C: Contender> Core<C> {
             }
             // An owner with our id that is not our tenure: an earlier life of
             // this id, or a twin. To the contender it is nobody's business.
-            Notice::Observed(owner, _) if owner.is_owner(self.contender.contender_id()) => {}
-            Notice::Observed(owner, _) => self.changed(life, owner, None),
+            Notice::Observed(owner) if owner.is_owner(self.contender.contender_id()) => {}
+            Notice::Observed(owner) => self.changed(life, owner, None),
             Notice::Trouble(error) => {
                 let source = std::error::Error::source(&error).map(tracing::field::display);
                 tracing::warn!(target: "tenure::service", source, "will try again: {error}");
@@ -249,7 +249,7 @@ fn ending(finish: Finish) -> Result<()> {
             unconfirmed("the store did not confirm the release before the lease ran out")
         }
         Finish::Failed(error) => Err(error),
-        Finish::NotOwner { .. } | Finish::Released | Finish::Lost(_) => Ok(()),
+        Finish::NotOwner | Finish::Released | Finish::Lost(_) => Ok(()),
     }
 }
 

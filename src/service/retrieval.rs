@@ -144,7 +144,7 @@ impl<R: Retriever> Core<R> {
     /// Hears the engine: quick, no foreign code.
     fn hear(self: &Arc<Self>, life: u64, notice: Notice) {
         let owner = match notice {
-            Notice::Observed(owner, _) => owner,
+            Notice::Observed(owner) => owner,
             Notice::Trouble(error) => {
                 let source = std::error::Error::source(&error).map(tracing::field::display);
                 tracing::warn!(target: "tenure::service", source, "will look again: {error}");

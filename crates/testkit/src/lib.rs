@@ -1,2 +1,6 @@
 //! Testkit.
+pub mod contract;
+pub mod fault;
+pub mod history;
+pub mod judge;
 pub mod servers;

@@ -8,7 +8,6 @@ use super::{Freeing, Machine, Owning, State, Then};
 use crate::backend::{Answer, Bid, Hint};
 use crate::clock::Moment;
 use crate::error::{Error, ErrorKind, Outcome, Result, Retry};
-use crate::model::MutexOwner;
 
 #[derive(Debug)]
 pub(super) struct Bidding {
@@ -26,8 +25,6 @@ pub(super) struct Bidding {
     /// The outcome of some attempt is unknown: it may have won or queued.
     orphan: bool,
     failures: u32,
-    last_owner: Option<MutexOwner>,
-    last_error: Option<Error>,
 }
 
 impl Bidding {
@@ -42,8 +39,6 @@ impl Bidding {
             queued: false,
             orphan: false,
             failures: 0,
-            last_owner: None,
-            last_error: None,
         }
     }
 
@@ -100,18 +95,17 @@ impl Machine {
         if now + terms.margin() >= deadline {
             // Won, and over before we heard of it: give it back and go on.
             let then = if self.plan.mode == Mode::Try {
-                Then::Finish(Finish::NotOwner {
-                    owner: None,
-                    error: None,
-                })
+                Then::Finish(Finish::NotOwner)
             } else {
-                Then::Bid
+                Then::bid_at_once()
             };
             let freeing = Freeing::release(held, bid, orphan, now + terms.lease(), then);
             return self.free(now, freeing);
         }
         let owner = answer.owner().clone();
+        self.term += 1;
         self.effects.push(Effect::Begin {
+            term: self.term,
             held: held.clone(),
             owner,
             deadline,
@@ -132,18 +126,14 @@ impl Machine {
             return;
         };
         bidding.failures = 0;
-        bidding.last_error = None;
-        bidding.last_owner = Some(answer.owner().clone());
         bidding.bid.seen = bidding.bid.seen.max(answer.owner().token());
         bidding.queued = answer.place().is_some();
         if let Some(place) = answer.place() {
             bidding.bid.score = Some(place.score.clone());
         }
-        self.effects
-            .push(Effect::Observe(answer.owner().clone(), answer.now()));
+        self.effects.push(Effect::Observe(answer.owner().clone()));
         if self.plan.mode == Mode::Try {
-            let owner = Some(answer.owner().clone());
-            return self.undo_and_finish(now, Finish::NotOwner { owner, error: None });
+            return self.undo_and_finish(now, Finish::NotOwner);
         }
         if !bidding.subscribed {
             // What happened before we listened is found by looking once more.
@@ -171,7 +161,6 @@ impl Machine {
             Mode::Once if hopeless => return self.undo_and_finish(now, Finish::Failed(error)),
             _ => {}
         }
-        bidding.last_error = Some(error.clone());
         let pause = match error.retry() {
             Retry::AtOnce if bidding.failures <= 3 => Duration::ZERO,
             _ => wake::backoff(bidding.failures, self.dice.roll()),
@@ -217,8 +206,7 @@ impl Machine {
         if bidding.subscribed {
             self.effects.push(Effect::Unsubscribe);
         }
-        let (owner, error) = (bidding.last_owner.take(), bidding.last_error.take());
-        self.undo_and_finish(now, Finish::NotOwner { owner, error });
+        self.undo_and_finish(now, Finish::NotOwner);
     }
 
     /// Undoes what the bid may have left in the store, if anything.

@@ -1,5 +1,7 @@
 //! Giving back, stubbornly: until the store confirms or the lease is over.
 
+use std::time::Duration;
+
 use super::super::plan::{Call, Effect, Finish};
 use super::super::wake;
 use super::{Machine, State};
@@ -26,18 +28,17 @@ pub(super) struct Freeing {
 /// What follows.
 #[derive(Debug)]
 pub(super) enum Then {
-    Bid,
+    /// Stand again, after a rest.
+    Bid {
+        rest: Duration,
+    },
     Finish(Finish),
 }
 
 impl Then {
-    /// Nothing new begins.
-    pub(super) fn stop(&mut self) {
-        if matches!(self, Self::Bid) {
-            *self = Self::Finish(Finish::NotOwner {
-                owner: None,
-                error: None,
-            });
+    pub(super) fn bid_at_once() -> Self {
+        Self::Bid {
+            rest: Duration::ZERO,
         }
     }
 }
@@ -138,14 +139,10 @@ impl Machine {
         if freeing.orphan {
             self.effects.push(Effect::TidyLater(freeing.bid));
         }
-        match (freeing.then, worse) {
-            (Then::Bid, _) if self.stop.is_none() => self.bid(now),
-            (Then::Bid, _) => self.finish(Finish::NotOwner {
-                owner: None,
-                error: None,
-            }),
-            (Then::Finish(Finish::Released), Some(worse)) => self.finish(worse),
-            (Then::Finish(finish), _) => self.finish(finish),
-        }
+        let then = match (freeing.then, worse) {
+            (Then::Finish(Finish::Released), Some(worse)) => Then::Finish(worse),
+            (then, _) => then,
+        };
+        self.go_on(now, then);
     }
 }

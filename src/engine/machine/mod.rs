@@ -31,6 +31,8 @@ pub(crate) struct Machine {
     dice: Dice,
     state: State,
     effects: Vec<Effect>,
+    /// Counts the tenures: the end of an earlier one must not end this one.
+    term: u64,
     /// Someone wants it to end; nothing new begins.
     stop: Option<Stop>,
 }
@@ -62,6 +64,7 @@ impl Machine {
             dice,
             state,
             effects: Vec::new(),
+            term: 0,
             stop: None,
         };
         if machine.plan.initial_delay.is_zero() {
@@ -75,14 +78,15 @@ impl Machine {
     pub(crate) fn on(&mut self, now: Moment, event: Event) -> Vec<Effect> {
         // A deadline that has passed comes before whatever else happened.
         if let State::Owning(owning) = &self.state
-            && (now >= owning.deadline || matches!(event, Event::Expired))
+            && (now >= owning.deadline
+                || matches!(event, Event::Expired { term } if term == self.term))
         {
             self.lose(now, crate::error::LossCause::Deadline);
         }
         match event {
             Event::Stop(stop) => self.stopped(now, stop),
             Event::Timer => self.timer(now),
-            Event::Expired => {}
+            Event::Expired { .. } => {}
             Event::Hint(hint) => self.hinted(now, hint),
             Event::Called(result) => match self.state {
                 State::Bidding(_) => self.acquired(now, result),
@@ -95,7 +99,8 @@ impl Machine {
                 batch,
                 result,
             } => self.renewed(now, sent_at, batch, result),
-            Event::Quiesced => self.quiesced(now),
+            Event::Quiesced { term } if term == self.term => self.quiesced(now),
+            Event::Quiesced { .. } => {}
         }
         std::mem::take(&mut self.effects)
     }
@@ -137,15 +142,12 @@ impl Machine {
         }
         self.stop = Some(stop);
         match &mut self.state {
-            State::Resting { .. } => self.finish(Finish::NotOwner {
-                owner: None,
-                error: None,
-            }),
+            State::Resting { .. } => self.finish(Finish::NotOwner),
             State::Bidding(_) => self.withdraw(now),
             State::Owning(_) => self.begin_quiesce(now, stop),
             State::Quieting(quieting) => quieting.until = Some(now + self.plan.quiesce),
-            State::Freeing(freeing) => freeing.then.stop(),
-            State::Finished => {}
+            // Nothing new begins after it.
+            State::Freeing(_) | State::Finished => {}
         }
     }
 
@@ -162,19 +164,29 @@ impl Machine {
 
     /// A tenure is over and nothing of it is left: stand again, or end.
     fn next_term(&mut self, now: Moment, finish: Finish) {
-        match self.then(finish) {
-            Then::Bid => self.bid(now),
+        let then = self.then(finish);
+        self.go_on(now, then);
+    }
+
+    fn go_on(&mut self, now: Moment, then: Then) {
+        match then {
             Then::Finish(finish) => self.finish(finish),
+            Then::Bid { .. } if self.stop.is_some() => self.finish(Finish::NotOwner),
+            Then::Bid { rest } if rest.is_zero() => self.bid(now),
+            Then::Bid { rest } => self.state = State::Resting { until: now + rest },
         }
     }
 
     /// What follows a tenure that ended with `finish`.
     fn then(&self, finish: Finish) -> Then {
         let again = self.plan.mode == Mode::Always && self.stop.is_none();
-        if again {
-            Then::Bid
-        } else {
-            Then::Finish(finish)
+        match finish {
+            finish if !again => Then::Finish(finish),
+            // Given up freely, so that another may have it.
+            Finish::Released => Then::Bid {
+                rest: self.plan.courtesy,
+            },
+            _ => Then::bid_at_once(),
         }
     }
 

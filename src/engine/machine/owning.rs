@@ -112,9 +112,9 @@ impl Machine {
                 self.ask_renewal(sent_at + self.plan.terms.renew_after());
             }
             Ok(answer) => {
-                let (owner, at) = (answer.owner().clone(), answer.now());
+                let owner = answer.owner().clone();
                 self.lose(now, LossCause::Taken);
-                self.effects.push(Effect::Observe(owner, at));
+                self.effects.push(Effect::Observe(owner));
             }
             Err(error) => {
                 if error.may_have_happened() {
@@ -141,11 +141,13 @@ impl Machine {
         let told = owning.quiesce_until.is_some();
         let (bid, held, orphan) = (owning.bid.clone(), owning.held.clone(), owning.orphan);
         let until = self.stop.map(|_| now + self.plan.quiesce);
-        let lease_over = owning.lease_over;
+        // A renewal may be under way, and be applied late.
+        let lease_over = owning.lease_over.max(now + self.plan.terms.lease());
         self.effects
             .extend([Effect::StopRenewing, Effect::End(cause)]);
         if !told {
-            self.effects.push(Effect::Quiesce(cause));
+            let term = self.term;
+            self.effects.push(Effect::Quiesce { term, cause });
         }
         self.state = State::Quieting(Quieting {
             bid,
@@ -163,7 +165,8 @@ impl Machine {
             return;
         };
         owning.quiesce_until = Some(now + self.plan.quiesce);
-        self.effects.push(Effect::Quiesce(stop.cause()));
+        let (term, cause) = (self.term, stop.cause());
+        self.effects.push(Effect::Quiesce { term, cause });
     }
 
     /// The local side has ended: now the store may give it to others.
@@ -175,7 +178,8 @@ impl Machine {
                     .extend([Effect::StopRenewing, Effect::End(cause)]);
                 let then = self.then(Finish::Released);
                 let (held, bid) = (owning.held.clone(), owning.bid.clone());
-                let freeing = Freeing::release(held, bid, owning.orphan, owning.lease_over, then);
+                let until = owning.lease_over.max(now + self.plan.terms.lease());
+                let freeing = Freeing::release(held, bid, owning.orphan, until, then);
                 self.free(now, freeing);
             }
             State::Quieting(quieting) => {

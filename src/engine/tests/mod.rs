@@ -1,1 +1,4 @@
-//! tests
+//! The machine alone, and many of them in a simulated world.
+
+mod machine;
+mod sim;

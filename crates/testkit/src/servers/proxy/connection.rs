@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use rustix::net::connect_unspec;
 use rustix::net::sockopt::set_socket_linger;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -28,18 +29,31 @@ enum Piece {
 /// The connection is to be reset.
 struct Cut;
 
-/// Closing this socket resets the connection, unless it ended well.
-struct Reset(TcpStream);
+/// A socket whose connection is reset at once when it is dropped, unless it ended well.
+struct Reset {
+    stream: TcpStream,
+    ended_well: bool,
+}
 
 impl Reset {
     fn new(stream: TcpStream) -> Self {
         let _ = stream.set_nodelay(true);
-        let _ = set_socket_linger(&stream, Some(Duration::ZERO));
-        Reset(stream)
+        Reset {
+            stream,
+            ended_well: false,
+        }
     }
+}
 
-    fn ended_well(&self) {
-        let _ = set_socket_linger(&self.0, None);
+impl Drop for Reset {
+    fn drop(&mut self) {
+        if !self.ended_well {
+            // Closing the socket resets the connection, but only when a process that another
+            // thread is just starting has closed its copy too. On Linux the second call does it
+            // without waiting.
+            let _ = set_socket_linger(&self.stream, Some(Duration::ZERO));
+            let _ = connect_unspec(&self.stream);
+        }
     }
 }
 
@@ -84,15 +98,15 @@ pub(super) async fn carry(client: TcpStream, server: SocketAddr, counted: Counte
         let mut server = Reset::new(TcpStream::connect(server).await.map_err(|_| Cut)?);
         let mut client = client;
         {
-            let (from_client, to_client) = client.0.split();
-            let (from_server, to_server) = server.0.split();
+            let (from_client, to_client) = client.stream.split();
+            let (from_server, to_server) = server.stream.split();
             tokio::try_join!(
                 one_way(Way::ToServer, from_client, to_server, control),
                 one_way(Way::ToClient, from_server, to_client, control),
             )?;
         }
-        client.ended_well();
-        server.ended_well();
+        client.ended_well = true;
+        server.ended_well = true;
         Ok::<(), Cut>(())
     };
     tokio::select! {

@@ -40,7 +40,8 @@ async fn serve(
 ) -> io::Result<()> {
     let mut rules = control.watch();
     loop {
-        let listener = bind(address).await?;
+        let open = Open(bind(address).await?);
+        let listener = &open.0;
         let mut carry = |client, generation| {
             while connections.try_join_next().is_some() {}
             let counted = Counted::new(control, generation);
@@ -53,12 +54,12 @@ async fn serve(
             // Clients that connected before the change must meet the old rules, though they
             // may not have been accepted yet.
             if now.generation != generation {
-                waiting(&listener)?.into_iter().for_each(connection::refuse);
+                waiting(listener)?.into_iter().for_each(connection::refuse);
                 generation = now.generation;
                 control.set_listening(Some(generation));
             }
             if now.refuse {
-                let clients = waiting(&listener)?.into_iter();
+                let clients = waiting(listener)?.into_iter();
                 clients.for_each(|client| carry(client, generation));
                 break;
             }
@@ -72,12 +73,24 @@ async fn serve(
             }
         }
         // Only a closed port is refused by the system, as that of a dead server is.
-        drop(listener);
+        drop(open);
         control.set_listening(None);
         rules
             .wait_for(|rules| !rules.refuse)
             .await
             .map_err(io::Error::other)?;
+    }
+}
+
+/// A port that is closed at once when this is dropped.
+///
+/// Closing the socket is not enough: a process that another thread is just starting holds a
+/// copy of it until it runs its program.
+struct Open(TcpListener);
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        let _ = rustix::net::shutdown(&self.0, rustix::net::Shutdown::Both);
     }
 }
 

@@ -1,0 +1,91 @@
+//! One owner at a time.
+
+use std::sync::Arc;
+
+use tenure::backend::Backend;
+use tokio::task::JoinSet;
+
+use super::{Ground, Subject};
+
+/// While a grant's lease runs, another bid is refused and told who owns.
+pub async fn a_second_bid_is_refused_and_told_who_owns(subject: &impl Subject) {
+    let ground = Ground::new(subject);
+    let (here, there) = (ground.client().await, ground.client().await);
+    let name = ground.name("m");
+    let win = ground.win(&here, &ground.bid(&name, "a")).await;
+    for client in [&here, &there] {
+        let why = "somebody owns";
+        let answer = ground.lose(client, &ground.bid(&name, "b"), why).await;
+        let owner = answer.owner();
+        assert!(
+            owner.is_owner(&win.held.contender) && owner.token() == Some(win.token()),
+            "a refusal names the owner and its token, not {owner:?}"
+        );
+    }
+    ground.still_owns(&there, &win, "a refused bid").await;
+}
+
+/// However many ask at once for a name that nobody has used before.
+pub async fn of_many_bids_at_once_exactly_one_wins(subject: &impl Subject) {
+    const CLIENTS: usize = 4;
+    const BIDS: usize = 32;
+    let ground = Ground::new(subject);
+    let mut clients = Vec::new();
+    for _ in 0..CLIENTS {
+        clients.push(Arc::new(ground.client().await));
+    }
+    for round in 0..4 {
+        let name = ground.name(&format!("fresh-{round}"));
+        let mut bids = JoinSet::new();
+        for index in 0..BIDS {
+            let client = Arc::clone(&clients[index % CLIENTS]);
+            let bid = ground.bid(&name, "contender");
+            bids.spawn(async move { client.acquire(&bid).await });
+        }
+        let answers = bids.join_all().await;
+        let failed: Vec<_> = answers.iter().filter(|answer| answer.is_err()).collect();
+        assert!(
+            failed.is_empty(),
+            "no bid may fail on a fresh name: {failed:?}"
+        );
+        let won = answers.iter().flatten().filter(|answer| answer.is_won());
+        let won = won.count();
+        assert_eq!(won, 1, "of {BIDS} bids at once exactly one wins");
+    }
+}
+
+/// An id is no key to the mutex: only the bid that won holds it.
+pub async fn a_bid_under_the_owners_id_is_refused(subject: &impl Subject) {
+    let ground = Ground::new(subject);
+    let (here, there) = (ground.client().await, ground.client().await);
+    let (name, id) = (ground.name("m"), ground.id("twin"));
+    let win = ground.win(&here, &ground.bid_of(&name, &id)).await;
+    for client in [&here, &there] {
+        let twin = ground.bid_of(&name, &id);
+        ground
+            .lose(client, &twin, "the owner's id, another bid")
+            .await;
+    }
+    ground.still_owns(&there, &win, "a twin's bid").await;
+}
+
+/// After a lost answer the bid finds its grant again, with its token; without
+/// room for a nonce, only under an id of its own.
+pub async fn asking_again_answers_the_same_grant(subject: &impl Subject) {
+    let ground = Ground::new(subject);
+    let client = ground.client().await;
+    let unique = ground.bid(&ground.name("unique"), "a");
+    let shared = ground.bid_of(&ground.name("shared"), &ground.id("a"));
+    for bid in [unique, shared] {
+        let win = ground.win(&client, &bid).await;
+        ground.clock().sleep(bid.terms.ttl() / 8).await;
+        if client.profile().nonce || bid.unique_id {
+            let again = ground.win(&client, &bid).await;
+            assert_eq!(again.token(), win.token(), "asking again is no new grant");
+        } else {
+            let why = "without a nonce a shared id cannot be told from its twin";
+            ground.lose(&client, &bid, why).await;
+        }
+        ground.still_owns(&client, &win, "asking again").await;
+    }
+}

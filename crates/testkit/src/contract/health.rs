@@ -1,0 +1,18 @@
+//! What the doctor says.
+
+use tenure::backend::{Backend, Severity};
+
+use super::{Ground, Subject};
+
+/// A store that passes everything else has nothing bad about it.
+pub async fn the_check_of_a_healthy_store_finds_nothing_bad(subject: &impl Subject) {
+    let ground = Ground::new(subject);
+    let client = ground.client().await;
+    let findings = client.check().await;
+    assert!(!findings.is_empty(), "a check says what it looked at");
+    let bad = findings
+        .iter()
+        .filter(|finding| finding.severity == Severity::Bad);
+    let bad: Vec<_> = bad.collect();
+    assert!(bad.is_empty(), "a healthy store: {bad:?}");
+}

@@ -1,0 +1,159 @@
+//! Hints wake, and do not storm.
+
+use tenure::backend::{Backend, Hint, Hints, Interest, Wakeup};
+
+use super::waiter::hints_within;
+use super::{Ground, Subject, Waiter};
+
+async fn told<S: Subject>(
+    ground: &Ground<'_, S>,
+    client: &S::Backend,
+    hints: &mut Hints,
+    of: &str,
+) {
+    let limit = ground.wake_up(client);
+    let end = ground.clock().now() + limit;
+    match ground.clock().limit(end, hints.next()).await {
+        Some(Some(_)) => {}
+        Some(None) => panic!("the stream ended though the backend is open"),
+        None => panic!("nothing was heard of {of} within {limit:?}"),
+    }
+}
+
+/// A waiter that was refused and listens hears of the release, and wins.
+pub async fn a_waiter_is_told_after_a_release(subject: &impl Subject) {
+    let ground = Ground::new(subject);
+    let (here, there) = (ground.client().await, ground.client().await);
+    let name = ground.name("m");
+    let win = ground.win(&here, &ground.long_bid(&name, "a")).await;
+    let mut waiter = Waiter::stand(&ground, &there, ground.bid(&name, "b")).await;
+    ground.release(&here, &win.held).await;
+    let limit = ground.wake_up(&there);
+    let why = "the owner released";
+    waiter.win_by_hints(&ground, &there, limit, why).await;
+}
+
+/// Where the store pushes in order, the head is told that it is its turn.
+pub async fn the_head_of_a_queue_is_told_its_turn(subject: &impl Subject) {
+    let ground = Ground::new(subject);
+    let (here, there) = (ground.client().await, ground.client().await);
+    let profile = there.profile();
+    if !profile.ordered || profile.wakeup != Wakeup::Push {
+        let sentence = "the_head_of_a_queue_is_told_its_turn";
+        let why = "nobody is at the head, or nobody is pushed";
+        return super::ground::not_applicable(&profile, sentence, why);
+    }
+    let name = ground.name("m");
+    let win = ground.win(&here, &ground.long_bid(&name, "a")).await;
+    let mut waiter = Waiter::stand(&ground, &there, ground.bid(&name, "b")).await;
+    ground.release(&here, &win.held).await;
+    let end = ground.clock().now() + ground.wake_up(&there);
+    loop {
+        match ground.clock().limit(end, waiter.hints.next()).await {
+            Some(Some(Hint::Turn)) => return,
+            Some(Some(_)) => {}
+            other => panic!("the head of the queue heard no turn: {other:?}"),
+        }
+    }
+}
+
+/// An observer hears of a new owner and of its going.
+pub async fn an_observer_is_told_of_every_change_of_owner(subject: &impl Subject) {
+    let ground = Ground::new(subject);
+    let (here, there) = (ground.client().await, ground.client().await);
+    let name = ground.name("m");
+    let mut hints = there.changes(&Interest::in_owner(&name));
+    ground.settle().await;
+    hints_within(&ground, &mut hints, ground.quiet(&there)).await;
+    for _ in 0..3 {
+        let win = ground.win(&here, &ground.long_bid(&name, "a")).await;
+        told(&ground, &there, &mut hints, "the acquisition").await;
+        hints_within(&ground, &mut hints, ground.quiet(&there)).await;
+        ground.release(&here, &win.held).await;
+        told(&ground, &there, &mut hints, "the release").await;
+        hints_within(&ground, &mut hints, ground.quiet(&there)).await;
+    }
+}
+
+/// A candidate that waits and observes hears of its turn as well.
+pub async fn a_candidate_is_told_after_a_release(subject: &impl Subject) {
+    let ground = Ground::new(subject);
+    let (here, there) = (ground.client().await, ground.client().await);
+    let name = ground.name("m");
+    let win = ground.win(&here, &ground.long_bid(&name, "a")).await;
+    let mut waiter = Waiter::stand(&ground, &there, ground.bid(&name, "b")).await;
+    waiter.hints = there.changes(&Interest::in_turn(&waiter.bid).and_owner());
+    ground.settle().await;
+    ground.release(&here, &win.held).await;
+    let limit = ground.wake_up(&there);
+    waiter
+        .win_by_hints(&ground, &there, limit, "the owner released")
+        .await;
+}
+
+/// Streams that were dropped are in nobody's way.
+pub async fn a_dropped_stream_is_in_nobodys_way(subject: &impl Subject) {
+    let ground = Ground::new(subject);
+    let (here, there) = (ground.client().await, ground.client().await);
+    let name = ground.name("m");
+    let win = ground.win(&here, &ground.long_bid(&name, "a")).await;
+    let mut waiter = Waiter::stand(&ground, &there, ground.bid(&name, "b")).await;
+    for _ in 0..50 {
+        drop(there.changes(&Interest::in_turn(&waiter.bid)));
+        drop(there.changes(&Interest::in_owner(&name)));
+    }
+    ground.settle().await;
+    ground.release(&here, &win.held).await;
+    let limit = ground.wake_up(&there);
+    waiter
+        .win_by_hints(&ground, &there, limit, "the owner released")
+        .await;
+}
+
+/// A waiter hears nothing of renewals, of refusals, or of other names.
+pub async fn hints_do_not_storm(subject: &impl Subject) {
+    /// Room for a reconnection, not for a hint per event.
+    const FEW: usize = 4;
+    let ground = Ground::new(subject);
+    let (here, there) = (ground.client().await, ground.client().await);
+    let (name, other) = (ground.name("m"), ground.name("other"));
+    let win = ground.win(&here, &ground.long_bid(&name, "a")).await;
+    let mut waiter = Waiter::stand(&ground, &there, ground.bid(&name, "b")).await;
+    let mut observer = there.changes(&Interest::in_owner(&name));
+    ground.settle().await;
+    for _ in 0..25 {
+        assert!(ground.renew(&here, &win.held).await.is_won());
+        ground
+            .lose(&here, &ground.bid(&name, "c"), "somebody owns")
+            .await;
+        let elsewhere = ground.win(&here, &ground.bid(&other, "a")).await;
+        ground.release(&here, &elsewhere.held).await;
+    }
+    let pause = ground.quiet(&there) * 2;
+    let heard = waiter.heard(&ground, pause).await;
+    assert!(
+        heard.len() <= FEW,
+        "nothing changed, and it heard {heard:?}"
+    );
+    let seen = hints_within(&ground, &mut observer, pause).await;
+    assert!(seen.len() <= FEW, "nothing changed, and it saw {seen:?}");
+    ground.release(&here, &win.held).await;
+}
+
+/// The streams of a closed backend end.
+pub async fn hints_end_at_close(subject: &impl Subject) {
+    let ground = Ground::new(subject);
+    let (here, there) = (ground.client().await, ground.client().await);
+    let name = ground.name("m");
+    let win = ground.win(&here, &ground.long_bid(&name, "a")).await;
+    let waiter = Waiter::stand(&ground, &there, ground.bid(&name, "b")).await;
+    let observer = there.changes(&Interest::in_owner(&name));
+    there.close().await.expect("close");
+    for mut hints in [waiter.hints, observer] {
+        let end = ground.clock().now() + ground.patience();
+        let drained = async { while hints.next().await.is_some() {} };
+        let ended = ground.clock().limit(end, drained).await;
+        assert!(ended.is_some(), "the backend is closed, its stream goes on");
+    }
+    ground.release(&here, &win.held).await;
+}

@@ -1,0 +1,277 @@
+//! The run ledger of a schedule.
+
+use tenure::Outcome;
+use tenure::backend::{Backend, Claim, ClaimAnswer, Held, LedgerEntry, TickEnd, TickState};
+use tenure::model::{FencingToken, MutexName, StoreTime};
+
+use super::{Ground, Subject};
+
+const PLAN: &str = "rate 1s";
+
+fn claim(tick: u64) -> Claim {
+    let at = |tick: u64| StoreTime::from_millis(1_700_000_000_000 + tick * 1000);
+    Claim::new(PLAN, at(0), tick, at(tick))
+}
+
+/// A client and its grant; `None`, after having tested that nothing works,
+/// where the store keeps no ledger.
+async fn owner<S: Subject>(ground: &Ground<'_, S>) -> Option<(S::Backend, Held)> {
+    let client = ground.client().await;
+    let win = ground
+        .win(&client, &ground.long_bid(&ground.name("m"), "a"))
+        .await;
+    if client.profile().ledger {
+        return Some((client, win.held));
+    }
+    let read = client.read_ledger(&win.held.name).await;
+    let claimed = client.claim_tick(&win.held, &claim(1)).await;
+    let finished = client.finish_tick(&win.held, &TickEnd::new(1, true)).await;
+    for (call, error) in [
+        ("read_ledger", read.err()),
+        ("claim_tick", claimed.err()),
+        ("finish_tick", finished.err()),
+    ] {
+        let error = error.unwrap_or_else(|| panic!("{call} must fail without a ledger"));
+        assert_eq!(error.outcome(), Outcome::DidNot, "{call} did nothing");
+    }
+    ground.release(&client, &win.held).await;
+    None
+}
+
+async fn claims(client: &impl Backend, held: &Held, claim: &Claim) -> ClaimAnswer {
+    let answer = client.claim_tick(held, claim).await;
+    answer.unwrap_or_else(|error| panic!("claim_tick failed: {error:?}"))
+}
+
+async fn finish(client: &impl Backend, held: &Held, end: TickEnd) -> bool {
+    let answer = client.finish_tick(held, &end).await;
+    answer.unwrap_or_else(|error| panic!("finish_tick failed: {error:?}"))
+}
+
+async fn read(client: &impl Backend, name: &MutexName) -> Option<LedgerEntry> {
+    let entry = client.read_ledger(name).await;
+    entry.unwrap_or_else(|error| panic!("read_ledger failed: {error:?}"))
+}
+
+/// The claim must be refused, and the ledger stay as it is.
+async fn refused(client: &impl Backend, held: &Held, claim: &Claim, why: &str) {
+    let before = read(client, &held.name)
+        .await
+        .expect("what was claimed must be in the ledger");
+    match claims(client, held, claim).await {
+        ClaimAnswer::Refused(entry) => assert_eq!(entry, before, "{why}: what it holds"),
+        other => panic!("{why}: must be refused, and got {other:?}"),
+    }
+    let after = read(client, &held.name).await;
+    assert_eq!(after, Some(before), "{why}: a refusal changes nothing");
+}
+
+/// The first claim is granted, and the ledger holds what it said.
+pub async fn the_first_claim_is_granted_and_read_back(subject: &impl Subject) {
+    let ground = Ground::new(subject);
+    let Some((client, held)) = owner(&ground).await else {
+        return;
+    };
+    assert_eq!(read(&client, &held.name).await, None, "nothing claimed yet");
+    assert_eq!(
+        claims(&client, &held, &claim(4)).await,
+        ClaimAnswer::Claimed
+    );
+    let there = ground.client().await;
+    let entry = read(&there, &held.name)
+        .await
+        .expect("what was claimed must be in the ledger");
+    assert_eq!(entry, LedgerEntry::claimed(&claim(4), held.token));
+    let other = ground.name("other");
+    assert_eq!(read(&client, &other).await, None, "each name has its own");
+}
+
+/// A tick is claimed once, and never one before it.
+pub async fn ticks_only_rise(subject: &impl Subject) {
+    let ground = Ground::new(subject);
+    let Some((client, held)) = owner(&ground).await else {
+        return;
+    };
+    for tick in [0, 1, 5] {
+        let answer = claims(&client, &held, &claim(tick)).await;
+        assert_eq!(answer, ClaimAnswer::Claimed, "tick {tick}");
+    }
+    for tick in [5, 4, 0] {
+        refused(&client, &held, &claim(tick), "a tick that has been").await;
+    }
+    assert!(finish(&client, &held, TickEnd::new(5, true)).await);
+    refused(&client, &held, &claim(5), "a tick that is done").await;
+}
+
+/// After a lost answer the claimer sees its own token, and knows.
+pub async fn a_repeated_claim_shows_its_own_token(subject: &impl Subject) {
+    let ground = Ground::new(subject);
+    let Some((client, held)) = owner(&ground).await else {
+        return;
+    };
+    assert_eq!(
+        claims(&client, &held, &claim(1)).await,
+        ClaimAnswer::Claimed
+    );
+    match claims(&client, &held, &claim(1)).await {
+        ClaimAnswer::Refused(entry) => {
+            assert_eq!((entry.last_tick, entry.token), (1, held.token));
+        }
+        other => panic!("a repeated claim is refused with the entry, not {other:?}"),
+    }
+    refused(&client, &held, &claim(1).again(), "no larger token").await;
+}
+
+/// A tick left unfinished runs again only if asked for, under a larger token.
+pub async fn an_unfinished_tick_runs_again_under_a_larger_token(subject: &impl Subject) {
+    let ground = Ground::new(subject);
+    let Some((client, first)) = owner(&ground).await else {
+        return;
+    };
+    assert_eq!(
+        claims(&client, &first, &claim(7)).await,
+        ClaimAnswer::Claimed
+    );
+    ground.release(&client, &first).await;
+    let bid = ground.long_bid(&first.name, "b");
+    let second = ground.win(&client, &bid).await.held;
+    refused(&client, &second, &claim(7), "it was not asked for again").await;
+    refused(
+        &client,
+        &second,
+        &claim(6).again(),
+        "not the unfinished one",
+    )
+    .await;
+    let answer = claims(&client, &second, &claim(7).again()).await;
+    assert_eq!(answer, ClaimAnswer::Claimed, "the leader before it died");
+    let entry = read(&client, &second.name)
+        .await
+        .expect("what was claimed must be in the ledger");
+    assert_eq!(entry.token, second.token, "it is the new leader's now");
+    assert!(finish(&client, &second, TickEnd::new(7, false)).await);
+    ground.release(&client, &second).await;
+    let third = ground
+        .win(&client, &ground.long_bid(&first.name, "c"))
+        .await
+        .held;
+    refused(&client, &third, &claim(7).again(), "it has ended").await;
+    assert_eq!(
+        claims(&client, &third, &claim(8)).await,
+        ClaimAnswer::Claimed
+    );
+}
+
+/// Only the grant that owns may claim.
+pub async fn only_the_owner_claims(subject: &impl Subject) {
+    let ground = Ground::new(subject);
+    let Some((client, held)) = owner(&ground).await else {
+        return;
+    };
+    assert_eq!(
+        claims(&client, &held, &claim(1)).await,
+        ClaimAnswer::Claimed
+    );
+    let mut smaller = held.clone();
+    smaller.token = FencingToken::from_store(held.token.store() - 1).expect("small");
+    let mut stranger = held.clone();
+    stranger.contender = ground.id("stranger");
+    for wrong in [smaller, stranger] {
+        let answer = claims(&client, &wrong, &claim(2)).await;
+        assert_eq!(answer, ClaimAnswer::NotOwner, "{wrong:?}");
+    }
+    ground.release(&client, &held).await;
+    let answer = claims(&client, &held, &claim(2)).await;
+    assert_eq!(answer, ClaimAnswer::NotOwner, "it has released");
+    let next = ground.win(&client, &ground.long_bid(&held.name, "b")).await;
+    let answer = claims(&client, &held, &claim(2)).await;
+    assert_eq!(answer, ClaimAnswer::NotOwner, "another owns");
+    let entry = read(&client, &held.name)
+        .await
+        .expect("what was claimed must be in the ledger");
+    assert_eq!(entry.last_tick, 1, "nothing of this was written");
+    ground.release(&client, &next.held).await;
+}
+
+/// One plan per ledger, until a claim replaces it.
+pub async fn another_plan_is_refused_unless_it_replaces(subject: &impl Subject) {
+    let ground = Ground::new(subject);
+    let Some((client, held)) = owner(&ground).await else {
+        return;
+    };
+    assert_eq!(
+        claims(&client, &held, &claim(1)).await,
+        ClaimAnswer::Claimed
+    );
+    let at = StoreTime::from_millis(1_800_000_000_000);
+    let other = Claim::new("cron 0 3 * * * Europe/Zürich", at, 2, at);
+    refused(&client, &held, &other, "another plan").await;
+    let answer = claims(&client, &held, &other.clone().replacing_plan()).await;
+    assert_eq!(answer, ClaimAnswer::Claimed, "it replaces the plan");
+    let entry = read(&client, &held.name)
+        .await
+        .expect("what was claimed must be in the ledger");
+    assert_eq!(entry, LedgerEntry::claimed(&other, held.token));
+    refused(&client, &held, &claim(3), "the plan before").await;
+}
+
+/// How a tick ended is written, also when it ended after its tenure.
+pub async fn the_end_of_a_tick_is_recorded(subject: &impl Subject) {
+    let ground = Ground::new(subject);
+    let Some((client, held)) = owner(&ground).await else {
+        return;
+    };
+    for (tick, done, state) in [(1, true, TickState::Done), (2, false, TickState::Failed)] {
+        assert_eq!(
+            claims(&client, &held, &claim(tick)).await,
+            ClaimAnswer::Claimed
+        );
+        if tick == 2 {
+            ground.release(&client, &held).await;
+        }
+        // Twice: its answer may be lost as well.
+        for _ in 0..2 {
+            assert!(finish(&client, &held, TickEnd::new(tick, done)).await);
+        }
+        let entry = read(&client, &held.name)
+            .await
+            .expect("what was claimed must be in the ledger");
+        assert_eq!((entry.last_tick, entry.state), (tick, state));
+        assert!(entry.finished_at.is_some(), "it has ended: {entry:?}");
+        assert_eq!(entry.token, held.token, "the token stays");
+    }
+}
+
+/// An end that comes after somebody else's claim is not written.
+pub async fn an_end_after_anothers_claim_is_refused(subject: &impl Subject) {
+    let ground = Ground::new(subject);
+    let Some((client, first)) = owner(&ground).await else {
+        return;
+    };
+    assert!(
+        !finish(&client, &first, TickEnd::new(1, true)).await,
+        "the end of a tick that nobody claimed was recorded"
+    );
+    assert_eq!(
+        claims(&client, &first, &claim(1)).await,
+        ClaimAnswer::Claimed
+    );
+    let wrong = TickEnd::new(2, true);
+    let finished = finish(&client, &first, wrong).await;
+    assert!(
+        !finished,
+        "the end of another tick than the claimed one was recorded"
+    );
+    ground.release(&client, &first).await;
+    let bid = ground.long_bid(&first.name, "b");
+    let second = ground.win(&client, &bid).await.held;
+    let answer = claims(&client, &second, &claim(1).again()).await;
+    assert_eq!(answer, ClaimAnswer::Claimed);
+    let before = read(&client, &first.name).await;
+    let late = finish(&client, &first, TickEnd::new(1, true)).await;
+    assert!(
+        !late,
+        "the end of a tick that is another's by now was recorded"
+    );
+    assert_eq!(read(&client, &first.name).await, before, "nothing changed");
+}

@@ -1,0 +1,126 @@
+//! What the store holds, for people.
+
+use tenure::backend::{Backend, Entry, Page};
+
+use super::{Ground, Subject, Waiter};
+
+/// The entries of this test, page by page.
+async fn pages<S: Subject>(
+    ground: &Ground<'_, S>,
+    client: &S::Backend,
+    limit: usize,
+) -> Vec<Entry> {
+    let mut entries: Vec<Entry> = Vec::new();
+    let mut page = Page::first(limit);
+    loop {
+        let listing = client.list(&page).await;
+        let listing = listing.unwrap_or_else(|error| panic!("list failed: {error:?}"));
+        assert!(listing.entries.len() <= limit, "a page has its limit");
+        if let Some(after) = &page.after {
+            let late = listing.entries.iter().all(|entry| entry.name > *after);
+            assert!(late, "a page begins after {after:?}: {listing:?}");
+        }
+        entries.extend(listing.entries);
+        match listing.next {
+            None => break,
+            Some(next) => {
+                assert!(page.after.as_ref() < Some(&next), "no progress at {next:?}");
+                page = page.after(next);
+            }
+        }
+    }
+    let sorted = entries.is_sorted_by(|left, right| left.name < right.name);
+    assert!(
+        sorted,
+        "entries come in the order of their names, each once"
+    );
+    entries.retain(|entry| entry.name.as_str().starts_with(ground.tag()));
+    entries
+}
+
+/// An owned mutex is listed with its owner and token.
+pub async fn a_listing_tells_owner_and_token(subject: &impl Subject) {
+    let ground = Ground::new(subject);
+    let client = ground.client().await;
+    let win = ground
+        .win(&client, &ground.long_bid(&ground.name("m"), "a"))
+        .await;
+    let entries = pages(&ground, &client, 100).await;
+    assert_eq!(entries.len(), 1, "one name is in use: {entries:?}");
+    let entry = &entries[0];
+    assert_eq!(entry.name, win.held.name);
+    assert!(entry.owner.is_owner(&win.held.contender), "{entry:?}");
+    assert_eq!(entry.token, Some(win.token()), "the last grant's token");
+    ground.release(&client, &win.held).await;
+}
+
+/// Pages of any size add up to the same list, in the order of names.
+pub async fn pages_follow_each_other_in_the_order_of_names(subject: &impl Subject) {
+    let ground = Ground::new(subject);
+    let client = ground.client().await;
+    let mut wins = Vec::new();
+    for text in ["b", "é", "a", "B", "a/b", "z", "aa", "~", "日"] {
+        let bid = ground.long_bid(&ground.name(text), "a");
+        wins.push(ground.win(&client, &bid).await);
+    }
+    wins.sort_by(|left, right| left.held.name.cmp(&right.held.name));
+    let expected: Vec<_> = wins.iter().map(|win| win.held.name.clone()).collect();
+    for limit in [1, 2, 3, wins.len(), 1000] {
+        let listed = pages(&ground, &client, limit).await;
+        let listed: Vec<_> = listed.into_iter().map(|entry| entry.name).collect();
+        assert_eq!(listed, expected, "in pages of {limit}");
+    }
+    for win in wins {
+        ground.release(&client, &win.held).await;
+    }
+}
+
+/// Who waits is listed in order, where the store keeps one.
+pub async fn a_listing_tells_who_waits(subject: &impl Subject) {
+    let ground = Ground::new(subject);
+    let client = ground.client().await;
+    let name = ground.name("m");
+    let win = ground.win(&client, &ground.long_bid(&name, "a")).await;
+    let mut waiters = Vec::new();
+    for who in ["z", "y", "x"] {
+        waiters.push(Waiter::stand(&ground, &client, ground.long_bid(&name, who)).await);
+    }
+    let entries = pages(&ground, &client, 100).await;
+    let ids = waiters.iter().map(|waiter| waiter.bid.contender.clone());
+    let ids: Vec<_> = ids.collect();
+    assert_eq!(entries.len(), 1, "one name is in use: {entries:?}");
+    if client.profile().ordered {
+        assert_eq!(entries[0].waiters, ids, "first come first");
+    } else {
+        let strangers = entries[0].waiters.iter().any(|id| !ids.contains(id));
+        assert!(!strangers, "only who waits: {entries:?}");
+    }
+    for waiter in &waiters {
+        ground.leave(&client, &waiter.bid).await;
+    }
+    ground.release(&client, &win.held).await;
+}
+
+/// A mutex that nobody owns or waits for is not listed.
+pub async fn a_free_mutex_is_not_listed(subject: &impl Subject) {
+    let ground = Ground::new(subject);
+    let (client, other) = (ground.client().await, ground.client().await);
+    let kept = ground
+        .win(&client, &ground.long_bid(&ground.name("kept"), "a"))
+        .await;
+    let bid = ground.long_bid(&ground.name("released"), "a");
+    let released = ground.win(&client, &bid).await;
+    let expired = ground
+        .win(&other, &ground.bid(&ground.name("expired"), "a"))
+        .await;
+    ground.release(&client, &released.held).await;
+    ground.run_out(other, &expired).await;
+    let entries = pages(&ground, &client, 100).await;
+    let names: Vec<_> = entries.into_iter().map(|entry| entry.name).collect();
+    assert_eq!(
+        names,
+        std::slice::from_ref(&kept.held.name),
+        "only what is in use"
+    );
+    ground.release(&client, &kept.held).await;
+}

@@ -1,0 +1,88 @@
+//! Who owns, by the store's word.
+
+use tenure::backend::{Backend, LeaseBound};
+use tenure::model::MutexOwner;
+
+use super::ground::ROUNDING;
+use super::{Ground, Subject};
+
+/// A name that nobody ever used has no owner, and asking changes nothing.
+pub async fn nobody_owns_an_unknown_name(subject: &impl Subject) {
+    let ground = Ground::new(subject);
+    let client = ground.client().await;
+    let name = ground.name("m");
+    for _ in 0..2 {
+        let (owner, _) = ground.owner(&client, &name).await;
+        assert_eq!(owner, MutexOwner::NONE);
+    }
+    ground.win(&client, &ground.bid(&name, "a")).await;
+}
+
+/// Every time that is known fits the terms and the store's now.
+pub async fn an_owner_is_told_with_token_and_times(subject: &impl Subject) {
+    let ground = Ground::new(subject);
+    let (here, there) = (ground.client().await, ground.client().await);
+    let bid = ground.long_bid(&ground.name("m"), "a");
+    let win = ground.win(&here, &bid).await;
+    if let LeaseBound::Terms = here.profile().bound {
+        let own = win.answer.owner();
+        assert!(own.ttl_at().is_some(), "a winner knows its ttl: {own:?}");
+        assert!(own.transition_at().is_some(), "and its end: {own:?}");
+        check(own, win.answer.now(), &bid.terms);
+    }
+    let (seen, now) = ground.owner(&there, &bid.name).await;
+    assert_eq!(seen.owner_id(), Some(&bid.contender));
+    assert_eq!(seen.token(), Some(win.token()));
+    if let LeaseBound::Terms = here.profile().bound {
+        assert!(
+            seen.transition_at().is_some(),
+            "others know its end: {seen:?}"
+        );
+        check(&seen, now, &bid.terms);
+    }
+    ground.release(&here, &win.held).await;
+    let (owner, _) = ground.owner(&there, &bid.name).await;
+    assert_eq!(owner, MutexOwner::NONE, "nobody owns after the release");
+}
+
+fn check(owner: &MutexOwner, now: tenure::model::StoreTime, terms: &tenure::model::LeaseTerms) {
+    let (start, ttl, end) = (owner.acquired_at(), owner.ttl_at(), owner.transition_at());
+    if let Some(start) = start {
+        assert!(start <= now, "acquired in the past: {owner:?} at {now:?}");
+    }
+    if let Some(ttl) = ttl {
+        assert!(
+            now < ttl,
+            "a fresh grant is in its ttl: {owner:?} at {now:?}"
+        );
+    }
+    if let (Some(ttl), Some(end)) = (ttl, end) {
+        assert!(ttl <= end, "the transition follows the ttl: {owner:?}");
+        assert_eq!(end.since(ttl), terms.transition(), "its length: {owner:?}");
+    }
+    if let (Some(start), Some(end)) = (start, end) {
+        let lease = end.since(start);
+        let off = lease.abs_diff(terms.lease());
+        assert!(
+            off <= ROUNDING,
+            "a lease of {:?}, not {lease:?}",
+            terms.lease()
+        );
+    }
+}
+
+/// The store's clock goes forward, about as fast as ours.
+pub async fn the_stores_time_goes_forward(subject: &impl Subject) {
+    let ground = Ground::new(subject);
+    let (here, there) = (ground.client().await, ground.client().await);
+    let name = ground.name("m");
+    let pause = std::time::Duration::from_millis(200);
+    let (_, first) = ground.owner(&here, &name).await;
+    ground.clock().sleep(pause).await;
+    let (_, second) = ground.owner(&there, &name).await;
+    let passed = second.since(first);
+    assert!(
+        passed + ROUNDING >= pause && passed <= pause + ground.patience(),
+        "{pause:?} passed here, and {passed:?} on the store's clock"
+    );
+}

@@ -1,0 +1,86 @@
+//! Freeing by force.
+
+use tenure::backend::{Answer, Backend};
+use tenure::model::{FencingToken, MutexName};
+
+use super::{Ground, Subject, Waiter};
+
+async fn revoke(client: &impl Backend, name: &MutexName, token: Option<FencingToken>) -> Answer {
+    let answer = client.revoke(name, token).await;
+    answer.unwrap_or_else(|error| panic!("revoke failed: {error:?}"))
+}
+
+/// Whoever owns does so no longer, and its calls say so.
+pub async fn a_revocation_frees_whoever_owns(subject: &impl Subject) {
+    let ground = Ground::new(subject);
+    let (here, there) = (ground.client().await, ground.client().await);
+    let name = ground.name("m");
+    let win = ground.win(&here, &ground.bid(&name, "a")).await;
+    let answer = revoke(&there, &name, None).await;
+    assert!(answer.is_won(), "this call freed it: {answer:?}");
+    ground.is_free(&here, &name, "it was revoked").await;
+    let renewed = ground.renew(&here, &win.held).await;
+    assert!(
+        !renewed.is_won(),
+        "what was revoked is renewed: {renewed:?}"
+    );
+    let next = ground.win(&there, &ground.bid(&name, "b")).await;
+    assert!(next.token() > win.token());
+    let released = ground.try_release(&here, &win.held).await;
+    assert!(!released.is_won(), "what was revoked is released");
+    ground
+        .still_owns(&there, &next, "the old owner's calls")
+        .await;
+}
+
+/// With a token, exactly the grant it belongs to is freed; any token of the
+/// grant will do, also one that was handed on inside the owner's process.
+pub async fn a_revocation_by_token_frees_that_grant_only(subject: &impl Subject) {
+    let ground = Ground::new(subject);
+    let client = ground.client().await;
+    let name = ground.name("m");
+    let win = ground.win(&client, &ground.bid(&name, "a")).await;
+    for number in [win.token().store() - 1, win.token().store() + 1] {
+        let wrong = FencingToken::from_store(number).expect("small enough");
+        let answer = revoke(&client, &name, Some(wrong)).await;
+        assert!(!answer.is_won(), "another grant's token freed it");
+        ground
+            .still_owns(&client, &win, "another grant's token")
+            .await;
+    }
+    let answer = revoke(&client, &name, Some(win.token())).await;
+    assert!(answer.is_won(), "its own token frees it: {answer:?}");
+    let win = ground.win(&client, &ground.bid(&name, "b")).await;
+    let handed_on = win.token().handed_on().expect("the first of many");
+    let answer = revoke(&client, &name, Some(handed_on)).await;
+    assert!(answer.is_won(), "a token of its grant frees it: {answer:?}");
+    ground.is_free(&client, &name, "it was revoked").await;
+}
+
+/// Nothing to free is a refusal, not an error.
+pub async fn revoking_a_free_mutex_is_refused(subject: &impl Subject) {
+    let ground = Ground::new(subject);
+    let client = ground.client().await;
+    let name = ground.name("m");
+    let answer = revoke(&client, &name, None).await;
+    assert!(!answer.is_won(), "nobody ever owned it: {answer:?}");
+    let win = ground.win(&client, &ground.bid(&name, "a")).await;
+    ground.release(&client, &win.held).await;
+    for token in [None, Some(win.token())] {
+        let answer = revoke(&client, &name, token).await;
+        assert!(!answer.is_won(), "nobody owns it any more: {answer:?}");
+    }
+}
+
+/// A revoked mutex goes to who waits for it.
+pub async fn a_waiter_gets_what_was_revoked(subject: &impl Subject) {
+    let ground = Ground::new(subject);
+    let (here, there) = (ground.client().await, ground.client().await);
+    let name = ground.name("m");
+    ground.win(&here, &ground.long_bid(&name, "a")).await;
+    let mut waiter = Waiter::stand(&ground, &there, ground.bid(&name, "b")).await;
+    assert!(revoke(&here, &name, None).await.is_won());
+    let limit = ground.wake_up(&there);
+    let why = "the owner was revoked";
+    waiter.win_by_hints(&ground, &there, limit, why).await;
+}

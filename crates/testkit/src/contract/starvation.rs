@@ -1,0 +1,60 @@
+//! A waiter gets its turn.
+//!
+//! A store with an order keeps a busy client from taking again before the one
+//! that waits. A store without one cannot: there the engine stays away for two
+//! wake-ups after it has reached its bound, and what the store must promise is
+//! that this is long enough.
+
+use tenure::backend::{Backend, Wakeup};
+
+use super::ground::not_applicable;
+use super::{Ground, Subject, Waiter};
+
+/// A busy client that takes again at once does not keep a waiter out.
+pub async fn a_busy_client_does_not_starve_a_waiter(subject: &impl Subject) {
+    const ROUNDS: usize = 3;
+    let sentence = "a_busy_client_does_not_starve_a_waiter";
+    let ground = Ground::new(subject);
+    let (here, there) = (ground.client().await, ground.client().await);
+    if !here.profile().ordered {
+        let why = "without an order the engine yields instead";
+        return not_applicable(&here.profile(), sentence, why);
+    }
+    let name = ground.name("m");
+    let mut win = ground.win(&here, &ground.long_bid(&name, "busy")).await;
+    let mut waiter = Waiter::stand(&ground, &there, ground.long_bid(&name, "patient")).await;
+    for _ in 0..ROUNDS {
+        ground.release(&here, &win.held).await;
+        match ground.try_win(&here, &ground.long_bid(&name, "busy")).await {
+            // The machine stalled for longer than the place is kept.
+            Ok(again) => win = again,
+            Err(_) => {
+                let limit = ground.wake_up(&there);
+                let why = "the busy one was refused";
+                let win = waiter.win_by_hints(&ground, &there, limit, why).await;
+                return ground.release(&there, &win.held).await;
+            }
+        }
+    }
+    panic!("a busy client took {ROUNDS} times before the one that waits");
+}
+
+/// A mutex left alone for two wake-ups goes to whoever waits for it.
+pub async fn a_mutex_left_alone_goes_to_the_waiter(subject: &impl Subject) {
+    let ground = Ground::new(subject);
+    let (here, there) = (ground.client().await, ground.client().await);
+    let name = ground.name("m");
+    for _ in 0..5 {
+        let win = ground.win(&here, &ground.long_bid(&name, "busy")).await;
+        let bid = ground.long_bid(&name, "patient");
+        let mut waiter = Waiter::stand(&ground, &there, bid).await;
+        ground.release(&here, &win.held).await;
+        let limit = match there.profile().wakeup {
+            Wakeup::Push => ground.patience(),
+            Wakeup::Poll(interval) => interval * 2 + ground.patience(),
+        };
+        let why = "the busy one stays away";
+        let win = waiter.win_by_hints(&ground, &there, limit, why).await;
+        ground.release(&there, &win.held).await;
+    }
+}

@@ -1,0 +1,72 @@
+//! [`Subject`]: a store under test.
+
+use std::time::Duration;
+
+use tenure::Result;
+use tenure::backend::Backend;
+use tenure::clock::Clock;
+use tenure::model::LeaseTerms;
+
+/// What the suite must know about a store to test it.
+pub trait Subject {
+    /// The backend under test.
+    type Backend: Backend;
+
+    /// A new client of the store, as another process would have: connections
+    /// and session of its own, the same data.
+    fn client(&self) -> impl Future<Output = Result<Self::Backend>>;
+
+    /// The clock to wait with: the one that the store's leases follow.
+    fn clock(&self) -> Clock;
+
+    /// The terms of the bids. Short, because the tests wait for leases to end;
+    /// long enough that a handful of calls fits into the transition. Not used
+    /// where leases hang on a session.
+    fn terms(&self) -> LeaseTerms {
+        LeaseTerms::new(Duration::from_millis(1200), Duration::from_millis(800))
+            .expect("both are long enough")
+    }
+
+    /// How much later than promised a thing may be seen before it counts as
+    /// broken: the scale of every wait. Generous costs nothing while tests
+    /// pass.
+    fn patience(&self) -> Duration {
+        Duration::from_secs(5)
+    }
+
+    /// Returns when what was begun in the background has surely reached the
+    /// store: a subscription, the drop of a stream.
+    fn settle(&self) -> impl Future<Output = ()> {
+        let clock = self.clock();
+        async move { clock.sleep(Duration::from_millis(100)).await }
+    }
+
+    /// The process of `client` dies: no release, no farewell.
+    fn abandon(&self, client: Self::Backend) -> impl Future<Output = ()> {
+        drop(client);
+        std::future::ready(())
+    }
+}
+
+impl<S: Subject> Subject for &S {
+    type Backend = S::Backend;
+
+    fn client(&self) -> impl Future<Output = Result<Self::Backend>> {
+        (**self).client()
+    }
+    fn clock(&self) -> Clock {
+        (**self).clock()
+    }
+    fn terms(&self) -> LeaseTerms {
+        (**self).terms()
+    }
+    fn patience(&self) -> Duration {
+        (**self).patience()
+    }
+    fn settle(&self) -> impl Future<Output = ()> {
+        (**self).settle()
+    }
+    fn abandon(&self, client: Self::Backend) -> impl Future<Output = ()> {
+        (**self).abandon(client)
+    }
+}

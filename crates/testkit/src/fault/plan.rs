@@ -1,0 +1,326 @@
+//! [`Faults`]: what goes wrong next, and what was called.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tenure::backend::Hint;
+use tenure::clock::{Clock, Moment};
+use tenure::model::MutexName;
+use tokio::sync::{mpsc, watch};
+
+use super::Rates;
+
+/// A kind of call to a backend.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[allow(missing_docs)] // Each is the method of its name.
+pub enum Call {
+    Acquire,
+    Renew,
+    Release,
+    Leave,
+    Owner,
+    Changes,
+    List,
+    Revoke,
+    Check,
+    ReadLedger,
+    ClaimTick,
+    FinishTick,
+    Close,
+}
+
+/// What befalls a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Fault {
+    /// Nothing: it goes well.
+    None,
+    /// It fails before it is applied: unreachable, certainly did nothing.
+    Fail,
+    /// It is lost on its way: not applied, but nobody can know.
+    LoseRequest,
+    /// It is applied and its answer is lost: unreachable, may have happened.
+    LoseAnswer,
+    /// It is applied after this long.
+    DelayBefore(Duration),
+    /// It is applied, and its answer comes after this long.
+    DelayAfter(Duration),
+    /// It hangs before it is applied, until [`Faults::heal`]; then it goes on.
+    Hang,
+    /// It is applied, and its answer hangs until [`Faults::heal`].
+    HangAfter,
+    /// It is applied twice; the second answer is the caller's.
+    Duplicate,
+    /// It is applied and answered, and applied once more after this long.
+    DuplicateLate(Duration),
+}
+
+/// What befalls a hint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum HintFault {
+    /// Nothing: it comes.
+    None,
+    /// It does not come.
+    Lose,
+    /// It comes twice.
+    Double,
+    /// It comes after this long.
+    Delay(Duration),
+    /// It comes after the next one.
+    Reorder,
+    /// It comes after a [`Hint::Resumed`].
+    Resume,
+}
+
+/// One call that was made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// Its kind.
+    pub call: Call,
+    /// The names it was about, in order.
+    pub names: Vec<MutexName>,
+    /// When it was made.
+    pub at: Moment,
+}
+
+/// The handle that makes a [`FaultBackend`](super::FaultBackend) fail; clones
+/// are the same handle.
+#[derive(Clone)]
+pub struct Faults(Arc<Shared>);
+
+struct Shared {
+    clock: Clock,
+    plan: Mutex<Plan>,
+    healed: watch::Sender<u64>,
+}
+
+struct Plan {
+    once: VecDeque<Rule>,
+    always: Vec<Rule>,
+    hints_once: VecDeque<HintFault>,
+    hints_always: HintFault,
+    random: fastrand::Rng,
+    rates: Rates,
+    log: Vec<Record>,
+    ears: Vec<(MutexName, mpsc::UnboundedSender<Hint>)>,
+}
+
+#[derive(Debug)]
+struct Rule {
+    call: Call,
+    name: Option<MutexName>,
+    fault: Fault,
+}
+
+impl Rule {
+    /// A rule about a name befalls calls about that name alone; a rule about
+    /// none, whole calls.
+    fn fits(&self, call: Call, name: Option<&MutexName>, whole: bool) -> bool {
+        self.call == call
+            && match &self.name {
+                Some(own) => name == Some(own),
+                None => whole,
+            }
+    }
+}
+
+impl Faults {
+    /// Everything goes well until told otherwise; delays are on `clock`.
+    #[must_use]
+    pub fn new(clock: Clock) -> Self {
+        Self::seeded(clock, 0, Rates::NONE)
+    }
+
+    /// Faults drawn at these rates from `seed`, which decides all of them.
+    #[must_use]
+    pub fn seeded(clock: Clock, seed: u64, rates: Rates) -> Self {
+        Self(Arc::new(Shared {
+            clock,
+            plan: Mutex::new(Plan {
+                once: VecDeque::new(),
+                always: Vec::new(),
+                hints_once: VecDeque::new(),
+                hints_always: HintFault::None,
+                random: fastrand::Rng::with_seed(seed),
+                rates,
+                log: Vec::new(),
+                ears: Vec::new(),
+            }),
+            healed: watch::Sender::new(0),
+        }))
+    }
+
+    fn plan(&self) -> MutexGuard<'_, Plan> {
+        self.0.plan.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// `fault` befalls the next call of this kind that none befalls yet.
+    pub fn next(&self, call: Call, fault: Fault) {
+        self.add(call, None, fault, true);
+    }
+
+    /// The same for the next call about `name`. In a batch of renewals it
+    /// befalls that element alone, but a delay or hang holds up the batch, as
+    /// one request carries it.
+    pub fn next_for(&self, call: Call, name: &MutexName, fault: Fault) {
+        self.add(call, Some(name), fault, true);
+    }
+
+    /// `fault` befalls every call of this kind, until [`heal`](Self::heal). A
+    /// later rule stands before an earlier one.
+    pub fn always(&self, call: Call, fault: Fault) {
+        self.add(call, None, fault, false);
+    }
+
+    /// The same for every call about `name`.
+    pub fn always_for(&self, call: Call, name: &MutexName, fault: Fault) {
+        self.add(call, Some(name), fault, false);
+    }
+
+    fn add(&self, call: Call, name: Option<&MutexName>, fault: Fault, once: bool) {
+        let name = name.cloned();
+        let rule = Rule { call, name, fault };
+        let mut plan = self.plan();
+        if once {
+            plan.once.push_back(rule);
+        } else {
+            plan.always.insert(0, rule);
+        }
+    }
+
+    /// `fault` befalls the next hint of any stream.
+    pub fn next_hint(&self, fault: HintFault) {
+        self.plan().hints_once.push_back(fault);
+    }
+
+    /// `fault` befalls every hint, until [`heal`](Self::heal).
+    pub fn all_hints(&self, fault: HintFault) {
+        self.plan().hints_always = fault;
+    }
+
+    /// Gives `hint` to every stream about `name`, out of nowhere.
+    pub fn inject(&self, name: &MutexName, hint: Hint) {
+        self.plan()
+            .ears
+            .retain(|(about, ear)| about != name || ear.send(hint).is_ok());
+    }
+
+    /// Nothing goes wrong any more, and what hangs goes on.
+    pub fn heal(&self) {
+        {
+            let mut plan = self.plan();
+            plan.once.clear();
+            plan.always.clear();
+            plan.hints_once.clear();
+            plan.hints_always = HintFault::None;
+            plan.rates = Rates::NONE;
+        }
+        self.0.healed.send_modify(|times| *times += 1);
+    }
+
+    /// How many calls of this kind were made.
+    #[must_use]
+    pub fn calls(&self, call: Call) -> u64 {
+        self.count(|record| record.call == call)
+    }
+
+    /// How many calls of this kind were about `name`.
+    #[must_use]
+    pub fn calls_for(&self, call: Call, name: &MutexName) -> u64 {
+        self.count(|record| record.call == call && record.names.contains(name))
+    }
+
+    fn count(&self, wanted: impl Fn(&Record) -> bool) -> u64 {
+        self.plan()
+            .log
+            .iter()
+            .filter(|record| wanted(record))
+            .count() as u64
+    }
+
+    /// Every call that was made, in order.
+    #[must_use]
+    pub fn log(&self) -> Vec<Record> {
+        self.plan().log.clone()
+    }
+
+    pub(super) fn clock(&self) -> &Clock {
+        &self.0.clock
+    }
+
+    /// Notes a call and says what befalls it as a whole.
+    pub(super) fn note(&self, call: Call, names: Vec<MutexName>) -> Fault {
+        let at = self.0.clock.now();
+        let mut plan = self.plan();
+        // A batch is about its names one by one, any other call as a whole.
+        let name = match call {
+            Call::Renew => None,
+            _ => names.first().cloned(),
+        };
+        plan.log.push(Record { call, names, at });
+        plan.fault(call, name.as_ref(), true)
+    }
+
+    /// What befalls one element of a batch.
+    pub(super) fn element(&self, call: Call, name: &MutexName) -> Fault {
+        self.plan().fault(call, Some(name), false)
+    }
+
+    pub(super) fn hint(&self) -> HintFault {
+        let mut plan = self.plan();
+        if let Some(fault) = plan.hints_once.pop_front() {
+            return fault;
+        }
+        if plan.hints_always != HintFault::None {
+            return plan.hints_always;
+        }
+        let rates = plan.rates;
+        rates.draw_hint(&mut plan.random)
+    }
+
+    pub(super) fn listen(&self, name: &MutexName) -> mpsc::UnboundedReceiver<Hint> {
+        let (ear, injected) = mpsc::unbounded_channel();
+        let mut plan = self.plan();
+        plan.ears.retain(|(_, ear)| !ear.is_closed());
+        plan.ears.push((name.clone(), ear));
+        injected
+    }
+
+    /// Returns at the next heal.
+    pub(super) async fn healing(&self) {
+        let mut healed = self.0.healed.subscribe();
+        // The sender lives in `self`, so this cannot fail.
+        healed.changed().await.ok();
+    }
+}
+
+impl Plan {
+    fn fault(&mut self, call: Call, name: Option<&MutexName>, whole: bool) -> Fault {
+        let fits = |rule: &Rule| rule.fits(call, name, whole);
+        if let Some(index) = self.once.iter().position(fits) {
+            let rule = self.once.remove(index);
+            return rule.map_or(Fault::None, |rule| rule.fault);
+        }
+        if let Some(rule) = self.always.iter().find(|rule| fits(rule)) {
+            return rule.fault;
+        }
+        if !whole {
+            return Fault::None;
+        }
+        self.rates.draw(&mut self.random)
+    }
+}
+
+impl fmt::Debug for Faults {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let plan = self.plan();
+        f.debug_struct("Faults")
+            .field("once", &plan.once)
+            .field("always", &plan.always)
+            .field("rates", &plan.rates)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,1 @@
+//! The machine, step by step.

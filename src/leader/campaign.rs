@@ -1,0 +1,196 @@
+//! [`Campaign`]: standing for election, event by event.
+
+use std::fmt;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use futures_core::Stream;
+use tokio::sync::mpsc;
+
+use crate::engine::{Contention, Engine, Mode, Notice, Quiescer, Tenure};
+use crate::error::{Error, LeaseLost, LossCause};
+use crate::model::{ContenderId, MutexName, MutexOwner, MutexState};
+
+/// What happens in a campaign.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum CampaignEvent {
+    /// Elected. Lead while the leadership lives and is not lost.
+    Elected(Leadership),
+    /// Leads no more. Drop the [`Leadership`] to stand again.
+    Deposed(LeaseLost),
+    /// Who leads has changed.
+    Observed(MutexState),
+    /// Something failed that will be tried again.
+    Trouble(Error),
+}
+
+/// An office that has been won.
+///
+/// Dropped, it is resigned: the store gives it to another, and the campaign
+/// goes on standing for the next term.
+#[must_use = "dropping a leadership resigns it"]
+#[derive(Debug)]
+pub struct Leadership {
+    tenure: Tenure,
+    quiescer: Quiescer,
+}
+
+impl Leadership {
+    /// The period of office.
+    #[must_use]
+    pub fn tenure(&self) -> &Tenure {
+        &self.tenure
+    }
+
+    /// Gives the office back, in the background. The same as dropping it.
+    pub fn resign(self) {}
+}
+
+impl Drop for Leadership {
+    fn drop(&mut self) {
+        self.tenure.end(LossCause::Released);
+        self.quiescer.quiesced();
+    }
+}
+
+/// A stream of [`CampaignEvent`]s; it ends when the coordinator is closed.
+///
+/// Dropped, the candidate stands no more, and an office it holds is resigned
+/// as soon as its [`Leadership`] has been dropped too.
+#[must_use = "a campaign stands only while it lives"]
+pub struct Campaign {
+    contention: Option<Contention>,
+    contender: Option<ContenderId>,
+    events: mpsc::UnboundedReceiver<CampaignEvent>,
+}
+
+impl Campaign {
+    pub(super) fn start(
+        engine: &Engine,
+        name: MutexName,
+        id: ContenderId,
+        unique_id: bool,
+    ) -> Self {
+        let (tell, events) = mpsc::unbounded_channel();
+        let mut plan = engine.plan(name, id.clone(), Mode::Always);
+        plan.unique_id = unique_id;
+        let mut teller = Teller {
+            tell,
+            id: id.clone(),
+            state: MutexState::NONE,
+            tenure: None,
+        };
+        let sink = Box::new(move |notice| teller.hear(notice));
+        let contention = Some(engine.contend(plan, true, sink));
+        Self {
+            contention,
+            contender: Some(id),
+            events,
+        }
+    }
+
+    /// A campaign that could not begin, and says why.
+    pub(super) fn stillborn(error: Error) -> Self {
+        let (tell, events) = mpsc::unbounded_channel();
+        let _ = tell.send(CampaignEvent::Trouble(error));
+        Self {
+            contention: None,
+            contender: None,
+            events,
+        }
+    }
+
+    /// The id it stands under; `None` if it could not begin.
+    #[must_use]
+    pub fn contender(&self) -> Option<&ContenderId> {
+        self.contender.as_ref()
+    }
+
+    /// The next event; `None` after the coordinator has been closed.
+    ///
+    /// # Cancel safety
+    /// Dropping it loses no event.
+    pub async fn next(&mut self) -> Option<CampaignEvent> {
+        self.events.recv().await
+    }
+
+    /// Stops standing and waits until the store has been told.
+    pub(super) async fn end(mut self) {
+        self.contention = None;
+        while self.events.recv().await.is_some() {}
+    }
+}
+
+impl Stream for Campaign {
+    type Item = CampaignEvent;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<CampaignEvent>> {
+        self.events.poll_recv(cx)
+    }
+}
+
+impl fmt::Debug for Campaign {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Campaign")
+            .field("contender", &self.contender)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Turns the engine's notices into events.
+struct Teller {
+    tell: mpsc::UnboundedSender<CampaignEvent>,
+    id: ContenderId,
+    state: MutexState,
+    tenure: Option<Tenure>,
+}
+
+impl Teller {
+    fn hear(&mut self, notice: Notice) {
+        match notice {
+            Notice::Began(tenure, owner, quiescer) => {
+                self.tenure = Some(tenure.clone());
+                self.observe(owner);
+                self.say(CampaignEvent::Elected(Leadership { tenure, quiescer }));
+            }
+            Notice::Quiesce(cause, _) => {
+                if let Some(tenure) = self.tenure.take() {
+                    let mutex = tenure.mutex().clone();
+                    let token = tenure.own_token();
+                    self.say(CampaignEvent::Deposed(LeaseLost {
+                        mutex,
+                        token,
+                        cause,
+                    }));
+                }
+                self.observe(MutexOwner::NONE);
+            }
+            // An owner under our id that is not our tenure: a twin.
+            Notice::Observed(owner) if owner.is_owner(&self.id) => {}
+            Notice::Observed(owner) => {
+                // After a resignation nobody told us to be quiet.
+                self.tenure = None;
+                self.observe(owner);
+            }
+            Notice::Trouble(error) => self.say(CampaignEvent::Trouble(error)),
+            Notice::Finished(_) => {}
+        }
+    }
+
+    fn observe(&mut self, owner: MutexOwner) {
+        let state = self.state.followed_by(owner);
+        if state.is_changed() {
+            self.state = state.clone();
+            self.say(CampaignEvent::Observed(state));
+        } else {
+            self.state.after = state.after;
+        }
+    }
+
+    fn say(&self, event: CampaignEvent) {
+        // A campaign that was dropped does not listen: what it is told is
+        // dropped with it, a leadership too.
+        let _ = self.tell.send(event);
+    }
+}

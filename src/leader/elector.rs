@@ -1,0 +1,141 @@
+//! [`Elector`]: the way into an election.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::campaign::{Campaign, CampaignEvent};
+use super::observer::Observer;
+use crate::engine::{Engine, Tenure};
+use crate::error::{Error, ErrorKind, Outcome, Result};
+use crate::model::{ContenderId, ContenderIdGenerator, MutexName};
+
+/// Elects one leader among all who stand under the same name.
+///
+/// Cheap to clone. Each campaign stands under an id of its own.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> tenure::Result<()> {
+/// use tenure::Coordinator;
+///
+/// let coordinator = Coordinator::connect("memory:").await?;
+/// let elector = coordinator.elector("billing")?;
+/// let done = elector
+///     .lead(|tenure| async move { format!("led with token {}", tenure.token().unwrap()) })
+///     .await?;
+/// assert!(done.starts_with("led with token"));
+/// # coordinator.close().await
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct Elector {
+    engine: Engine,
+    ids: Arc<dyn ContenderIdGenerator>,
+    name: MutexName,
+    fixed_id: Option<ContenderId>,
+}
+
+impl Elector {
+    pub(crate) fn new(engine: Engine, ids: Arc<dyn ContenderIdGenerator>, name: MutexName) -> Self {
+        Self {
+            engine,
+            ids,
+            name,
+            fixed_id: None,
+        }
+    }
+
+    /// The same elector, whose campaigns all stand under `id`: a name that
+    /// people know this candidate by. It must not stand twice at a time.
+    #[must_use]
+    pub fn with_id(self, id: ContenderId) -> Self {
+        Self {
+            fixed_id: Some(id),
+            ..self
+        }
+    }
+
+    /// What is led.
+    #[must_use]
+    pub fn name(&self) -> &MutexName {
+        &self.name
+    }
+
+    /// Stands until elected and runs `work`; at a loss drops it, stands again
+    /// and calls `work` again with the new tenure. Returns what `work`
+    /// returns, after resigning.
+    ///
+    /// Trouble with the store is logged and retried for ever.
+    ///
+    /// # Errors
+    /// [`Closed`](ErrorKind::Closed) when the coordinator is closed meanwhile.
+    ///
+    /// # Cancel safety
+    /// Dropped, it drops `work`, then resigns in the background.
+    pub async fn lead<T, F, Fut>(&self, mut work: F) -> Result<T>
+    where
+        F: FnMut(Tenure) -> Fut,
+        Fut: Future<Output = T>,
+    {
+        let mut campaign = self.start_campaign()?;
+        while let Some(event) = campaign.next().await {
+            match event {
+                CampaignEvent::Elected(leadership) => {
+                    // Declared first, dropped last: the work ends before the
+                    // office does.
+                    let tenure = leadership.tenure().clone();
+                    let outcome = tenure.protect(work(tenure.clone())).await;
+                    if let Ok(output) = outcome {
+                        drop(leadership);
+                        campaign.end().await;
+                        return Ok(output);
+                    }
+                }
+                CampaignEvent::Trouble(error) => {
+                    tracing::warn!(target: "tenure::leader", "will try again: {error}");
+                }
+                CampaignEvent::Deposed(_) | CampaignEvent::Observed(_) => {}
+            }
+        }
+        Err(Error::new(ErrorKind::Closed, Outcome::DidNot)
+            .with_message("the coordinator was closed")
+            .with_mutex(&self.name))
+    }
+
+    /// Stands for election for as long as the campaign lives, and tells
+    /// everything that happens. After [`close`](crate::Coordinator::close) the
+    /// campaign ends at once.
+    #[must_use]
+    pub fn campaign(&self) -> Campaign {
+        self.start_campaign()
+            .unwrap_or_else(|error| Campaign::stillborn(error))
+    }
+
+    /// Watches who leads, without standing.
+    #[must_use]
+    pub fn observe(&self) -> Observer {
+        Observer::new(&self.engine, self.name.clone())
+    }
+
+    fn start_campaign(&self) -> Result<Campaign> {
+        self.engine.open()?;
+        let id = match &self.fixed_id {
+            Some(id) => id.clone(),
+            None => self.ids.generate()?,
+        };
+        Ok(Campaign::start(
+            &self.engine,
+            self.name.clone(),
+            id,
+            self.fixed_id.is_none(),
+        ))
+    }
+}
+
+impl fmt::Debug for Elector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Elector")
+            .field("name", &self.name)
+            .finish_non_exhaustive()
+    }
+}

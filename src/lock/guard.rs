@@ -1,0 +1,156 @@
+//! [`LockGuard`]: ownership for as long as it lives.
+
+use std::fmt;
+use std::time::Duration;
+
+use tokio::sync::oneshot;
+
+use super::estate::Estate;
+use super::hub::Lock;
+use super::queue::Place;
+use super::waiting::Waiter;
+use crate::engine::{Finish, Tenure};
+use crate::error::{Error, ErrorKind, LeaseLost, LossCause, Outcome, Result};
+use crate::model::FencingToken;
+
+/// Ownership of a [`Lock`]'s mutex. Renewed in the background while it lives;
+/// dropped, it is given back in the background.
+///
+/// It has no access to what the lock protects: a lock in another process
+/// cannot keep anybody from anything. Check [`token`](Self::token) before each
+/// effect and let the resource refuse old tokens.
+#[must_use = "dropping a guard releases the lock"]
+pub struct LockGuard {
+    lock: Lock,
+    tenure: Tenure,
+    hold: Option<(Estate, Place<Waiter, Estate>)>,
+}
+
+impl LockGuard {
+    pub(super) fn new(lock: Lock, estate: Estate, place: Place<Waiter, Estate>) -> Self {
+        let tenure = estate.tenure.clone();
+        if lock.options().max_hold.is_some() {
+            // At the limit renewal must stop as well, guard or no guard.
+            let (watched, quiescer) = (tenure.clone(), estate.tenant.0.quiescer());
+            lock.engine().spawn(async move {
+                if watched.lost().await.cause == LossCause::Deadline {
+                    quiescer.forfeit();
+                }
+            });
+        }
+        Self {
+            lock,
+            tenure,
+            hold: Some((estate, place)),
+        }
+    }
+
+    /// The period of ownership, to be handed to work that must know.
+    #[must_use]
+    pub fn tenure(&self) -> &Tenure {
+        &self.tenure
+    }
+
+    /// The fencing token, if ownership has not ended at this very moment.
+    ///
+    /// # Errors
+    /// [`LeaseLost`] when it has ended.
+    pub fn token(&self) -> Result<FencingToken, LeaseLost> {
+        self.tenure.token()
+    }
+
+    /// How long ownership lasts if no further renewal succeeds.
+    #[must_use]
+    pub fn remaining(&self) -> Duration {
+        self.tenure.remaining()
+    }
+
+    /// Whether ownership has ended.
+    #[must_use]
+    pub fn is_lost(&self) -> bool {
+        self.tenure.is_lost()
+    }
+
+    /// Returns when ownership ends, and says why.
+    ///
+    /// # Cancel safety
+    /// Dropping it changes nothing.
+    pub async fn lost(&self) -> LeaseLost {
+        self.tenure.lost().await
+    }
+
+    /// Runs `work` while ownership lasts; drops it at the loss.
+    ///
+    /// # Errors
+    /// [`LeaseLost`] when ownership ended before `work` did.
+    ///
+    /// # Cancel safety
+    /// Dropping it drops `work`; the guard remains.
+    pub async fn protect<F: Future>(&self, work: F) -> Result<F::Output, LeaseLost> {
+        self.tenure.protect(work).await
+    }
+
+    /// Gives the lock back and waits for the store's word. The guard is dead
+    /// at once, whatever the store does.
+    ///
+    /// # Errors
+    /// [`Lost`](ErrorKind::Lost) when ownership had ended before: what was
+    /// done last may have been done by two. [`Unconfirmed`](ErrorKind::Unconfirmed)
+    /// when the lease ran out before the store answered.
+    ///
+    /// # Cancel safety
+    /// Dropped, the release goes on in the background.
+    pub async fn release(mut self) -> Result<()> {
+        let lost = self.tenure.token().err();
+        let answer = self.let_go();
+        if let Some(lost) = lost {
+            return Err(lost.into());
+        }
+        let Some(answer) = answer else { return Ok(()) };
+        match answer.await {
+            Ok(Finish::Released) => Ok(()),
+            Ok(Finish::Lost(cause)) => {
+                let token = self.tenure.own_token();
+                Err(LeaseLost {
+                    mutex: self.tenure.mutex().clone(),
+                    token,
+                    cause,
+                }
+                .into())
+            }
+            _ => Err(Error::new(ErrorKind::Unconfirmed, Outcome::MayHave)
+                .with_message("the lease ran out before the store confirmed the release")
+                .with_mutex(self.tenure.mutex())),
+        }
+    }
+
+    /// Hands the grant on, or gives it back and says where the answer comes.
+    fn let_go(&mut self) -> Option<oneshot::Receiver<Finish>> {
+        let (estate, place) = self.hold.take()?;
+        let may_pass = self.lock.may_hand_on(&estate, &place);
+        self.tenure.end(LossCause::Released);
+        let (place, estate) = if may_pass {
+            match place.bequeath(estate) {
+                Ok(()) => return None,
+                Err(back) => back,
+            }
+        } else {
+            (place, estate)
+        };
+        Some(estate.give_back(place))
+    }
+}
+
+impl Drop for LockGuard {
+    fn drop(&mut self) {
+        drop(self.let_go());
+    }
+}
+
+impl fmt::Debug for LockGuard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LockGuard")
+            .field("tenure", &self.tenure)
+            .finish_non_exhaustive()
+    }
+}

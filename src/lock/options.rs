@@ -1,0 +1,80 @@
+//! [`LockOptions`]: how one lock differs from the others of its coordinator.
+
+use std::time::Duration;
+
+use crate::error::{Error, Result};
+use crate::model::{FencingToken, LeaseTerms};
+
+/// How a lock behaves.
+///
+/// ```
+/// use std::time::Duration;
+/// use tenure::lock::{HandOver, LockOptions};
+///
+/// let options = LockOptions {
+///     max_hold: Some(Duration::from_secs(60)),
+///     hand_over: HandOver::never(),
+///     ..LockOptions::default()
+/// };
+/// # drop(options);
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct LockOptions {
+    /// A guard that lives longer than this is lost, and is not renewed any
+    /// more: for work that may hang. Counted for each guard.
+    pub max_hold: Option<Duration>,
+    /// How long tasks of this process may pass the lock among themselves.
+    pub hand_over: HandOver,
+    /// Other lease terms than the coordinator's.
+    pub terms: Option<LeaseTerms>,
+}
+
+/// How often and how long one remote grant may be passed on inside the
+/// process before other processes get their turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HandOver {
+    times: u64,
+    length: Duration,
+}
+
+impl HandOver {
+    /// At most `times` hand-overs, none later than `length` after the grant.
+    ///
+    /// # Errors
+    /// [`Invalid`](crate::ErrorKind::Invalid) for more than 1,023: a grant has
+    /// no more tokens.
+    pub fn new(times: u64, length: Duration) -> Result<Self> {
+        if times >= FencingToken::PER_GRANT {
+            return Err(Error::invalid(format!(
+                "one grant can be handed on at most {} times, not {times}",
+                FencingToken::PER_GRANT - 1
+            )));
+        }
+        Ok(Self { times, length })
+    }
+
+    /// Every release goes to the store.
+    #[must_use]
+    pub const fn never() -> Self {
+        Self {
+            times: 0,
+            length: Duration::ZERO,
+        }
+    }
+
+    /// Whether a grant of this age that was handed on this often may be
+    /// handed on again.
+    pub(super) fn allows(self, times: u64, age: Duration) -> bool {
+        times < self.times && age < self.length
+    }
+}
+
+impl Default for HandOver {
+    /// Up to 1,023 times within 500 ms of the grant.
+    fn default() -> Self {
+        Self {
+            times: FencingToken::PER_GRANT - 1,
+            length: Duration::from_millis(500),
+        }
+    }
+}

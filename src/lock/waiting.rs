@@ -1,0 +1,166 @@
+//! The way to a guard: through the local line, then through the store.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::sync::oneshot;
+
+use super::estate::{Estate, Keep, Tenant};
+use super::guard::LockGuard;
+use super::hub::Lock;
+use super::queue::{Competitor, Place};
+use crate::backend::{Backend, LeaseBound};
+use crate::engine::{Finish, Mode, Notice, Tenure};
+use crate::error::{Error, LossCause, Result};
+use crate::model::LeaseTerms;
+
+/// A task in the local line.
+#[derive(Debug)]
+pub(super) struct Waiter {
+    id: String,
+}
+
+impl Waiter {
+    pub(super) fn new() -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        Self {
+            id: NEXT.fetch_add(1, Ordering::Relaxed).to_string(),
+        }
+    }
+}
+
+impl Competitor for Waiter {
+    fn holder_id(&self) -> &str {
+        &self.id
+    }
+}
+
+/// What the store has said so far to one who waits.
+#[derive(Debug, Default)]
+pub(super) struct Progress {
+    answered: bool,
+    trouble: Option<Error>,
+}
+
+impl Progress {
+    /// Why it never answered, if it never did.
+    pub(super) fn into_error(self) -> Option<Error> {
+        self.trouble.filter(|_| !self.answered)
+    }
+}
+
+pub(super) type Shared = Arc<Mutex<Progress>>;
+
+impl Lock {
+    /// From the line to the guard; `None` when another owns and `mode` does
+    /// not wait.
+    pub(super) async fn compete(
+        &self,
+        mut place: Place<Waiter, Estate>,
+        mode: Mode,
+        progress: &Shared,
+    ) -> Result<Option<LockGuard>> {
+        place.head().await;
+        if let Some(estate) = place.inherit()
+            && let Some(estate) = self.take_over(estate)
+        {
+            place.won();
+            return Ok(Some(LockGuard::new(self.clone(), estate, place)));
+        }
+        loop {
+            match self.contend(mode, progress).await? {
+                // A guard whose time ran out while nobody looked is none.
+                Some(estate) if estate.tenure.is_lost() => {}
+                Some(estate) => {
+                    place.won();
+                    return Ok(Some(LockGuard::new(self.clone(), estate, place)));
+                }
+                None => return Ok(None),
+            }
+        }
+    }
+
+    /// The estate under the next token, if it is still worth having.
+    fn take_over(&self, mut estate: Estate) -> Option<Estate> {
+        let limit = self
+            .options()
+            .max_hold
+            .map(|hold| self.engine().clock().now() + hold);
+        estate.tenure = estate.tenure.succeeded_by(limit)?;
+        let is_ours = estate.terms == self.terms() && !estate.tenure.is_lost();
+        is_ours.then_some(estate)
+    }
+
+    pub(super) fn terms(&self) -> LeaseTerms {
+        match self.engine().backend().profile().bound {
+            LeaseBound::Session(terms) => terms,
+            LeaseBound::Terms => self
+                .options()
+                .terms
+                .unwrap_or(self.engine().settings().terms),
+        }
+    }
+
+    async fn contend(&self, mode: Mode, progress: &Shared) -> Result<Option<Estate>> {
+        let engine = self.engine();
+        engine.open()?;
+        let mut plan = engine.plan(self.name().clone(), self.new_id()?, mode);
+        plan.terms = self.terms();
+        plan.unique_id = true;
+        plan.initial_delay = self.rest();
+        let (begin, mut began) = oneshot::channel();
+        let (finish, mut finished) = oneshot::channel();
+        let keep = Keep::default();
+        let terms = plan.terms;
+        let sink = sink(begin, finish, Arc::clone(&keep), Arc::clone(progress));
+        let tenant = Tenant(engine.contend(plan, false, sink));
+        let end = tokio::select! {
+            biased;
+            Ok(tenure) = &mut began => {
+                let now = engine.clock().now();
+                let limit = self.options().max_hold.map(|hold| now + hold);
+                let tenure = tenure.limited(limit);
+                return Ok(Some(Estate { tenure, terms, granted_at: now, finished, keep, tenant }));
+            }
+            end = &mut finished => end,
+        };
+        match end {
+            Ok(Finish::Failed(error)) => Err(error.with_mutex(self.name())),
+            // The coordinator was closed while we waited, or the runtime has
+            // gone; otherwise the one attempt was refused.
+            _ => engine.open().map(|()| None),
+        }
+    }
+}
+
+fn sink(
+    begin: oneshot::Sender<Tenure>,
+    finish: oneshot::Sender<Finish>,
+    keep: Keep,
+    progress: Shared,
+) -> Box<dyn FnMut(Notice) + Send> {
+    let (mut begin, mut finish) = (Some(begin), Some(finish));
+    Box::new(move |notice| match notice {
+        Notice::Began(tenure, ..) => {
+            // Nobody there any more: the contention is being dropped as well.
+            let _ = begin.take().map(|begin| begin.send(tenure));
+        }
+        // A guard ends by being dropped; only the coordinator's close does
+        // not wait for that.
+        Notice::Quiesce(LossCause::Closed, done) => done.quiesced(),
+        Notice::Quiesce(..) => {}
+        Notice::Observed(..) => lock(&progress).answered = true,
+        Notice::Trouble(error) => {
+            tracing::debug!(target: "tenure::lock", "will try again: {error}");
+            lock(&progress).trouble = Some(error);
+        }
+        Notice::Finished(end) => {
+            let _ = finish.take().map(|finish| finish.send(end));
+            drop(lock(&keep).take());
+        }
+    })
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,3 @@
+//! The contract over every store, and what only one store has.
+
+mod memory;

@@ -1,0 +1,13 @@
+//! Every sentence, over the store alone and under the wrappers.
+
+mod bare {
+    use crate::memory::Bare;
+
+    tenure_testkit::contract_tests! { #[tokio::test(start_paused = true)] Bare::new() }
+}
+
+mod wrapped {
+    use crate::memory::Wrapped;
+
+    tenure_testkit::contract_tests! { #[tokio::test(start_paused = true)] Wrapped::new() }
+}

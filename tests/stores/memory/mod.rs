@@ -1,0 +1,63 @@
+//! The memory store, on tokio's paused clock: leases cost no time.
+
+mod contract;
+mod own;
+
+use std::time::Duration;
+
+use tenure::Result;
+use tenure::backend::{AnyBackend, Deadline, Traced};
+use tenure::clock::Clock;
+use tenure::stores::memory::Memory;
+use tenure_testkit::contract::Subject;
+
+/// The store as it is.
+struct Bare {
+    store: Memory,
+    clock: Clock,
+}
+
+impl Bare {
+    fn new() -> Self {
+        let clock = Clock::tokio();
+        Self {
+            store: Memory::with_clock(clock.clone()),
+            clock,
+        }
+    }
+}
+
+impl Subject for Bare {
+    type Backend = Memory;
+
+    async fn client(&self) -> Result<Memory> {
+        Ok(self.store.another_client())
+    }
+
+    fn clock(&self) -> Clock {
+        self.clock.clone()
+    }
+}
+
+/// The same store under every wrapper, as a coordinator uses it.
+struct Wrapped(Bare);
+
+impl Wrapped {
+    fn new() -> Self {
+        Self(Bare::new())
+    }
+}
+
+impl Subject for Wrapped {
+    type Backend = Traced<Deadline<AnyBackend>>;
+
+    async fn client(&self) -> Result<Self::Backend> {
+        let any = AnyBackend::new(self.0.client().await?);
+        let limit = Duration::from_millis(500);
+        Ok(Traced::new(Deadline::new(any, self.clock(), limit)))
+    }
+
+    fn clock(&self) -> Clock {
+        self.0.clock()
+    }
+}
