@@ -130,14 +130,21 @@ impl Redis {
         let config = &self.0.config;
         let won = |value: &Value| matches!(first_text(value), Some(b"won"));
         let limit = wait_limit(&bid.terms);
-        let waited = self.0.fleet.run_and_wait(call, manner, won, config.wait_replicas, limit);
+        let waited = self
+            .0
+            .fleet
+            .run_and_wait(call, manner, won, config.wait_replicas, limit);
         let (value, acknowledged) = waited.await?;
         let reply = Reply::read(value)?;
         if !reply.is_won() || acknowledged >= u64::from(config.wait_replicas) {
             return Ok(reply);
         }
         let undone = self.leave(bid).await;
-        let outcome = if undone.is_ok() { Outcome::DidNot } else { Outcome::MayHave };
+        let outcome = if undone.is_ok() {
+            Outcome::DidNot
+        } else {
+            Outcome::MayHave
+        };
         Err(too_few(acknowledged, config.wait_replicas, outcome))
     }
 }
@@ -154,7 +161,9 @@ pub(super) fn too_few(acknowledged: u64, wanted: u32, outcome: Outcome) -> Error
 }
 
 fn first_text(value: &Value) -> Option<&[u8]> {
-    let Value::Array(parts) = value else { return None };
+    let Value::Array(parts) = value else {
+        return None;
+    };
     match parts.first()? {
         Value::BulkString(text) => Some(text),
         _ => None,
@@ -180,13 +189,20 @@ impl Backend for Redis {
         let keys = self.keys(&bid.name);
         if bid.queue {
             // Whoever listens must be heard before it is sent away to wait.
-            self.0.registry.ready(&keys.turn_channel(&bid.contender)).await;
+            self.0
+                .registry
+                .ready(&keys.turn_channel(&bid.contender))
+                .await;
         }
         let (nonce, lease) = (bid.nonce.to_string(), millis(bid.terms.lease()).to_string());
         let seen = bid.seen.map_or(0, FencingToken::store).to_string();
         let queue = if bid.queue { "1" } else { "0" };
         // Ours have a fraction; anything else is not a score of this store.
-        let score = bid.score.as_deref().filter(|score| is_score(score)).unwrap_or("");
+        let score = bid
+            .score
+            .as_deref()
+            .filter(|score| is_score(score))
+            .unwrap_or("");
         let reserve = self.reserve();
         let arguments = [
             bid.contender.as_str(),
@@ -296,5 +312,6 @@ pub(super) fn grant_of(held: &Held) -> String {
 /// Whether `text` is a score as this store gives them.
 fn is_score(text: &str) -> bool {
     let digits = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
-    text.split_once('.').is_some_and(|(whole, fraction)| digits(whole) && digits(fraction))
+    text.split_once('.')
+        .is_some_and(|(whole, fraction)| digits(whole) && digits(fraction))
 }

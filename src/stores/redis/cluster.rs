@@ -154,7 +154,9 @@ impl Cluster {
             let manner = Manner { asking, ..manner };
             match self.server(&address).run(call, manner).await {
                 Ok(Said::Answer(answer)) => return Ok(answer),
-                Ok(Said::Redirect(redirect)) => asked = self.follow(&address, redirect, call).await?,
+                Ok(Said::Redirect(redirect)) => {
+                    asked = self.follow(&address, redirect, call).await?
+                }
                 Err(error) => {
                     if error.kind() == ErrorKind::Unreachable {
                         // Perhaps another has its slots by now; next time.
@@ -179,7 +181,8 @@ impl Cluster {
             Redirect::Ask(host, port) => Ok(Some(place(host, port))),
             Redirect::Moved(host, port) => {
                 let master = place(host, port);
-                if self.refresh().await.is_err() || self.master_of(&call.key) != Some(master.clone())
+                if self.refresh().await.is_err()
+                    || self.master_of(&call.key) != Some(master.clone())
                 {
                     self.assign(keys::slot(&call.key), master);
                 }
@@ -218,7 +221,13 @@ fn shares(answer: &Value, asked: &Address) -> Option<Vec<Share>> {
     };
     let share = |row: &Value| {
         let Value::Array(row) = row else { return None };
-        let [Value::Int(first), Value::Int(last), Value::Array(master), ..] = row.as_slice() else {
+        let [
+            Value::Int(first),
+            Value::Int(last),
+            Value::Array(master),
+            ..,
+        ] = row.as_slice()
+        else {
             return None;
         };
         let [host, Value::Int(port), ..] = master.as_slice() else {

@@ -134,7 +134,9 @@ impl Config {
             topology,
             login,
             sentinel_login,
-            tls: (transport == "rediss").then(|| tls(&mut options)).transpose()?,
+            tls: (transport == "rediss")
+                .then(|| tls(&mut options))
+                .transpose()?,
             prefix: prefix(&mut options)?,
             reserve: reserve(&mut options, &terms)?,
             wait_replicas: wait_replicas(&mut options)?,
@@ -162,8 +164,9 @@ fn addresses(hosts: &[HostPort], port: u16) -> Result<Vec<Address>> {
 }
 
 fn single(hosts: &[HostPort]) -> Result<Address> {
-    let mut all = addresses(hosts, 6379)
-        .map_err(|_| Error::invalid("a Redis URL needs a host, as in \"redis://127.0.0.1:6379\""))?;
+    let mut all = addresses(hosts, 6379).map_err(|_| {
+        Error::invalid("a Redis URL needs a host, as in \"redis://127.0.0.1:6379\"")
+    })?;
     if all.len() > 1 {
         return Err(Error::invalid(
             "redis:// names one server; several are redis+sentinel:// or redis+cluster://",
@@ -238,7 +241,9 @@ fn tls(options: &mut Options) -> Result<TlsCertificates> {
             return Ok(None);
         };
         std::fs::read(&path).map(Some).map_err(|error| {
-            Error::invalid(format!("the file of the option {key:?} cannot be read: {error}"))
+            Error::invalid(format!(
+                "the file of the option {key:?} cannot be read: {error}"
+            ))
         })
     };
     let root_cert = read("tls_ca")?;
@@ -303,11 +308,17 @@ mod tests {
         let master = "main".to_owned();
         assert_eq!(config.topology, Topology::Sentinel { sentinels, master });
         let config = parse("redis+cluster://a:1,b:2").unwrap();
-        assert_eq!(config.topology, Topology::Cluster(vec![tcp("a", 1), tcp("b", 2)]));
+        assert_eq!(
+            config.topology,
+            Topology::Cluster(vec![tcp("a", 1), tcp("b", 2)])
+        );
         let config = parse("redis+unix:/run/redis.sock?db=2&user=u&password=p").unwrap();
         let socket = Address::Unix("/run/redis.sock".to_owned());
         assert_eq!(config.topology, Topology::Single(socket));
-        assert_eq!((config.login.db, config.login.user.as_deref()), (2, Some("u")));
+        assert_eq!(
+            (config.login.db, config.login.user.as_deref()),
+            (2, Some("u"))
+        );
     }
 
     #[test]

@@ -119,7 +119,12 @@ impl Connector {
         Ok(asked_at - Duration::from_secs(uptime))
     }
 
-    fn client(&self, address: &Address, login: &Login, protocol: ProtocolVersion) -> Result<Client> {
+    fn client(
+        &self,
+        address: &Address,
+        login: &Login,
+        protocol: ProtocolVersion,
+    ) -> Result<Client> {
         let mut settings = RedisConnectionInfo::default()
             .set_db(i64::from(login.db))
             .set_protocol(protocol)
@@ -159,7 +164,8 @@ impl Connector {
         };
         let mut last = None;
         for sentinel in sentinels {
-            let asked = tokio::time::timeout(CONNECT_LIMIT / 2, self.ask_sentinel(sentinel, master));
+            let asked =
+                tokio::time::timeout(CONNECT_LIMIT / 2, self.ask_sentinel(sentinel, master));
             match asked.await.unwrap_or_else(|_| Err(late(sentinel))) {
                 Ok(address) => return Ok(address),
                 Err(error) => last = Some(error),
@@ -169,10 +175,16 @@ impl Connector {
     }
 
     async fn ask_sentinel(&self, sentinel: &Address, master: &str) -> Result<Address> {
-        let client = self.client(sentinel, &self.config.sentinel_login, ProtocolVersion::RESP2)?;
+        let client = self.client(
+            sentinel,
+            &self.config.sentinel_login,
+            ProtocolVersion::RESP2,
+        )?;
         let settings = AsyncConnectionConfig::new().set_response_timeout(None);
         let connection = client.get_multiplexed_async_connection_with_config(&settings);
-        let mut connection = connection.await.map_err(|error| unreachable(sentinel, error))?;
+        let mut connection = connection
+            .await
+            .map_err(|error| unreachable(sentinel, error))?;
         let mut question = redis::cmd("SENTINEL");
         question.arg("get-master-addr-by-name").arg(master);
         let answer = question.query_async(&mut connection).await.map_err(fault)?;

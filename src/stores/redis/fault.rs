@@ -94,7 +94,12 @@ fn judge(error: &RedisError) -> Judgement {
             None,
             format!("the connection to Redis failed: {said}"),
         ),
-        _ => (ErrorKind::Store, MayHave, None, format!("Redis said: {said}")),
+        _ => (
+            ErrorKind::Store,
+            MayHave,
+            None,
+            format!("Redis said: {said}"),
+        ),
     }
 }
 

@@ -13,7 +13,11 @@ const SAFE_POLICY: &str = "noeviction";
 
 pub(super) async fn check(redis: &Redis) -> Vec<Finding> {
     if let Err(closed) = redis.is_open() {
-        return vec![Finding::bad("connection", closed.to_string(), "open a new client")];
+        return vec![Finding::bad(
+            "connection",
+            closed.to_string(),
+            "open a new client",
+        )];
     }
     let mut findings = Vec::new();
     for server in redis.0.fleet.masters() {
@@ -30,7 +34,10 @@ async fn check_server(redis: &Redis, server: &Server) -> Vec<Finding> {
         return vec![Finding::bad("connection", error.to_string(), remedy)];
     }
     let took = clock.now().since(asked);
-    let mut findings = vec![Finding::good("connection", format!("answers within {took:.1?}"))];
+    let mut findings = vec![Finding::good(
+        "connection",
+        format!("answers within {took:.1?}"),
+    )];
     findings.push(may_publish(redis, server).await);
     match info(server).await {
         Ok(info) => findings.extend(judge(&info)),
@@ -45,7 +52,9 @@ async fn check_server(redis: &Redis, server: &Server) -> Vec<Finding> {
 
 async fn may_publish(redis: &Redis, server: &Server) -> Finding {
     let mut publish = redis::cmd("PUBLISH");
-    publish.arg(format!("{}tenure-check", redis.0.config.prefix)).arg("check");
+    publish
+        .arg(format!("{}tenure-check", redis.0.config.prefix))
+        .arg("check");
     match server.ask(&publish).await {
         Ok(_) => Finding::good("wake-ups", "PUBLISH is permitted"),
         Err(error) => Finding::bad(
@@ -81,7 +90,9 @@ fn judge(info: &str) -> Vec<Finding> {
         ),
         (policy, _) => Finding::warning(
             "eviction",
-            format!("maxmemory-policy {policy}: a held lock can be thrown away when memory is full"),
+            format!(
+                "maxmemory-policy {policy}: a held lock can be thrown away when memory is full"
+            ),
             "CONFIG SET maxmemory-policy noeviction",
         ),
     });
@@ -101,7 +112,9 @@ pub(super) async fn warn_of_eviction(redis: &Redis) {
     let mut command = redis::cmd("INFO");
     command.arg("memory");
     // Not permitted to ask: the doctor says so.
-    let Ok(value) = redis.0.fleet.ask(&command).await else { return };
+    let Ok(value) = redis.0.fleet.ask(&command).await else {
+        return;
+    };
     let info = String::from_redis_value(value).unwrap_or_default();
     match field(&info, "maxmemory_policy") {
         Some(policy) if policy != SAFE_POLICY => tracing::warn!(

@@ -93,7 +93,9 @@ pub(super) fn pattern(prefix: &str) -> String {
 
 /// The cluster slot of `key`.
 pub(super) fn slot(key: &str) -> u16 {
-    let tag = key.split_once('{').and_then(|(_, rest)| rest.split_once('}'));
+    let tag = key
+        .split_once('{')
+        .and_then(|(_, rest)| rest.split_once('}'));
     let hashed = tag.map(|(tag, _)| tag).filter(|tag| !tag.is_empty());
     crc16(hashed.unwrap_or(key).as_bytes()) % 16_384
 }
@@ -102,7 +104,11 @@ pub(super) fn slot(key: &str) -> u16 {
 fn crc16(bytes: &[u8]) -> u16 {
     bytes.iter().fold(0, |crc, byte| {
         (0..8).fold(crc ^ (u16::from(*byte) << 8), |crc, _| {
-            if crc & 0x8000 == 0 { crc << 1 } else { (crc << 1) ^ 0x1021 }
+            if crc & 0x8000 == 0 {
+                crc << 1
+            } else {
+                (crc << 1) ^ 0x1021
+            }
         })
     })
 }

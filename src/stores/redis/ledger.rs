@@ -77,7 +77,9 @@ fn entry(value: Value) -> Result<Option<LedgerEntry>> {
     if flat.is_empty() {
         return Ok(None);
     }
-    let pairs = flat.chunks_exact(2).map(|pair| (pair[0].as_str(), pair[1].as_str()));
+    let pairs = flat
+        .chunks_exact(2)
+        .map(|pair| (pair[0].as_str(), pair[1].as_str()));
     let fields: HashMap<&str, &str> = pairs.collect();
     let text = |key: &str| {
         let field = fields.get(key).copied();
@@ -102,6 +104,8 @@ fn entry(value: Value) -> Result<Option<LedgerEntry>> {
         due_at: time("due_at")?,
         token: FencingToken::from_value(number("token")?)?,
         state,
-        finished_at: (!finished.is_empty()).then(|| time("finished_at")).transpose()?,
+        finished_at: (!finished.is_empty())
+            .then(|| time("finished_at"))
+            .transpose()?,
     }))
 }

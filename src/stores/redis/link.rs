@@ -136,13 +136,10 @@ impl Link {
 
     /// Sends `command` on `line`; the error is the driver's own, so that the
     /// caller can tell a redirection from a failure.
-    pub(super) async fn raw(
-        &self,
-        line: &Line,
-        command: &Cmd,
-    ) -> std::result::Result<Value, Lost> {
+    pub(super) async fn raw(&self, line: &Line, command: &Cmd) -> std::result::Result<Value, Lost> {
         let mut connection = line.connection.clone();
-        self.answered(line, command.query_async(&mut connection)).await
+        self.answered(line, command.query_async(&mut connection))
+            .await
     }
 
     /// Sends several commands together; the answer of the last counts.

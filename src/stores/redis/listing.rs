@@ -35,7 +35,10 @@ pub(super) async fn look(redis: &Redis, name: &MutexName, whole: bool) -> Result
         now,
         fence: fence.transpose()?,
         // What is no id cannot be a waiter of ours, and a peer's would be one.
-        waiters: waiters.into_iter().filter_map(|id| ContenderId::new(id).ok()).collect(),
+        waiters: waiters
+            .into_iter()
+            .filter_map(|id| ContenderId::new(id).ok())
+            .collect(),
     })
 }
 
@@ -78,7 +81,9 @@ async fn scan(
         command.arg("COUNT").arg(1000);
         let value: Value = server.ask(&command).await?;
         let (next, found) = <(String, Vec<Vec<u8>>)>::from_redis_value(value).map_err(nonsense)?;
-        let found = found.into_iter().filter_map(|key| String::from_utf8(key).ok());
+        let found = found
+            .into_iter()
+            .filter_map(|key| String::from_utf8(key).ok());
         let found = found.filter_map(|key| keys::name_of(prefix, &key));
         names.extend(found.filter(|name| page.after.as_ref().is_none_or(|after| name > after)));
         if next == "0" {

@@ -121,7 +121,8 @@ impl Registry {
     pub(super) async fn ready(&self, channel: &str) {
         let pending = || {
             let all = self.channels();
-            all.get(channel).is_some_and(|channel| channel.standing == Standing::Pending)
+            all.get(channel)
+                .is_some_and(|channel| channel.standing == Standing::Pending)
         };
         if !pending() {
             return;

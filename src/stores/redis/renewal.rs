@@ -39,7 +39,10 @@ pub(super) async fn renew(redis: &Redis, held: &[Held]) -> Vec<Result<Answer>> {
         }
     }
     let missing = || Err(nonsense("no answer to a renewal"));
-    answers.into_iter().map(|answer| answer.unwrap_or_else(missing)).collect()
+    answers
+        .into_iter()
+        .map(|answer| answer.unwrap_or_else(missing))
+        .collect()
 }
 
 /// Which grants go together: in a cluster those of one slot, and in one call
@@ -83,7 +86,10 @@ async fn ask(redis: &Redis, held: &[Held]) -> Result<Vec<Result<Answer>>> {
         let shortest = held.iter().map(|held| wait_limit(&held.terms)).min();
         let (manner, limit) = (Manner::default(), shortest.unwrap_or_default());
         let waited =
-            redis.0.fleet.run_and_wait(&call, manner, |_| true, config.wait_replicas, limit);
+            redis
+                .0
+                .fleet
+                .run_and_wait(&call, manner, |_| true, config.wait_replicas, limit);
         let (value, number) = waited.await?;
         // What a fail-over would forget is no renewal; it is tried again.
         if number < u64::from(config.wait_replicas) {
@@ -96,7 +102,9 @@ async fn ask(redis: &Redis, held: &[Held]) -> Result<Vec<Result<Answer>>> {
 
 fn read(value: Value, held: &[Held]) -> Result<Vec<Result<Answer>>> {
     let parts = texts(value)?;
-    let Some((now, parts)) = parts.split_first().filter(|(_, rest)| rest.len() == held.len() * 2)
+    let Some((now, parts)) = parts
+        .split_first()
+        .filter(|(_, rest)| rest.len() == held.len() * 2)
     else {
         return Err(nonsense("a renewal's answer of another length"));
     };
@@ -113,7 +121,11 @@ fn read(value: Value, held: &[Held]) -> Result<Vec<Result<Answer>>> {
         let word = read_word(word)?;
         let won = word.owner.as_ref() == Some(&held.contender) && *grant == grant_of(held);
         let owner = owner(&word, grant, now, won.then_some(&held.terms))?;
-        Ok(if won { Answer::won(owner, now) } else { Answer::refused(owner, now) })
+        Ok(if won {
+            Answer::won(owner, now)
+        } else {
+            Answer::refused(owner, now)
+        })
     };
     Ok(held.iter().zip(parts.chunks(2)).map(one).collect())
 }

@@ -83,7 +83,11 @@ pub(super) fn owner(
     let Some(number) = grant_number(grant) else {
         // A JVM owner, or a kept place. Without an end it owns for ever.
         let foreign = MutexOwner::foreign(id);
-        return Ok(if word.left < 0 { foreign } else { foreign.owning_until(until) });
+        return Ok(if word.left < 0 {
+            foreign
+        } else {
+            foreign.owning_until(until)
+        });
     };
     // The number of a grant is the microsecond it was made, unless the
     // server's clock was behind an earlier one.
@@ -93,7 +97,9 @@ pub(super) fn owner(
             let ttl_at = until.as_millis().saturating_sub(millis(terms.transition()));
             MutexOwner::new(id, since, StoreTime::from_millis(ttl_at), until)
         }
-        None => MutexOwner::foreign(id).acquired_since(since).owning_until(until),
+        None => MutexOwner::foreign(id)
+            .acquired_since(since)
+            .owning_until(until),
     };
     Ok(made.with_token(FencingToken::from_store(number)?))
 }
@@ -148,14 +154,25 @@ mod tests {
 
     #[test]
     fn a_win_has_token_and_times() {
-        let won = reply(["won", "a@@2000", "1700000000000000 ff", "1700000000500", "", "", ""]);
+        let won = reply([
+            "won",
+            "a@@2000",
+            "1700000000000000 ff",
+            "1700000000500",
+            "",
+            "",
+            "",
+        ]);
         let terms = LeaseTerms::new(Duration::from_millis(1500), Duration::from_millis(1000));
         let answer = won.unwrap().answer(Some(&terms.unwrap())).unwrap();
         let owner = answer.owner();
         assert_eq!(answer.token().unwrap().store(), 1_700_000_000_000_000);
         assert_eq!(owner.acquired_at().unwrap().as_millis(), 1_700_000_000_000);
         assert_eq!(owner.ttl_at().unwrap().as_millis(), 1_700_000_001_500);
-        assert_eq!(owner.transition_at().unwrap().as_millis(), 1_700_000_002_500);
+        assert_eq!(
+            owner.transition_at().unwrap().as_millis(),
+            1_700_000_002_500
+        );
     }
 
     #[test]

@@ -165,7 +165,9 @@ impl Server {
             Err(Lost::Said(error)) => error,
         };
         use redis::ErrorKind::Server as By;
-        let elsewhere = error.redirect_node().map(|(host, port)| (host.to_owned(), port));
+        let elsewhere = error
+            .redirect_node()
+            .map(|(host, port)| (host.to_owned(), port));
         match (error.kind(), elsewhere) {
             (By(ServerErrorKind::Moved), Some((host, port))) => {
                 Ok(Said::Redirect(Redirect::Moved(host, port)))

@@ -101,8 +101,18 @@ mod tests {
     fn what_is_no_event_is_none() {
         let long = format!("acquired@@{}", "x".repeat(10_000));
         for text in [
-            "", "@@", "acquired", "acquired@@", "ACQUIRED@@a", "acquired@@ ", "acquired@a",
-            "acquired@@a@@b", "acquired@@a\n", "seized@@a", "@@a", &long,
+            "",
+            "@@",
+            "acquired",
+            "acquired@@",
+            "ACQUIRED@@a",
+            "acquired@@ ",
+            "acquired@a",
+            "acquired@@a@@b",
+            "acquired@@a\n",
+            "seized@@a",
+            "@@a",
+            &long,
         ] {
             assert_eq!(OwnerEvent::parse(text.as_bytes()), None, "{text:?}");
         }
