@@ -2,4 +2,10 @@
 #![cfg(feature = "redis")]
 
 mod contract;
+mod costs;
+mod interop;
+mod jvm;
+mod queue;
 mod support;
+
+tenure_testkit::peer_process!();

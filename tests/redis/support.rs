@@ -11,43 +11,43 @@ use tenure::stores::redis::Redis as Client;
 use tenure_testkit::servers::Redis;
 
 /// How long anything may take on a loaded machine.
-pub const PATIENCE: Duration = Duration::from_secs(20);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The server that nobody breaks.
-pub fn shared() -> &'static Redis {
+pub(crate) fn shared() -> &'static Redis {
     static SERVER: LazyLock<Redis> = LazyLock::new(|| Redis::start().expect("a Redis server"));
     &SERVER
 }
 
-pub fn url(server: &Redis) -> String {
+pub(crate) fn url(server: &Redis) -> String {
     format!("redis://127.0.0.1:{}", server.port())
 }
 
-pub async fn client(server: &Redis) -> Client {
+pub(crate) async fn client(server: &Redis) -> Client {
     open(&url(server)).await
 }
 
-pub async fn open(url: &str) -> Client {
+pub(crate) async fn open(url: &str) -> Client {
     try_open(url)
         .await
         .unwrap_or_else(|error| panic!("{url}: {error:?}"))
 }
 
-pub async fn try_open(url: &str) -> tenure::Result<Client> {
+pub(crate) async fn try_open(url: &str) -> tenure::Result<Client> {
     let url: StoreUrl = url.parse()?;
     Client::open(&url, Clock::boot()).await
 }
 
-pub fn name(text: &str) -> MutexName {
+pub(crate) fn name(text: &str) -> MutexName {
     MutexName::new(text).expect("a valid name")
 }
 
 /// A name that no other test uses.
-pub fn fresh(text: &str) -> MutexName {
+pub(crate) fn fresh(text: &str) -> MutexName {
     name(&format!("{text}-{:08x}", fastrand::u32(..)))
 }
 
-pub fn terms(ttl: u64, transition: u64) -> LeaseTerms {
+pub(crate) fn terms(ttl: u64, transition: u64) -> LeaseTerms {
     LeaseTerms::new(
         Duration::from_millis(ttl),
         Duration::from_millis(transition),
@@ -56,27 +56,27 @@ pub fn terms(ttl: u64, transition: u64) -> LeaseTerms {
 }
 
 /// Terms that do not run out during a test.
-pub fn long() -> LeaseTerms {
+pub(crate) fn long() -> LeaseTerms {
     terms(60_000, 60_000)
 }
 
-pub fn bid(name: &MutexName, id: &str, terms: LeaseTerms) -> Bid {
+pub(crate) fn bid(name: &MutexName, id: &str, terms: LeaseTerms) -> Bid {
     let id = ContenderId::new(id).expect("a valid id");
     Bid::new(name.clone(), id, terms)
 }
 
 /// `bid` must win.
-pub async fn win(client: &impl Backend, bid: &Bid) -> Held {
+pub(crate) async fn win(client: &impl Backend, bid: &Bid) -> Held {
     let answer = client.acquire(bid).await.expect("an answer");
     held(bid, &answer).unwrap_or_else(|| panic!("{:?} must win: {answer:?}", bid.contender))
 }
 
-pub fn held(bid: &Bid, answer: &Answer) -> Option<Held> {
+pub(crate) fn held(bid: &Bid, answer: &Answer) -> Option<Held> {
     answer.token().map(|token| bid.held(token))
 }
 
 /// `bid` must be refused.
-pub async fn lose(client: &impl Backend, bid: &Bid) -> Answer {
+pub(crate) async fn lose(client: &impl Backend, bid: &Bid) -> Answer {
     let answer = client.acquire(bid).await.expect("an answer");
     assert!(
         !answer.is_won(),
@@ -87,13 +87,13 @@ pub async fn lose(client: &impl Backend, bid: &Bid) -> Answer {
 }
 
 /// A bid that waits as the engine's do, without timers: by hints alone.
-pub struct Waiter {
-    pub bid: Bid,
-    pub hints: Hints,
+pub(crate) struct Waiter {
+    pub(crate) bid: Bid,
+    pub(crate) hints: Hints,
 }
 
 impl Waiter {
-    pub async fn stand(client: &impl Backend, mut bid: Bid) -> Self {
+    pub(crate) async fn stand(client: &impl Backend, mut bid: Bid) -> Self {
         let answer = lose(client, &bid).await;
         bid.score = answer.place().map(|place| place.score.clone());
         let hints = client.changes(&Interest::in_turn(&bid));
@@ -103,7 +103,7 @@ impl Waiter {
     }
 
     /// Wins by what it hears, and in no other way.
-    pub async fn win(&mut self, client: &impl Backend) -> Held {
+    pub(crate) async fn win(&mut self, client: &impl Backend) -> Held {
         let id = self.bid.contender.clone();
         let work = async {
             loop {
@@ -124,7 +124,7 @@ impl Waiter {
 }
 
 /// Asks again and again until it is so.
-pub async fn eventually<T>(what: &str, mut ask: impl AsyncFnMut() -> Option<T>) -> T {
+pub(crate) async fn eventually<T>(what: &str, mut ask: impl AsyncFnMut() -> Option<T>) -> T {
     let end = Instant::now() + PATIENCE;
     loop {
         if let Some(found) = ask().await {
@@ -136,7 +136,7 @@ pub async fn eventually<T>(what: &str, mut ask: impl AsyncFnMut() -> Option<T>) 
 }
 
 /// How often each command was called, also inside scripts.
-pub fn calls(server: &Redis, command: &str) -> u64 {
+pub(crate) fn calls(server: &Redis, command: &str) -> u64 {
     let stats = server
         .command(&["INFO", "commandstats"])
         .expect("statistics");
