@@ -47,7 +47,10 @@ async fn a_waiting_contender_sends_nothing_but_its_safety_look() {
     let lock = coordinator.lock("m").unwrap();
     let waiting = tokio::spawn(async move { lock.acquire().await });
     // The first attempt, and the one after it has begun to listen.
-    eventually("both attempts", async || (calls(&server, "evalsha") >= 3).then_some(())).await;
+    eventually("both attempts", async || {
+        (calls(&server, "evalsha") >= 3).then_some(())
+    })
+    .await;
     let before = calls(&server, "evalsha");
     tokio::time::sleep(Duration::from_secs(5)).await;
     let looks = calls(&server, "evalsha") - before;
@@ -89,7 +92,10 @@ async fn hand_over_costs(waiters: usize) -> (u64, u64) {
     // Whoever was told for nothing has looked by then.
     tokio::time::sleep(Duration::from_millis(600)).await;
     let after = count();
-    ((after.0 - before.0).div_ceil(hand_overs), (after.1 - before.1).div_ceil(hand_overs))
+    (
+        (after.0 - before.0).div_ceil(hand_overs),
+        (after.1 - before.1).div_ceil(hand_overs),
+    )
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -99,7 +105,10 @@ async fn a_hand_over_costs_the_same_however_many_wait() {
     // The release, the take, and the look of the one who stands by.
     assert!(few <= 3 && many <= 3, "{few} and {many} scripts");
     // To the next, to the one behind it, and that it has acquired.
-    assert!(few_messages <= 3 && many_messages <= 3, "{few_messages} and {many_messages}");
+    assert!(
+        few_messages <= 3 && many_messages <= 3,
+        "{few_messages} and {many_messages}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -110,8 +119,11 @@ async fn ten_thousand_mutexes_need_two_connections() {
     let here = client(&server).await;
     let connected = || {
         let info = server.command(&["INFO", "clients"]).unwrap();
-        let line = info.lines().find_map(|line| line.strip_prefix("connected_clients:"));
-        line.and_then(|number| number.parse::<usize>().ok()).unwrap()
+        let line = info
+            .lines()
+            .find_map(|line| line.strip_prefix("connected_clients:"));
+        line.and_then(|number| number.parse::<usize>().ok())
+            .unwrap()
     };
     let before = connected();
     let mut work = tokio::task::JoinSet::new();
@@ -134,7 +146,11 @@ async fn ten_thousand_mutexes_need_two_connections() {
     let held: Vec<_> = held.into_iter().flatten().collect();
     let scripts = calls(&server, "evalsha");
     let renewed = here.renew(&held).await;
-    assert!(renewed.iter().all(|answer| answer.as_ref().is_ok_and(|answer| answer.is_won())));
+    assert!(
+        renewed
+            .iter()
+            .all(|answer| answer.as_ref().is_ok_and(|answer| answer.is_won()))
+    );
     assert_eq!(calls(&server, "evalsha") - scripts, 25, "200 in a batch");
     assert!(connected() <= before + 1, "one more, for the wake-ups");
     let subscribed = server.command(&["PUBSUB", "CHANNELS", "simba:*"]).unwrap();

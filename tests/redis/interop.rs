@@ -85,7 +85,9 @@ async fn a_jvm_waiter_that_hears_and_does_not_come_costs_one_reservation() {
     let mut waiter = Waiter::stand(&ours, bid(&mutex, "next", long())).await;
     let released = Instant::now();
     assert!(ours.release(&held).await.unwrap().is_won());
-    let hint = tokio::time::timeout(PATIENCE, waiter.hints.next()).await.unwrap();
+    let hint = tokio::time::timeout(PATIENCE, waiter.hints.next())
+        .await
+        .unwrap();
     assert_eq!(hint, Some(Hint::Turn), "the one who stands by is told too");
     let answer = ours.acquire(&waiter.bid).await.unwrap();
     if !answer.is_won() {
@@ -94,7 +96,10 @@ async fn a_jvm_waiter_that_hears_and_does_not_come_costs_one_reservation() {
         tokio::time::sleep(left + Duration::from_millis(2)).await;
         win(&ours, &waiter.bid).await;
     } else {
-        assert!(released.elapsed() > Duration::from_millis(250), "the JVM peer was overtaken");
+        assert!(
+            released.elapsed() > Duration::from_millis(250),
+            "the JVM peer was overtaken"
+        );
     }
 }
 
@@ -107,7 +112,9 @@ async fn a_jvm_owner_that_comes_and_goes_quickly_holds_nobody_up() {
     assert!(!jvm.acquire(LEASE));
     let mut waiter = Waiter::stand(&ours, bid(&mutex, "next", long())).await;
     assert!(ours.release(&held).await.unwrap().is_won());
-    let _understudy = tokio::time::timeout(PATIENCE, waiter.hints.next()).await.unwrap();
+    let _understudy = tokio::time::timeout(PATIENCE, waiter.hints.next())
+        .await
+        .unwrap();
     assert!(jvm.acquire(LEASE) && jvm.release());
     // Told by the JVM release: by that hint alone, however short the turn was.
     waiter.win(&ours).await;
@@ -121,7 +128,11 @@ async fn a_jvm_owner_with_our_id_is_somebody_else() {
     let held = win(&ours, &mine).await;
     let jvm = Jvm::new(shared(), mutex.as_str(), "twin");
     eventually("the lease's end", async || jvm.acquire(LEASE).then_some(())).await;
-    let renewed = ours.renew(std::slice::from_ref(&held)).await.remove(0).unwrap();
+    let renewed = ours
+        .renew(std::slice::from_ref(&held))
+        .await
+        .remove(0)
+        .unwrap();
     assert!(!renewed.is_won(), "its lease is over: {renewed:?}");
     assert!(!ours.release(&held).await.unwrap().is_won());
     ours.leave(&mine).await.unwrap();
@@ -142,7 +153,14 @@ async fn candidates_and_observers_hear_of_jvm_owners() {
     })
     .await;
     // What is no event is ignored.
-    for nonsense in ["", "acquired", "acquired@@", "@@", "hello", "acquired@@a@@b"] {
+    for nonsense in [
+        "",
+        "acquired",
+        "acquired@@",
+        "@@",
+        "hello",
+        "acquired@@a@@b",
+    ] {
         shared().command(&["PUBLISH", &channel, nonsense]).unwrap();
     }
     let jvm = Jvm::new(shared(), mutex.as_str(), "jvm");

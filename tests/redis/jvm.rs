@@ -72,7 +72,9 @@ impl<'a> Jvm<'a> {
 
     fn eval(&self, script: &str, lease: &str) -> String {
         let tag = format!("{{{}}}", self.mutex);
-        self.server.command(&["EVAL", script, "1", &tag, &self.id, lease]).unwrap()
+        self.server
+            .command(&["EVAL", script, "1", &tag, &self.id, lease])
+            .unwrap()
     }
 
     /// True when it owns now.
@@ -108,7 +110,10 @@ impl Drop for Jvm<'_> {
 
 fn listen(server: &Redis, mutex: &str, id: &str) -> (TcpStream, Receiver<(String, String)>) {
     let mut socket = TcpStream::connect(server.address()).unwrap();
-    let (broadcast, own) = (format!("simba:{{{mutex}}}"), format!("simba:{{{mutex}}}:{id}"));
+    let (broadcast, own) = (
+        format!("simba:{{{mutex}}}"),
+        format!("simba:{{{mutex}}}:{id}"),
+    );
     let mut request = "*3\r\n".to_owned();
     for word in ["SUBSCRIBE", &broadcast, &own] {
         request.push_str(&format!("${}\r\n{word}\r\n", word.len()));
@@ -116,7 +121,12 @@ fn listen(server: &Redis, mutex: &str, id: &str) -> (TcpStream, Receiver<(String
     socket.write_all(request.as_bytes()).unwrap();
     let mut reader = BufReader::new(socket.try_clone().unwrap());
     let subscribed = [array(&mut reader), array(&mut reader)];
-    assert!(subscribed.iter().flatten().all(|parts| parts[0] == "subscribe"));
+    assert!(
+        subscribed
+            .iter()
+            .flatten()
+            .all(|parts| parts[0] == "subscribe")
+    );
     let (send, messages) = channel();
     std::thread::spawn(move || {
         while let Some(parts) = array(&mut reader) {
@@ -131,7 +141,10 @@ fn listen(server: &Redis, mutex: &str, id: &str) -> (TcpStream, Receiver<(String
 /// The next array of three, as texts.
 fn array(reader: &mut BufReader<TcpStream>) -> Option<Vec<String>> {
     let mut line = String::new();
-    reader.read_line(&mut line).ok().filter(|length| *length > 0)?;
+    reader
+        .read_line(&mut line)
+        .ok()
+        .filter(|length| *length > 0)?;
     let mut parts = Vec::new();
     for _ in 0..3 {
         let mut head = String::new();

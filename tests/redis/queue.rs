@@ -16,7 +16,10 @@ const RESERVE: Duration = Duration::from_millis(250);
 fn queue(server: &Redis, mutex: &str) -> Vec<String> {
     let key = format!("simba:{{{mutex}}}:contender");
     let line = server.command(&["ZRANGE", &key, "0", "-1"]).unwrap();
-    line.lines().filter(|id| !id.is_empty()).map(str::to_owned).collect()
+    line.lines()
+        .filter(|id| !id.is_empty())
+        .map(str::to_owned)
+        .collect()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -54,15 +57,27 @@ async fn processes_are_served_in_order_and_killed_ones_skipped() {
     let mut peers = Vec::new();
     for number in 0..4 {
         let peer = Peer::contending(&url(server), mutex.as_str());
-        let peer = peer.id(&format!("p{number}")).option("--hold", "30ms").option("--rounds", "1");
+        let peer = peer
+            .id(&format!("p{number}"))
+            .option("--hold", "30ms")
+            .option("--rounds", "1");
         peers.push(peer.spawn());
-        let line = (0..=number).map(|number| format!("p{number}")).collect::<Vec<_>>();
-        eventually("its place", async || (queue(server, mutex.as_str()) == line).then_some(())).await;
+        let line = (0..=number)
+            .map(|number| format!("p{number}"))
+            .collect::<Vec<_>>();
+        eventually("its place", async || {
+            (queue(server, mutex.as_str()) == line).then_some(())
+        })
+        .await;
     }
     // Its subscription is there too, a moment after its first place.
     let listening = || {
         let pattern = format!("simba:{{{mutex}}}:p*");
-        server.command(&["PUBSUB", "CHANNELS", &pattern]).unwrap().lines().count()
+        server
+            .command(&["PUBSUB", "CHANNELS", &pattern])
+            .unwrap()
+            .lines()
+            .count()
     };
     eventually("four who listen", async || (listening() >= 4).then_some(())).await;
     peers.remove(1).kill();
@@ -70,7 +85,9 @@ async fn processes_are_served_in_order_and_killed_ones_skipped() {
     eventually("two who listen", async || (listening() == 2).then_some(())).await;
     let start = Instant::now();
     assert!(owner.release(&held).await.unwrap().is_won());
-    let [first, last] = peers.as_mut_slice() else { panic!() };
+    let [first, last] = peers.as_mut_slice() else {
+        panic!()
+    };
     let one = first.wait_acquired(PATIENCE);
     let two = last.wait_acquired(PATIENCE);
     assert!(two.token > one.token, "in order");
@@ -85,7 +102,9 @@ async fn a_stopped_waiter_costs_one_reservation() {
     let mutex = fresh("stopped");
     let (owner, there) = (client(server).await, client(server).await);
     let held = win(&owner, &bid(&mutex, "owner", long())).await;
-    let mut stopped = Peer::contending(&url(server), mutex.as_str()).id("stopped").spawn();
+    let mut stopped = Peer::contending(&url(server), mutex.as_str())
+        .id("stopped")
+        .spawn();
     stopped.wait_line(PATIENCE, "ready");
     let channel = format!("simba:{{{mutex}}}:stopped");
     eventually("its subscription", async || {
@@ -98,7 +117,9 @@ async fn a_stopped_waiter_costs_one_reservation() {
     assert!(owner.release(&held).await.unwrap().is_won());
     // The one who stands by is told at once, and refused for the rest of the
     // reservation; then it is its turn.
-    let hint = tokio::time::timeout(PATIENCE, next.hints.next()).await.unwrap();
+    let hint = tokio::time::timeout(PATIENCE, next.hints.next())
+        .await
+        .unwrap();
     assert_eq!(hint, Some(Hint::Turn));
     let answer = lose(&there, &next.bid).await;
     let left = answer.owner().remaining(answer.now()).unwrap();
@@ -107,7 +128,11 @@ async fn a_stopped_waiter_costs_one_reservation() {
     tokio::time::sleep(left + Duration::from_millis(2)).await;
     win(&there, &next.bid).await;
     stopped.resume();
-    assert!(stopped.acquired_within(Duration::from_millis(500)).is_none());
+    assert!(
+        stopped
+            .acquired_within(Duration::from_millis(500))
+            .is_none()
+    );
 }
 
 #[tokio::test]
@@ -120,9 +145,14 @@ async fn a_woken_waiter_is_not_overtaken() {
     assert!(here.release(&held).await.unwrap().is_won());
     // JVM peers take by SET NX: the kept place stops them too.
     let key = format!("simba:{{{mutex}}}");
-    let set = server.command(&["SET", &key, "jvm", "NX", "PX", "1000"]).unwrap();
+    let set = server
+        .command(&["SET", &key, "jvm", "NX", "PX", "1000"])
+        .unwrap();
     if set == "(nil)" {
-        let newcomer = here.acquire(&bid(&mutex, "new", long()).without_queue()).await.unwrap();
+        let newcomer = here
+            .acquire(&bid(&mutex, "new", long()).without_queue())
+            .await
+            .unwrap();
         assert!(!newcomer.is_won());
         woken.win(&there).await;
     } else {
@@ -142,7 +172,10 @@ async fn leaving_timing_out_and_being_cancelled_leave_the_queue() {
     assert!(queue(server, mutex.as_str()).is_empty());
     let coordinator = tenure::Coordinator::connect(&url(server)).await.unwrap();
     let lock = coordinator.lock(mutex.as_str()).unwrap();
-    let waited = lock.acquire_within(Duration::from_millis(200)).await.unwrap();
+    let waited = lock
+        .acquire_within(Duration::from_millis(200))
+        .await
+        .unwrap();
     assert!(waited.is_none(), "held by another");
     let empty = async || queue(server, mutex.as_str()).is_empty().then_some(());
     eventually("timed out, and gone", empty).await;
@@ -151,8 +184,19 @@ async fn leaving_timing_out_and_being_cancelled_leave_the_queue() {
     eventually("it waits", queued).await;
     waiting.abort();
     eventually("cancelled, and gone", empty).await;
-    assert!(!coordinator.lock(mutex.as_str()).unwrap().try_acquire().await.unwrap().is_some());
-    assert!(queue(server, mutex.as_str()).is_empty(), "a try never queues");
+    assert!(
+        !coordinator
+            .lock(mutex.as_str())
+            .unwrap()
+            .try_acquire()
+            .await
+            .unwrap()
+            .is_some()
+    );
+    assert!(
+        queue(server, mutex.as_str()).is_empty(),
+        "a try never queues"
+    );
     coordinator.close().await.unwrap();
 }
 
@@ -162,12 +206,22 @@ async fn the_queue_expires_and_is_only_ever_extended() {
     let here = client(server).await;
     let mutex = fresh("expiry");
     let key = format!("simba:{{{mutex}}}:contender");
-    let left = || server.command(&["PTTL", &key]).unwrap().parse::<i64>().unwrap();
+    let left = || {
+        server
+            .command(&["PTTL", &key])
+            .unwrap()
+            .parse::<i64>()
+            .unwrap()
+    };
     win(&here, &bid(&mutex, "owner", long())).await;
     lose(&here, &bid(&mutex, "short", terms(1000, 1000))).await;
     assert!((50_000..=60_000).contains(&left()), "{}", left());
     lose(&here, &bid(&mutex, "long", terms(60_000, 0))).await;
-    assert!((200_000..=240_000).contains(&left()), "4 leases: {}", left());
+    assert!(
+        (200_000..=240_000).contains(&left()),
+        "4 leases: {}",
+        left()
+    );
     lose(&here, &bid(&mutex, "short", terms(1000, 1000))).await;
     assert!(left() > 200_000, "never shortened: {}", left());
 }
@@ -186,9 +240,16 @@ async fn after_a_crash_the_head_owns_soon_after_the_lease() {
         let coordinator = tenure::Coordinator::connect(&url(&server)).await.unwrap();
         let lock = coordinator.lock(mutex.as_str()).unwrap();
         let waiting = tokio::spawn(async move { lock.acquire().await });
-        eventually("a waiter", async || (!queue(&server, "crash").is_empty()).then_some(())).await;
+        eventually("a waiter", async || {
+            (!queue(&server, "crash").is_empty()).then_some(())
+        })
+        .await;
         owner.kill();
-        let left = server.command(&["PTTL", "simba:{crash}"]).unwrap().parse::<i64>().unwrap();
+        let left = server
+            .command(&["PTTL", "simba:{crash}"])
+            .unwrap()
+            .parse::<i64>()
+            .unwrap();
         let over = Instant::now() + Duration::from_millis(u64::try_from(left).unwrap_or(0));
         let guard = waiting.await.unwrap().unwrap();
         delays.push(Instant::now().saturating_duration_since(over));

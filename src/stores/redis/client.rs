@@ -17,7 +17,7 @@ use super::push::{Registry, Says};
 use super::reply::{Reply, millis};
 use super::scripts::{Call, Lua};
 use super::server::Manner;
-use super::{health, ledger, listing, renewal, wire};
+use super::{health, ledger, listing, renewal};
 use crate::backend::url::StoreUrl;
 use crate::backend::{
     Answer, Backend, Bid, Claim, ClaimAnswer, Finding, Held, Hints, Interest, LedgerEntry, Listing,
@@ -185,7 +185,6 @@ impl Backend for Redis {
 
     async fn acquire(&self, bid: &Bid) -> Result<Answer> {
         self.is_open()?;
-        wire::check_id(&bid.contender)?;
         let keys = self.keys(&bid.name);
         if bid.queue {
             // Whoever listens must be heard before it is sent away to wait.

@@ -4,6 +4,11 @@ use redis::{ErrorKind as Driver, RedisError, ServerErrorKind};
 
 use crate::error::{Error, ErrorKind, Outcome, Retry};
 
+const NO_PERMISSION: Driver = Driver::Server(ServerErrorKind::NoPerm);
+
+/// How servers of version 7 say NOPERM of a command inside a script.
+const DENIED_INSIDE: &str = "The user executing the script can't";
+
 /// The error for a call that failed with `error`.
 ///
 /// An error that the server gives before it runs anything changed nothing; a
@@ -33,7 +38,7 @@ fn judge(error: &RedisError) -> Judgement {
             None,
             format!("Redis refused the user or the password: {said}"),
         ),
-        (Driver::Server(ServerErrorKind::NoPerm), _) => (
+        (kind, _) if kind == NO_PERMISSION || said.contains(DENIED_INSIDE) => (
             ErrorKind::Denied,
             MayHave,
             None,

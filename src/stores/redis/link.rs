@@ -107,10 +107,11 @@ impl Link {
                 return Err(closed());
             }
             match &*states.borrow_and_update() {
-                State::Up(line) => return Ok(line.clone()),
+                State::Up(line) if !line.gone.is_cancelled() => return Ok(line.clone()),
                 State::Down(error) => return Err(error.clone()),
                 State::Closed => return Err(closed()),
-                State::Connecting => {}
+                // One that was given up is about to be replaced.
+                State::Up(_) | State::Connecting => {}
             }
             if states.changed().await.is_err() {
                 return Err(closed());

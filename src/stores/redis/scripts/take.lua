@@ -70,7 +70,9 @@ if token >= 9007199254740992 then
   return { 'exhausted', '@@', string.format('%.0f', token), now_ms(time), '', '', '' }
 end
 token = string.format('%.0f', token)
-redis.call('ZREM', KEYS[2], id)
+-- Not before the first SET unless it must be: once a script has written, a
+-- server without memory lets it write on.
+if rank then redis.call('ZREM', KEYS[2], id) end
 redis.call('SET', KEYS[3], token, 'EX', 604800)
 redis.call('SET', KEYS[1], id, 'PX', lease)
 redis.call('SET', KEYS[4], token .. ' ' .. nonce, 'PX', lease)
