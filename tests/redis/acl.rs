@@ -180,7 +180,7 @@ async fn without_subscribe_waiters_look_now_and_then() {
     assert!(calls(&server, "evalsha") - before <= 3, "no tight loop");
     assert!(owner.release(&held).await.unwrap().is_won());
     let guard = tokio::time::timeout(Duration::from_secs(10), waiting).await;
-    guard.unwrap().unwrap().unwrap();
+    guard.unwrap().unwrap().unwrap().release().await.unwrap();
 }
 
 #[tokio::test]

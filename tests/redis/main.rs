@@ -2,13 +2,16 @@
 #![cfg(feature = "redis")]
 
 mod acl;
+mod cluster;
 mod contract;
 mod costs;
 mod faults;
 mod interop;
 mod jvm;
 mod queue;
+mod replicas;
 mod support;
+mod transport;
 mod trouble;
 
 tenure_testkit::peer_process!();

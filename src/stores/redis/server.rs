@@ -165,9 +165,10 @@ impl Server {
             Err(Lost::Said(error)) => error,
         };
         use redis::ErrorKind::Server as By;
-        let elsewhere = error
-            .redirect_node()
-            .map(|(host, port)| (host.to_owned(), port));
+        let elsewhere = error.redirect_node().and_then(|(address, _slot)| {
+            let (host, port) = address.rsplit_once(':')?;
+            Some((host.to_owned(), port.parse().ok()?))
+        });
         match (error.kind(), elsewhere) {
             (By(ServerErrorKind::Moved), Some((host, port))) => {
                 Ok(Said::Redirect(Redirect::Moved(host, port)))

@@ -85,6 +85,9 @@ pub(super) async fn run(
             {
                 post.set(&channel, false);
                 assigned.remove(&channel);
+                // Between two servers something may be missed: it shall look
+                // once more when it is heard again.
+                registry.refuse(std::slice::from_ref(&channel));
             }
             let (Some(route), Some(key)) = (route, key) else {
                 if wanted {
