@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tenure::Coordinator;
-use tenure::backend::{Backend, Interest};
+use tenure::backend::{Answer, Backend, Interest};
 use tenure_testkit::servers::Redis;
 
 use crate::support::{self, Waiter, bid, calls, client, eventually, long, lose, name, win};
@@ -149,7 +149,7 @@ async fn ten_thousand_mutexes_need_two_connections() {
     assert!(
         renewed
             .iter()
-            .all(|answer| answer.as_ref().is_ok_and(|answer| answer.is_won()))
+            .all(|answer| answer.as_ref().is_ok_and(Answer::is_won))
     );
     assert_eq!(calls(&server, "evalsha") - scripts, 25, "200 in a batch");
     assert!(connected() <= before + 1, "one more, for the wake-ups");

@@ -270,14 +270,17 @@ async fn a_half_open_flow_is_replaced() {
 async fn while_the_server_is_gone_calls_fail_at_once() {
     let server = Redis::start().unwrap();
     let client = client(&server).await;
-    server.kill().unwrap();
     let mine = bid(&name("m"), "a", long());
+    win(&client, &bid(&name("m"), "owner", long())).await;
+    let mut idle = Waiter::stand(&client, bid(&name("m"), "idle", long())).await;
+    server.kill().unwrap();
     eventually("it is noticed", async || client.acquire(&mine).await.err()).await;
-    tokio::time::sleep(Duration::from_millis(300)).await;
+    tokio::time::sleep(Duration::from_secs(4)).await;
     let start = Instant::now();
     for _ in 0..100 {
         let error = client.acquire(&mine).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Unreachable);
+        assert!(!error.may_have_happened(), "nothing was sent");
     }
     assert!(
         start.elapsed() < Duration::from_secs(2),
@@ -285,5 +288,55 @@ async fn while_the_server_is_gone_calls_fail_at_once() {
         start.elapsed()
     );
     server.start().unwrap();
-    eventually("it is back", async || client.acquire(&mine).await.ok()).await;
+    let held = eventually("it is back", async || {
+        let answer = client.acquire(&mine).await.ok()?;
+        held(&mine, &answer)
+    })
+    .await;
+    // Who waited and did nothing else hears again, without anybody's help.
+    is_resumed(&mut idle).await;
+    client.acquire(&idle.bid).await.unwrap();
+    assert!(client.release(&held).await.unwrap().is_won());
+    idle.win(&client).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_stopped_server_is_survived_within_the_transition() {
+    let server = Redis::start().unwrap();
+    let coordinator = coordinator(&url(&server), terms(1_000, 9_000)).await;
+    let guard = coordinator.lock("m").unwrap().acquire().await.unwrap();
+    let token = guard.token().unwrap();
+    server.pause().unwrap();
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    assert_eq!(guard.token().unwrap(), token, "its lease has not ended");
+    server.resume().unwrap();
+    let renewed = async || (guard.remaining() > Duration::from_secs(8)).then_some(());
+    eventually("renewed", renewed).await;
+    assert_eq!(guard.token().unwrap(), token);
+    guard.release().await.unwrap();
+    coordinator.close().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_silence_longer_than_the_lease_is_a_loss_before_anybody_wins() {
+    let server = Redis::start().unwrap();
+    let proxy = Proxy::start(server.address()).unwrap();
+    let behind = format!("redis://127.0.0.1:{}", proxy.port());
+    let coordinator = coordinator(&behind, terms(1_000, 1_000)).await;
+    let guard = coordinator.lock("m").unwrap().acquire().await.unwrap();
+    let token = guard.token().unwrap();
+    let rival = client(&server).await;
+    let theirs = bid(&name("m"), "rival", long());
+    proxy.partition();
+    let won = eventually("the lease's end", async || {
+        let answer = rival.acquire(&theirs).await.unwrap();
+        // Judged at the moment of the win, by the guard's own deadline.
+        held(&theirs, &answer).map(|held| (held, guard.token().is_err()))
+    })
+    .await;
+    assert!(won.1, "two owners at one moment");
+    assert!(won.0.token > token);
+    let lost = tokio::time::timeout(PATIENCE, guard.lost()).await.unwrap();
+    assert_eq!(lost.cause, LossCause::Deadline);
+    proxy.heal().unwrap();
 }

@@ -8,6 +8,7 @@ mod costs;
 mod faults;
 mod interop;
 mod jvm;
+mod processes;
 mod queue;
 mod replicas;
 mod support;

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use tenure::backend::{Backend, Hint};
+use tenure::backend::{Answer, Backend, Hint};
 use tenure::{ErrorKind, Outcome, Retry};
 use tenure_testkit::servers::{Redis, RedisSentinel, wait};
 
@@ -126,13 +126,7 @@ async fn after_a_restart_nobody_takes_before_one_lease() {
     let client = open(&url).await;
     let lease = Duration::from_secs(4);
     let mine = || bid(&name("m"), "a", terms(2_000, 2_000));
-    let taken = async || {
-        client
-            .acquire(&mine())
-            .await
-            .ok()
-            .filter(|answer| answer.is_won())
-    };
+    let taken = async || client.acquire(&mine()).await.ok().filter(Answer::is_won);
     eventually("old enough", taken).await;
     server.restart().unwrap();
     let restarted = Instant::now();

@@ -155,7 +155,7 @@ impl Cluster {
             match self.server(&address).run(call, manner).await {
                 Ok(Said::Answer(answer)) => return Ok(answer),
                 Ok(Said::Redirect(redirect)) => {
-                    asked = self.follow(&address, redirect, call).await?
+                    asked = self.follow(&address, redirect, call).await?;
                 }
                 Err(error) => {
                     if error.kind() == ErrorKind::Unreachable {
