@@ -144,6 +144,8 @@ async fn a_cluster_works_and_a_slot_may_move_during_use() {
         .unwrap()
         .unwrap();
     assert_eq!(owner.owner().token(), Some(token));
+    // That may have come by an ASK; the next look finds that it has moved.
+    there.owner(&name("moving")).await.unwrap();
     // Renewed at its new place.
     tokio::time::sleep(Duration::from_millis(1_500)).await;
     assert_eq!(guard.token().unwrap(), token, "the tenure goes on");
