@@ -46,7 +46,8 @@ impl Area {
     /// The servers that the area's tests start.
     fn servers(self) -> &'static [Server] {
         match self {
-            Self::Core | Self::Sqlite => &[],
+            Self::Core => &[],
+            Self::Sqlite => &[Server::Faketime],
             Self::Redis => &[Server::Redis],
             Self::Mysql => &[Server::MariaDb],
             Self::Postgres => &[Server::Postgres],
@@ -124,7 +125,11 @@ mod tests {
     #[test]
     fn areas_need_only_their_own_servers() {
         let server = Program::Server;
-        assert_eq!(needs(&[Area::Core, Area::Sqlite]), [Program::Compiler]);
+        assert_eq!(needs(&[Area::Core]), [Program::Compiler]);
+        assert_eq!(
+            needs(&[Area::Sqlite]),
+            [Program::Compiler, server(Server::Faketime)]
+        );
         assert_eq!(
             needs(&[Area::Redis, Area::Zookeeper]),
             [
