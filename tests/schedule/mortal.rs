@@ -43,7 +43,7 @@ impl Fate {
             self.kill();
         }
         if self.is_dead() {
-            std::future::pending().await
+            std::future::pending::<()>().await;
         }
     }
 

@@ -34,7 +34,11 @@ fn schedule_process() {
             wall.unwrap().as_millis(),
         );
     };
-    coordinator.scheduler("m", config).unwrap().run(tell).unwrap();
+    coordinator
+        .scheduler("m", config)
+        .unwrap()
+        .run(tell)
+        .unwrap();
 }
 
 #[derive(Debug)]
@@ -82,7 +86,14 @@ impl Process {
                     panic!("{line:?}");
                 };
                 let process = number;
-                let _ = tell.send(Run { process, tick, due_at, late, token, wall });
+                let _ = tell.send(Run {
+                    process,
+                    tick,
+                    due_at,
+                    late,
+                    token,
+                    wall,
+                });
             }
         });
         Self(child)
@@ -122,12 +133,18 @@ fn leaders_are_killed_and_clocks_are_an_hour_off_and_the_cadence_goes_on() {
         assert_eq!(two.due_at - one.due_at, apart, "one grid: {runs:#?}");
         if two.process == one.process {
             // Nothing but the ticks' own distance, or else they were late.
-            assert!(two.tick == one.tick + 1 || one.late + two.late > 0, "{runs:#?}");
+            assert!(
+                two.tick == one.tick + 1 || one.late + two.late > 0,
+                "{runs:#?}"
+            );
         }
     }
     let led = |process: usize| runs.iter().find(|run| run.process == process).unwrap();
     let off = |process: usize| led(process).wall.abs_diff(led(process).due_at);
-    assert!(off(1) > 3_000_000 && off(2) > 3_000_000, "their clocks were off: {runs:#?}");
+    assert!(
+        off(1) > 3_000_000 && off(2) > 3_000_000,
+        "their clocks were off: {runs:#?}"
+    );
     assert!(off(0) < 600_000);
     let on_time = |run: &&Run| run.late < PERIOD;
     assert!(runs.iter().filter(on_time).count() >= 6, "{runs:#?}");
