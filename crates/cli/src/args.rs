@@ -154,7 +154,7 @@ pub(crate) struct Schedule {
     #[arg(long, value_name = "EXPR", conflicts_with = "initial_delay")]
     pub(crate) cron: Option<String>,
     /// The zone of --cron, as in Europe/Zurich; UTC unless given
-    #[arg(long, value_name = "ZONE", requires = "cron")]
+    #[arg(long, value_name = "ZONE", conflicts_with_all = ["every", "delay"])]
     pub(crate) tz: Option<String>,
     /// The very first run waits this long
     #[arg(long, value_name = "DUR", value_parser = duration)]

@@ -6,7 +6,9 @@ use std::process::Stdio;
 
 use rustix::process::{Signal, kill_process};
 
-use super::support::{Home, SHORT, code, eventually, guardian_of, is_running, signal, start, text};
+use super::support::{
+    Home, SHORT, bounded, code, eventually, guardian_of, is_running, signal, start, text,
+};
 
 /// Has a child that sleeps, and waits for it.
 const FAMILY: &str = "sleep 1000 & echo $! > grandchild; echo $$ > child; wait";
@@ -49,7 +51,7 @@ fn a_program_stopped_for_longer_than_its_lease_is_replaced_after_its_command_has
         "-c",
         "date +%s%N > next; echo $TENURE_TOKEN",
     ];
-    let next = home.tenure(SHORT).args(words).output().unwrap();
+    let next = bounded(home.tenure(SHORT).args(words));
     assert_eq!(next.status.code(), Some(0), "{next:?}");
     assert!(!is_running(child));
     let beats = fs::read_to_string(home.path("beats")).unwrap();
@@ -128,16 +130,13 @@ fn the_command_dies_also_when_program_and_guardian_are_killed_at_once() {
 #[test]
 fn what_the_command_leaves_behind_ends_before_the_lock_is_freed() {
     let home = Home::new();
-    let output = home
-        .run_script("sleep 1000 & echo $! > left; exit 3")
-        .output()
-        .unwrap();
+    let output = bounded(&mut home.run_script("sleep 1000 & echo $! > left; exit 3"));
     assert_eq!(output.status.code(), Some(3));
     assert!(!is_running(home.pid("left")));
 
     let stubborn = "sh -c 'trap \"\" TERM; echo $$ > deaf; while :; do sleep 0.05; done' & \
                     while [ ! -s deaf ]; do sleep 0.01; done";
-    let output = home.run_script(stubborn).output().unwrap();
+    let output = bounded(&mut home.run_script(stubborn));
     assert_eq!(output.status.code(), Some(0));
     assert!(!is_running(home.pid("deaf")));
 }
@@ -159,7 +158,7 @@ fn a_revoked_owner_is_stopped_at_its_next_renewal() {
 #[test]
 fn a_long_run_is_renewed_and_left_alone() {
     let home = Home::new();
-    let output = home.run_script("sleep 5; echo done").output().unwrap();
+    let output = bounded(&mut home.run_script("sleep 5; echo done"));
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     assert_eq!(text(&output.stdout), "done\n");
     assert_eq!(text(&output.stderr), "");

@@ -4,6 +4,7 @@ use std::ffi::OsStr;
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -55,7 +56,7 @@ impl Home {
     }
 
     pub(crate) fn output<S: AsRef<OsStr>>(&self, words: impl IntoIterator<Item = S>) -> Output {
-        self.tenure(words).output().unwrap()
+        bounded(&mut self.tenure(words))
     }
 
     /// What is in the file, once there is a whole line in it.
@@ -81,6 +82,26 @@ pub(crate) fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
         assert!(Instant::now() < end, "never: {what}");
         std::thread::sleep(Duration::from_millis(5));
     }
+}
+
+/// The output of a command that is killed if it takes for ever.
+pub(crate) fn bounded(command: &mut Command) -> Output {
+    let process = command
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let pid = Pid::from_child(&process);
+    let (done, is_done) = mpsc::channel::<()>();
+    let watchdog = std::thread::spawn(move || {
+        if is_done.recv_timeout(PATIENCE * 2) == Err(mpsc::RecvTimeoutError::Timeout) {
+            let _ = kill_process(pid, Signal::KILL);
+        }
+    });
+    let output = process.wait_with_output().unwrap();
+    drop(done);
+    watchdog.join().unwrap();
+    output
 }
 
 /// The exit code of a process that ends within reason.
