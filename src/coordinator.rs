@@ -1,5 +1,7 @@
 //! [`Coordinator`]: the way in.
 
+mod inspect;
+
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,6 +16,7 @@ use crate::error::{Error, ErrorKind, Outcome, Result};
 use crate::leader::Elector;
 use crate::lock::{Hub, Lock, LockOptions};
 use crate::model::{ContenderIdGenerator, Host, Jitter, LeaseTerms, MutexName};
+use crate::schedule::{ScheduleConfig, Scheduler};
 use crate::service::{ContendService, Contender, RetrievalService, Retriever};
 use crate::stores;
 
@@ -95,6 +98,17 @@ impl Coordinator {
             ids,
             MutexName::new(name)?,
         ))
+    }
+
+    /// A scheduler for the schedule called `name`. No I/O.
+    ///
+    /// # Errors
+    /// As [`lock`](Self::lock).
+    pub fn scheduler(&self, name: impl AsRef<str>, config: ScheduleConfig) -> Result<Scheduler> {
+        self.engine.open()?;
+        let ids = Arc::clone(&self.ids);
+        let name = MutexName::new(name)?;
+        Ok(Scheduler::new(self.engine.clone(), ids, name, config))
     }
 
     /// A service that contends for `contender`. Not started yet.

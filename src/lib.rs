@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 pub mod backend;
+pub mod blocking;
 pub mod clock;
 mod coordinator;
 mod engine;
@@ -8,6 +9,7 @@ mod error;
 pub mod leader;
 pub mod lock;
 pub mod model;
+pub mod schedule;
 pub mod service;
 pub mod stores;
 
@@ -16,3 +18,4 @@ pub use engine::Tenure;
 pub use error::{Error, ErrorKind, LeaseLost, LossCause, Outcome, Result, Retry};
 pub use leader::{Campaign, CampaignEvent, Elector, Leadership, Observer};
 pub use lock::{Lock, LockGuard, LockOptions};
+pub use schedule::{ScheduleConfig, Scheduler, SchedulerHandle, Tick};

@@ -28,6 +28,11 @@ impl Contention {
 }
 
 impl Contention {
+    /// Stops it where no local side is left: at once, whatever it has won.
+    pub(crate) fn abandon(&self) {
+        let _ = self.inbox.send(Event::Abandoned);
+    }
+
     /// What the local side of its first tenure needs to say when it has ended.
     pub(crate) fn quiescer(&self) -> Quiescer {
         Quiescer {
@@ -171,20 +176,20 @@ impl Driver {
                 held,
                 owner,
                 deadline,
+                reading,
             } => {
                 let clock = self.engine.clock().clone();
-                let (tenure, lease) =
-                    Tenure::begin(held.name, held.contender, held.token, clock, deadline);
+                let (tenure, lease) = Tenure::begin(held, clock, deadline, reading);
                 self.term = term;
                 self.lease = Some(lease);
                 let done = self.quiescer(term);
                 (self.sink)(Notice::Began(tenure, owner, done));
             }
-            Effect::Extend { deadline } => {
-                let alive = self
-                    .lease
-                    .as_ref()
-                    .is_some_and(|lease| lease.extend(deadline));
+            Effect::Extend { deadline, reading } => {
+                let alive = self.lease.as_ref().is_some_and(|lease| {
+                    lease.read_clock(reading);
+                    lease.extend(deadline)
+                });
                 return (!alive).then_some(Expired { term: self.term });
             }
             Effect::End(cause) => self.end(cause),

@@ -9,6 +9,7 @@
 //! | `tenure` | a period of ownership, ended by the local clock |
 //! | `watch` | looking without contending |
 //! | `notify` | callbacks, in order and off the async workers |
+//! | `reading` | the store's clock, as its answers tell it |
 //! | `wake` | when to look or try again |
 //! | `plan` | what goes into a machine and what comes out |
 //! | `dice` | all the chance there is, seedable |
@@ -18,6 +19,7 @@ mod driver;
 mod machine;
 mod notify;
 mod plan;
+mod reading;
 mod roster;
 mod tenure;
 mod wake;
@@ -177,6 +179,11 @@ impl Engine {
         self.0.tasks.close();
         self.0.tasks.wait().await;
         self.0.backend.close().await
+    }
+
+    /// How long to wait after the `failures`-th failure in a row.
+    pub(crate) fn pause(&self, failures: u32) -> Duration {
+        wake::backoff(failures, self.dice().roll())
     }
 
     fn dice(&self) -> Dice {

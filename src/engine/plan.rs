@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use super::driver::Quiescer;
+use super::reading::Reading;
 use super::tenure::Tenure;
-use crate::backend::{Bid, Held, Hint};
+use crate::backend::{Bid, Held, Hint, Nonce};
 use crate::clock::Moment;
 use crate::error::{Error, LossCause, Result};
 use crate::model::{ContenderId, Jitter, LeaseTerms, MutexName, MutexOwner};
@@ -65,9 +66,10 @@ pub(crate) enum Event {
     Timer,
     /// The call it asked for has ended.
     Called(Result<crate::backend::Answer>),
-    /// The renewal it asked for, sent at `sent_at` among `batch` others, has
-    /// ended.
+    /// The renewal of the grant of this nonce, sent at `sent_at` among `batch`
+    /// others, has ended.
     Renewed {
+        nonce: Nonce,
         sent_at: Moment,
         batch: usize,
         result: Result<crate::backend::Answer>,
@@ -79,6 +81,9 @@ pub(crate) enum Event {
     },
     Hint(Hint),
     Stop(Stop),
+    /// Its user has gone: [`Stop::Wanted`], and the local side has ended. One
+    /// event, so that nothing comes in between.
+    Abandoned,
     /// The local side of the tenure has ended.
     Quiesced {
         term: u64,
@@ -118,10 +123,12 @@ pub(crate) enum Effect {
         held: Held,
         owner: MutexOwner,
         deadline: Moment,
+        reading: Reading,
     },
     /// The tenure is renewed.
     Extend {
         deadline: Moment,
+        reading: Reading,
     },
     /// Let the local side end, and say [`Event::Quiesced`] when it has. Once
     /// per tenure.

@@ -126,6 +126,7 @@ impl Roster {
                 *at
             };
             tokio::select! {
+                biased;
                 () = self.0.changed.notified() => continue,
                 () = self.0.clock.sleep_until(first) => {}
             }
@@ -189,6 +190,7 @@ impl Roster {
         for (renewal, result) in batch.into_iter().zip(answers) {
             // A contention that has ended does not want to know.
             let _ = renewal.reply.send(Event::Renewed {
+                nonce: renewal.held.nonce,
                 sent_at,
                 batch: size,
                 result,

@@ -2,14 +2,16 @@
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::Notify;
 
+use super::reading::{Reading, StoreClock};
+use crate::backend::Held;
 use crate::clock::{Clock, Moment};
 use crate::error::{LeaseLost, LossCause};
-use crate::model::{ContenderId, FencingToken, MutexName};
+use crate::model::{ContenderId, FencingToken, MutexName, StoreTime};
 
 /// A view of one period of ownership: a token, a deadline, a signal of loss.
 ///
@@ -40,12 +42,14 @@ const OVER: u64 = 0;
 
 /// What all views of a tenure share.
 pub(crate) struct Lease {
-    mutex: MutexName,
-    contender: ContenderId,
+    held: Held,
     clock: Clock,
+    store_clock: Mutex<StoreClock>,
     deadline: AtomicU64,
     cause: OnceLock<LossCause>,
     changed: Notify,
+    /// Rung when the deadline has moved, for those who pass it on.
+    moved: Notify,
 }
 
 impl Lease {
@@ -90,9 +94,21 @@ impl Lease {
                 if deadline < present {
                     self.changed.notify_waiters();
                 }
+                self.moved.notify_waiters();
                 return true;
             }
         }
+    }
+
+    /// Learns what the store's clock showed.
+    pub(crate) fn read_clock(&self, reading: Reading) {
+        self.store_clock().take(reading);
+    }
+
+    fn store_clock(&self) -> std::sync::MutexGuard<'_, StoreClock> {
+        self.store_clock
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Ends the tenure, unless it is over.
@@ -106,24 +122,26 @@ impl Lease {
     fn settle(&self, cause: LossCause) {
         let _ = self.cause.set(cause);
         self.changed.notify_waiters();
+        self.moved.notify_waiters();
     }
 }
 
 impl Tenure {
     pub(crate) fn begin(
-        mutex: MutexName,
-        contender: ContenderId,
-        token: FencingToken,
+        held: Held,
         clock: Clock,
         deadline: Moment,
+        reading: Reading,
     ) -> (Self, Arc<Lease>) {
+        let token = held.token;
         let lease = Arc::new(Lease {
-            mutex,
-            contender,
+            held,
             clock,
+            store_clock: Mutex::new(StoreClock::new(reading)),
             deadline: AtomicU64::new(deadline.as_nanos().max(1)),
             cause: OnceLock::new(),
             changed: Notify::new(),
+            moved: Notify::new(),
         });
         (Self::held(Arc::clone(&lease), token, None), lease)
     }
@@ -158,6 +176,22 @@ impl Tenure {
         self.token
     }
 
+    /// The grant it rests on, as the store knows it.
+    pub(crate) fn grant(&self) -> &Held {
+        &self.lease.held
+    }
+
+    /// The store's time now, as its answers to this grant tell it.
+    pub(crate) fn store_now(&self) -> StoreTime {
+        let now = self.lease.clock.now();
+        self.lease.store_clock().now(now)
+    }
+
+    /// When the store's clock will show `time`.
+    pub(crate) fn moment_of(&self, time: StoreTime) -> Moment {
+        self.lease.store_clock().moment_of(time)
+    }
+
     /// How long the grant lasts, whoever holds it.
     pub(crate) fn lease_left(&self) -> Duration {
         let now = self.lease.clock.now();
@@ -186,13 +220,13 @@ impl Tenure {
     /// What is owned.
     #[must_use]
     pub fn mutex(&self) -> &MutexName {
-        &self.lease.mutex
+        &self.lease.held.name
     }
 
     /// The id that owns it.
     #[must_use]
     pub fn contender(&self) -> &ContenderId {
-        &self.lease.contender
+        &self.lease.held.contender
     }
 
     /// The fencing token, if ownership has not ended at this very moment.
@@ -234,9 +268,41 @@ impl Tenure {
                 return self.loss();
             };
             tokio::select! {
+                biased;
                 () = changed => {}
                 () = self.lease.clock.sleep_until(deadline) => {}
             }
+        }
+    }
+
+    /// Returns when a renewal has moved the end of ownership since this was
+    /// *called*, for those who pass the deadline on: to another process, to a
+    /// display. Call it, then read [`remaining`](Self::remaining), then wait:
+    /// so no renewal is missed.
+    ///
+    /// # Errors
+    /// [`LeaseLost`] when ownership has ended.
+    ///
+    /// # Cancel safety
+    /// Dropping it changes nothing; it can be called again.
+    pub fn renewed(&self) -> impl Future<Output = Result<(), LeaseLost>> + Send + use<> {
+        let known = self.lease.deadline.load(Ordering::Acquire);
+        let tenure = self.clone();
+        async move {
+            let has_moved = async {
+                loop {
+                    let moved = tenure.lease.moved.notified();
+                    tokio::pin!(moved);
+                    moved.as_mut().enable();
+                    if tenure.lease.deadline.load(Ordering::Acquire) != known {
+                        return;
+                    }
+                    moved.await;
+                }
+            };
+            tenure.protect(has_moved).await?;
+            // The end of ownership is a move of the deadline too.
+            tenure.token().map(drop)
         }
     }
 
@@ -267,7 +333,7 @@ impl Tenure {
             .or(self.lease.cause.get())
             .unwrap_or(&LossCause::Deadline);
         LeaseLost {
-            mutex: self.lease.mutex.clone(),
+            mutex: self.lease.held.name.clone(),
             token: self.token,
             cause,
         }
@@ -277,8 +343,8 @@ impl Tenure {
 impl fmt::Debug for Tenure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Tenure")
-            .field("mutex", &self.lease.mutex)
-            .field("contender", &self.lease.contender)
+            .field("mutex", &self.lease.held.name)
+            .field("contender", &self.lease.held.contender)
             .field("token", &self.token)
             .field("remaining", &self.remaining())
             .finish()

@@ -115,8 +115,19 @@ impl Campaign {
         self.events.recv().await
     }
 
+    /// Returns when the office that is held must be given up.
+    pub(super) async fn deposed(&mut self) {
+        loop {
+            match self.events.recv().await {
+                Some(CampaignEvent::Deposed(_)) | None => return,
+                Some(CampaignEvent::Trouble(error)) => super::elector::warn(&error),
+                Some(CampaignEvent::Elected(_) | CampaignEvent::Observed(_)) => {}
+            }
+        }
+    }
+
     /// Stops standing and waits until the store has been told.
-    pub(super) async fn end(mut self) {
+    pub(crate) async fn end(mut self) {
         self.contention = None;
         while self.events.recv().await.is_some() {}
     }
@@ -150,7 +161,10 @@ impl Teller {
     fn hear(&mut self, notice: Notice) {
         match notice {
             Notice::Began(tenure, owner, quiescer) => {
-                self.tenure = Some(tenure.clone());
+                if self.tenure.replace(tenure.clone()).is_some() {
+                    // Resigned, and elected again before another was seen.
+                    self.observe(MutexOwner::NONE);
+                }
                 self.observe(owner);
                 self.say(CampaignEvent::Elected(Leadership { tenure, quiescer }));
             }

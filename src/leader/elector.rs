@@ -68,7 +68,8 @@ impl Elector {
     /// Trouble with the store is logged and retried for ever.
     ///
     /// # Errors
-    /// [`Closed`](ErrorKind::Closed) when the coordinator is closed meanwhile.
+    /// [`Closed`](ErrorKind::Closed) when the coordinator is closed meanwhile;
+    /// `work` has been dropped then, and the office resigned.
     ///
     /// # Cancel safety
     /// Dropped, it drops `work`, then resigns in the background.
@@ -84,16 +85,19 @@ impl Elector {
                     // Declared first, dropped last: the work ends before the
                     // office does.
                     let tenure = leadership.tenure().clone();
-                    let outcome = tenure.protect(work(tenure.clone())).await;
-                    if let Ok(output) = outcome {
+                    let outcome = tokio::select! {
+                        biased;
+                        outcome = tenure.protect(work(tenure.clone())) => outcome.ok(),
+                        // The coordinator closes: it waits for us to end.
+                        () = campaign.deposed() => None,
+                    };
+                    if let Some(output) = outcome {
                         drop(leadership);
                         campaign.end().await;
                         return Ok(output);
                     }
                 }
-                CampaignEvent::Trouble(error) => {
-                    tracing::warn!(target: "tenure::leader", "will try again: {error}");
-                }
+                CampaignEvent::Trouble(error) => warn(&error),
                 CampaignEvent::Deposed(_) | CampaignEvent::Observed(_) => {}
             }
         }
@@ -130,6 +134,10 @@ impl Elector {
             self.fixed_id.is_none(),
         ))
     }
+}
+
+pub(super) fn warn(error: &Error) {
+    tracing::warn!(target: "tenure::leader", "will try again: {error}");
 }
 
 impl fmt::Debug for Elector {

@@ -18,12 +18,61 @@ pub(super) struct Tenant(pub(super) Contention);
 
 impl Drop for Tenant {
     fn drop(&mut self) {
-        self.0.quiescer().quiesced();
+        self.0.abandon();
     }
 }
 
-/// Holds a place in line until the contention's last word.
-pub(super) type Keep = Arc<Mutex<Option<Place<Waiter, Estate>>>>;
+/// The place in line of whoever holds a grant, within reach of the engine: a
+/// guard that is lost bars the others of its process no more than strangers.
+#[derive(Debug, Default)]
+pub(super) struct Seat(Mutex<Seated>);
+
+#[derive(Debug, Default)]
+enum Seated {
+    /// The grant is on its way from one guard to the next.
+    #[default]
+    Nobody,
+    Holder(Place<Waiter, Estate>),
+    /// The grant is over.
+    Closed,
+}
+
+impl Seat {
+    /// Keeps `place` in line while the grant lasts.
+    pub(super) fn keep(&self, place: Place<Waiter, Estate>) {
+        let mut seated = self.seated();
+        if !matches!(*seated, Seated::Closed) {
+            *seated = Seated::Holder(place);
+            return;
+        }
+        // A place is left outside of the lock: the next one is told.
+        drop(seated);
+        drop(place);
+    }
+
+    /// The place, if the grant is not over.
+    pub(super) fn take(&self) -> Option<Place<Waiter, Estate>> {
+        let mut seated = self.seated();
+        match std::mem::take(&mut *seated) {
+            Seated::Holder(place) => Some(place),
+            Seated::Nobody => None,
+            Seated::Closed => {
+                *seated = Seated::Closed;
+                None
+            }
+        }
+    }
+
+    /// The grant is over: whoever sits there stands up.
+    pub(super) fn close(&self) {
+        let seated = std::mem::replace(&mut *self.seated(), Seated::Closed);
+        drop(seated);
+    }
+
+    fn seated(&self) -> std::sync::MutexGuard<'_, Seated> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
 
 /// What passes from guard to guard of this process.
 #[derive(Debug)]
@@ -33,16 +82,18 @@ pub(super) struct Estate {
     pub(super) terms: LeaseTerms,
     pub(super) granted_at: Moment,
     pub(super) finished: oneshot::Receiver<Finish>,
-    pub(super) keep: Keep,
+    pub(super) seat: Arc<Seat>,
     pub(super) tenant: Tenant,
 }
 
 impl Estate {
     /// Gives the grant back and says how that went. The place in line is kept
     /// until the store has answered: the next one could only be refused before.
-    pub(super) fn give_back(self, place: Place<Waiter, Self>) -> oneshot::Receiver<Finish> {
+    pub(super) fn give_back(self, place: Option<Place<Waiter, Self>>) -> oneshot::Receiver<Finish> {
         self.tenure.end(LossCause::Released);
-        *self.keep.lock().unwrap_or_else(PoisonError::into_inner) = Some(place);
+        if let Some(place) = place {
+            self.seat.keep(place);
+        }
         drop(self.tenant);
         self.finished
     }

@@ -23,7 +23,7 @@ use crate::model::FencingToken;
 pub struct LockGuard {
     lock: Lock,
     tenure: Tenure,
-    hold: Option<(Estate, Place<Waiter, Estate>)>,
+    estate: Option<Estate>,
 }
 
 impl LockGuard {
@@ -38,10 +38,11 @@ impl LockGuard {
                 }
             });
         }
+        estate.seat.keep(place);
         Self {
             lock,
             tenure,
-            hold: Some((estate, place)),
+            estate: Some(estate),
         }
     }
 
@@ -126,18 +127,18 @@ impl LockGuard {
 
     /// Hands the grant on, or gives it back and says where the answer comes.
     fn let_go(&mut self) -> Option<oneshot::Receiver<Finish>> {
-        let (estate, place) = self.hold.take()?;
-        let may_pass = self.lock.may_hand_on(&estate, &place);
+        let estate = self.estate.take()?;
+        // What is lost is nobody's to hand on.
+        let is_lost = self.tenure.is_lost();
         self.tenure.end(LossCause::Released);
-        let (place, estate) = if may_pass {
-            match place.bequeath(estate) {
-                Ok(()) => return None,
-                Err(back) => back,
-            }
-        } else {
-            (place, estate)
+        let Some(place) = estate.seat.take() else {
+            return Some(estate.give_back(None));
         };
-        Some(estate.give_back(place))
+        if is_lost || !self.lock.may_hand_on(&estate, &place) {
+            return Some(estate.give_back(Some(place)));
+        }
+        let (place, estate) = place.bequeath(estate).err()?;
+        Some(estate.give_back(Some(place)))
     }
 }
 

@@ -12,8 +12,11 @@ use std::task::{Poll, Waker};
 
 use super::sync::Mutex;
 
-/// One who competes. Its callbacks come in the order of the methods; the last
-/// one always comes, the others as far as it gets.
+/// One who competes. Its callbacks come in the order of the methods, each at
+/// most once; the last one always comes, the others as far as it gets.
+///
+/// They run on the thread that joins, waits or leaves, outside of any lock of
+/// the line: they may look at it.
 pub trait Competitor: fmt::Debug + Send + Sync + 'static {
     /// Who it is; competitors with the same id are the same holder.
     fn holder_id(&self) -> &str;
@@ -24,7 +27,8 @@ pub trait Competitor: fmt::Debug + Send + Sync + 'static {
     /// It holds the resource.
     fn after_winning(&self) {}
 
-    /// It holds the resource no more.
+    /// It holds the resource no more. The next one competes after this has
+    /// returned.
     fn after_releasing(&self) {}
 
     /// It has left the line.
@@ -128,16 +132,39 @@ impl<C, E> Line<C, E> {
         self.nodes.front().is_some_and(|node| node.number == number)
     }
 
-    /// Takes a node out; when it was the first, the next one's waker.
-    fn remove(&mut self, number: u64) -> Option<Waker> {
-        let was_first = self.is_first(number);
-        self.nodes.retain(|node| node.number != number);
-        if !was_first {
-            return None;
-        }
-        self.is_held = false;
-        self.nodes.front_mut().and_then(|node| node.waker.take())
+    /// Where a node stands: their numbers rise along the line.
+    fn position(&self, number: u64) -> Option<usize> {
+        self.nodes
+            .binary_search_by_key(&number, |node| node.number)
+            .ok()
     }
+
+    /// Takes a node out. What is left to be done without the lock: dropping
+    /// the node, dropping what nobody inherits, waking the next one.
+    fn remove(&mut self, number: u64) -> Left<C, E> {
+        let was_first = self.is_first(number);
+        let node = self.position(number).and_then(|at| self.nodes.remove(at));
+        let mut left = Left {
+            node,
+            ownerless: None,
+            next: None,
+        };
+        if was_first {
+            self.is_held = false;
+            left.next = self.nodes.front_mut().and_then(|node| node.waker.take());
+        }
+        if self.nodes.is_empty() {
+            left.ownerless = self.estate.take();
+        }
+        left
+    }
+}
+
+/// What a competitor leaves behind.
+struct Left<C, E> {
+    node: Option<Node<C>>,
+    ownerless: Option<E>,
+    next: Option<Waker>,
 }
 
 struct Joined<C> {
@@ -179,22 +206,25 @@ impl<C: Competitor, E> Place<C, E> {
     /// # Cancel safety
     /// Dropping it keeps the place.
     pub async fn head(&mut self) {
-        poll_fn(|cx| {
-            self.queue.with(|line| {
-                if line.is_first(self.number) {
-                    return Poll::Ready(());
-                }
-                let node = line
-                    .nodes
-                    .iter_mut()
-                    .find(|node| node.number == self.number);
-                if let Some(node) = node {
-                    node.waker = Some(cx.waker().clone());
-                }
-                Poll::Pending
-            })
+        poll_fn(|cx| self.poll_first(cx.waker())).await;
+        self.compete();
+    }
+
+    fn poll_first(&self, waker: &Waker) -> Poll<()> {
+        // A waker is foreign code: cloned before and dropped after the lock.
+        let mut waker = Some(waker.clone());
+        self.queue.with(|line| {
+            if line.is_first(self.number) {
+                return Poll::Ready(());
+            }
+            if let Some(at) = line.position(self.number) {
+                std::mem::swap(&mut line.nodes[at].waker, &mut waker);
+            }
+            Poll::Pending
         })
-        .await;
+    }
+
+    fn compete(&mut self) {
         if self.stage == Stage::Waiting {
             self.stage = Stage::Competing;
             self.competitor.before_competing();
@@ -212,23 +242,31 @@ impl<C: Competitor, E> Place<C, E> {
         })
     }
 
-    /// It has won the resource outside, or inherited it.
+    /// It has won the resource outside, or inherited it. Only the first one
+    /// can; from any other this changes nothing.
     pub fn won(&mut self) {
-        self.queue
-            .with(|line| line.is_held = line.is_first(self.number));
-        self.stage = Stage::Holding;
-        self.competitor.after_winning();
+        let is_first = self.queue.with(|line| {
+            let is_first = line.is_first(self.number);
+            line.is_held |= is_first;
+            is_first
+        });
+        if is_first && self.stage != Stage::Holding {
+            self.compete();
+            self.stage = Stage::Holding;
+            self.competitor.after_winning();
+        }
     }
 
     /// Leaves `estate` to the next in line and leaves the line itself; gives
     /// it back when there is nobody.
     ///
     /// # Errors
-    /// The estate, when nobody waits.
+    /// The estate, when nobody waits, or when it is not the first.
     pub fn bequeath(self, estate: E) -> Result<(), (Self, E)> {
         let mut estate = Some(estate);
         self.queue.with(|line| {
-            if line.is_first(self.number) && line.nodes.len() > 1 {
+            let is_alone = line.nodes.len() == 1;
+            if line.is_first(self.number) && !is_alone && line.estate.is_none() {
                 line.estate = estate.take();
             }
         });
@@ -251,23 +289,27 @@ impl<C: Competitor, E> Place<C, E> {
 
 impl<C: Competitor, E> Drop for Place<C, E> {
     fn drop(&mut self) {
-        let (next, ownerless) = self.queue.with(|line| {
-            let next = line.remove(self.number);
-            // Nobody is left to inherit: its own drop sees to it, outside the
-            // lock.
-            let ownerless = if line.nodes.is_empty() {
-                line.estate.take()
-            } else {
-                None
-            };
-            (next, ownerless)
-        });
-        if self.stage == Stage::Holding {
-            self.competitor.after_releasing();
+        {
+            let _leaving = Leaving(self);
+            if self.stage == Stage::Holding {
+                self.queue.with(|line| line.is_held = false);
+                self.competitor.after_releasing();
+            }
         }
         self.competitor.on_leaving();
-        drop(ownerless);
-        if let Some(next) = next {
+    }
+}
+
+/// Closes the line behind a place, whatever its callbacks do: a panic in one
+/// must not park everybody else for ever.
+struct Leaving<'a, C: Competitor, E>(&'a Place<C, E>);
+
+impl<C: Competitor, E> Drop for Leaving<'_, C, E> {
+    fn drop(&mut self) {
+        let Place { queue, number, .. } = self.0;
+        let left = queue.with(|line| line.remove(*number));
+        drop((left.node, left.ownerless));
+        if let Some(next) = left.next {
             next.wake();
         }
     }
@@ -275,13 +317,15 @@ impl<C: Competitor, E> Drop for Place<C, E> {
 
 impl<C: Competitor, E> fmt::Debug for CompetitorQueue<C, E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.with(|line| {
-            let waiting = line.nodes.iter().map(|node| node.competitor.holder_id());
-            f.debug_struct("CompetitorQueue")
-                .field("is_held", &line.is_held)
-                .field("line", &waiting.collect::<Vec<_>>())
-                .finish()
-        })
+        let (is_held, competitors) = self.with(|line| {
+            let all = line.nodes.iter().map(|node| Arc::clone(&node.competitor));
+            (line.is_held, all.collect::<Vec<_>>())
+        });
+        let ids: Vec<_> = competitors.iter().map(|one| one.holder_id()).collect();
+        f.debug_struct("CompetitorQueue")
+            .field("is_held", &is_held)
+            .field("line", &ids)
+            .finish()
     }
 }
 

@@ -2,10 +2,11 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use tokio::sync::oneshot;
 
-use super::estate::{Estate, Keep, Tenant};
+use super::estate::{Estate, Seat, Tenant};
 use super::guard::LockGuard;
 use super::hub::Lock;
 use super::queue::{Competitor, Place};
@@ -107,12 +108,14 @@ impl Lock {
         let mut plan = engine.plan(self.name().clone(), self.new_id()?, mode);
         plan.terms = self.terms();
         plan.unique_id = true;
+        // A guard ends where it is dropped; there is nothing to wait for.
+        plan.quiesce = Duration::ZERO;
         plan.initial_delay = self.rest();
         let (begin, mut began) = oneshot::channel();
         let (finish, mut finished) = oneshot::channel();
-        let keep = Keep::default();
+        let seat = Arc::<Seat>::default();
         let terms = plan.terms;
-        let sink = sink(begin, finish, Arc::clone(&keep), Arc::clone(progress));
+        let sink = sink(begin, finish, Arc::clone(&seat), Arc::clone(progress));
         let tenant = Tenant(engine.contend(plan, false, sink));
         let end = tokio::select! {
             biased;
@@ -120,7 +123,7 @@ impl Lock {
                 let now = engine.clock().now();
                 let limit = self.options().max_hold.map(|hold| now + hold);
                 let tenure = tenure.limited(limit);
-                return Ok(Some(Estate { tenure, terms, granted_at: now, finished, keep, tenant }));
+                return Ok(Some(Estate { tenure, terms, granted_at: now, finished, seat, tenant }));
             }
             end = &mut finished => end,
         };
@@ -136,7 +139,7 @@ impl Lock {
 fn sink(
     begin: oneshot::Sender<Tenure>,
     finish: oneshot::Sender<Finish>,
-    keep: Keep,
+    seat: Arc<Seat>,
     progress: Shared,
 ) -> Box<dyn FnMut(Notice) + Send> {
     let (mut begin, mut finish) = (Some(begin), Some(finish));
@@ -148,15 +151,17 @@ fn sink(
         // A guard ends by being dropped; only the coordinator's close does
         // not wait for that.
         Notice::Quiesce(LossCause::Closed, done) => done.quiesced(),
-        Notice::Quiesce(..) => {}
+        Notice::Quiesce(LossCause::Released, _) => {}
+        Notice::Quiesce(..) => seat.close(),
         Notice::Observed(..) => lock(&progress).answered = true,
         Notice::Trouble(error) => {
             tracing::debug!(target: "tenure::lock", "will try again: {error}");
             lock(&progress).trouble = Some(error);
         }
         Notice::Finished(end) => {
+            // In this order: whoever is told that the lock is free finds it so.
+            seat.close();
             let _ = finish.take().map(|finish| finish.send(end));
-            drop(lock(&keep).take());
         }
     })
 }

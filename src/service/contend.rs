@@ -216,7 +216,10 @@ impl<C: Contender> Core<C> {
             view.state = state.clone();
             state
         };
-        let must_hear = told.is_some();
+        // Its own begin and end it hears in pairs, however late; what others
+        // do is no news once it is stopping.
+        let id = self.contender.contender_id();
+        let must_hear = state.is_acquired(id) || state.is_released(id);
         let core = Arc::clone(self);
         self.dispatch.push(move || {
             // Answered even if the callback panics.

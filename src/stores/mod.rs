@@ -3,19 +3,44 @@
 //! | scheme | store | cargo feature |
 //! | --- | --- | --- |
 //! | `memory:` | this process's memory | always there |
+//! | `sqlite:` | a file, for the processes of one Linux host | `sqlite` |
+//! | `mysql:`, `mariadb:` | MySQL, MariaDB | `mysql` |
+//! | `postgres:`, `postgresql:` | PostgreSQL | `postgres` |
 //! | `redis://`, `rediss://` | one Redis server, plain or over TLS | `redis` |
 //! | `redis+unix:` | one Redis server behind a Unix socket | `redis` |
 //! | `redis+sentinel://`, `rediss+sentinel://` | the master that sentinels name | `redis` |
 //! | `redis+cluster://`, `rediss+cluster://` | a Redis Cluster | `redis` |
+//! | `zookeeper:` | ZooKeeper, shared with Curator | `zookeeper` |
 
 pub mod memory;
+#[cfg(feature = "mysql")]
+pub mod mysql;
+#[cfg(feature = "postgres")]
+pub mod postgres;
 #[cfg(feature = "redis")]
 pub mod redis;
+#[cfg(any(feature = "mysql", feature = "postgres"))]
+mod sql;
+#[cfg(all(feature = "sqlite", target_os = "linux"))]
+pub mod sqlite;
+#[cfg(feature = "zookeeper")]
+pub mod zookeeper;
 
 use crate::backend::AnyBackend;
 use crate::backend::url::{Scheme, StoreUrl};
 use crate::clock::Clock;
 use crate::error::Result;
+
+/// A scheme behind the cargo feature of this name.
+macro_rules! scheme {
+    ($name:literal, $feature:literal) => {
+        Scheme {
+            name: $name,
+            feature: Some($feature),
+            compiled: cfg!(feature = $feature),
+        }
+    };
+}
 
 /// Every scheme that this crate knows.
 pub const SCHEMES: &[Scheme] = &[
@@ -24,36 +49,69 @@ pub const SCHEMES: &[Scheme] = &[
         feature: None,
         compiled: true,
     },
-    redis_scheme("redis"),
-    redis_scheme("rediss"),
-    redis_scheme("redis+unix"),
-    redis_scheme("redis+sentinel"),
-    redis_scheme("rediss+sentinel"),
-    redis_scheme("redis+cluster"),
-    redis_scheme("rediss+cluster"),
+    scheme!("sqlite", "sqlite"),
+    scheme!("mysql", "mysql"),
+    scheme!("mariadb", "mysql"),
+    scheme!("postgres", "postgres"),
+    scheme!("postgresql", "postgres"),
+    scheme!("redis", "redis"),
+    scheme!("rediss", "redis"),
+    scheme!("redis+unix", "redis"),
+    scheme!("redis+sentinel", "redis"),
+    scheme!("rediss+sentinel", "redis"),
+    scheme!("redis+cluster", "redis"),
+    scheme!("rediss+cluster", "redis"),
+    scheme!("zookeeper", "zookeeper"),
 ];
-
-const fn redis_scheme(name: &'static str) -> Scheme {
-    Scheme {
-        name,
-        feature: Some("redis"),
-        compiled: cfg!(feature = "redis"),
-    }
-}
 
 /// Opens the store that `url` names.
 ///
 /// # Errors
 /// [`Invalid`](crate::ErrorKind::Invalid) for an unknown scheme or option,
 /// naming what is known; otherwise what the store's own opening fails with.
+///
+/// # Cancel safety
+/// Dropped, whatever was opened is closed.
 pub async fn open(url: &StoreUrl, clock: Clock) -> Result<AnyBackend> {
     let scheme = Scheme::find(SCHEMES, url.scheme())?;
     match scheme.name {
         "memory" => memory::open(url, clock).map(AnyBackend::new),
+        #[cfg(all(feature = "sqlite", target_os = "linux"))]
+        "sqlite" => sqlite::open(url).await.map(AnyBackend::new),
+        #[cfg(all(feature = "sqlite", not(target_os = "linux")))]
+        "sqlite" => Err(crate::error::Error::invalid(
+            "the SQLite store needs Linux: it measures leases on a clock that all processes of \
+             the host share, and tells one boot from another",
+        )),
+        #[cfg(feature = "mysql")]
+        "mysql" | "mariadb" => mysql::open(url, clock).await.map(AnyBackend::new),
+        #[cfg(feature = "postgres")]
+        "postgres" | "postgresql" => postgres::open(url, clock).await.map(AnyBackend::new),
         #[cfg(feature = "redis")]
         name if name.starts_with("redis") => {
             redis::Redis::open(url, clock).await.map(AnyBackend::new)
         }
+        #[cfg(feature = "zookeeper")]
+        "zookeeper" => zookeeper::open(url, clock).await.map(AnyBackend::new),
         _ => unreachable!("{:?} is in the table of schemes", scheme.name),
+    }
+}
+
+/// What sets up the store that `url` names, for a person to read and, where
+/// a service may not do it itself, to run.
+///
+/// # Errors
+/// [`Invalid`](crate::ErrorKind::Invalid) for an unknown scheme, or options
+/// that the store does not know.
+pub fn setup(url: &StoreUrl) -> Result<String> {
+    let scheme = Scheme::find(SCHEMES, url.scheme())?;
+    match scheme.name {
+        #[cfg(all(feature = "sqlite", target_os = "linux"))]
+        "sqlite" => Ok(sqlite::SETUP.into()),
+        #[cfg(feature = "mysql")]
+        "mysql" | "mariadb" => mysql::schema(url),
+        #[cfg(feature = "postgres")]
+        "postgres" | "postgresql" => postgres::schema(url),
+        _ => Ok("-- nothing has to be set up".into()),
     }
 }

@@ -1,3 +1,7 @@
-//! The engine through the public API: promises, services, simulation.
+//! The engine through the public API: the ten promises, services, simulation.
 
+mod many;
+mod promises;
 mod services;
+mod simulation;
+mod support;

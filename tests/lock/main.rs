@@ -1,6 +1,8 @@
 //! Locks, electors and the queue under them, over the memory store.
 
 mod basics;
+mod endings;
 mod hand_over;
+mod inspect;
 mod leader;
 mod support;

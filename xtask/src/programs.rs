@@ -83,7 +83,10 @@ pub(crate) fn apt_packages(missing: &[Missing]) -> Vec<&'static str> {
     let mut packages = Vec::new();
     for Missing { program, files } in missing {
         // A Java that is there will do, from whatever package it came.
-        let unneeded = |package: &str| package.contains("-jre") && !files.contains(&"java");
+        let unneeded = |package: &str| {
+            package.contains("-jre") && !files.contains(&"java")
+                || package.contains("-jdk") && !files.contains(&"javac")
+        };
         for package in program.packages().apt {
             if !unneeded(package) && !packages.contains(package) {
                 packages.push(*package);

@@ -1,2 +1,43 @@
-//! The tenure program.
-fn main() {}
+//! The `tenure` program: locks and leaders for any command, on any store.
+
+mod args;
+mod child;
+mod commands;
+mod config;
+mod exit;
+mod gate;
+mod guardian;
+mod moment;
+mod output;
+mod signals;
+mod store;
+mod supervise;
+mod terminal;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use args::Cli;
+use output::Voice;
+
+fn main() -> ExitCode {
+    // Its own helpers come first: they are started with every command that
+    // runs, and know nothing of options.
+    let mut words = std::env::args_os().skip(1);
+    match words.next().as_deref().and_then(|word| word.to_str()) {
+        Some(guardian::WORD) => return guardian::main(words),
+        Some(gate::WORD) => return gate::main(words),
+        Some(commands::demo::CONTENDER) => return commands::demo::contender(words),
+        _ => {}
+    }
+    let cli = Cli::parse();
+    let voice = Voice::new(cli.common.quiet, cli.common.verbose);
+    match commands::dispatch(cli, &voice) {
+        Ok(code) => code,
+        Err(failure) => {
+            voice.error(&failure.message);
+            ExitCode::from(failure.code)
+        }
+    }
+}

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::super::plan::{Call, Effect, Finish, Mode};
+use super::super::reading::Reading;
 use super::super::wake;
 use super::{Freeing, Machine, Owning, State, Then};
 use crate::backend::{Answer, Bid, Hint};
@@ -109,6 +110,11 @@ impl Machine {
             held: held.clone(),
             owner,
             deadline,
+            reading: Reading {
+                sent_at,
+                heard_at: now,
+                store: answer.now(),
+            },
         });
         let renew_at = sent_at + terms.renew_after();
         self.state = State::Owning(Owning::new(

@@ -85,6 +85,10 @@ impl Machine {
         }
         match event {
             Event::Stop(stop) => self.stopped(now, stop),
+            Event::Abandoned => {
+                self.stopped(now, Stop::Wanted);
+                self.quiesced(now);
+            }
             Event::Timer => self.timer(now),
             Event::Expired { .. } => {}
             Event::Hint(hint) => self.hinted(now, hint),
@@ -94,10 +98,13 @@ impl Machine {
                 // A call that was dropped has nothing to say.
                 _ => {}
             },
+            // The answer may have outlived the tenure it was for.
+            Event::Renewed { nonce, .. } if !self.owns(nonce) => {}
             Event::Renewed {
                 sent_at,
                 batch,
                 result,
+                ..
             } => self.renewed(now, sent_at, batch, result),
             Event::Quiesced { term } if term == self.term => self.quiesced(now),
             Event::Quiesced { .. } => {}

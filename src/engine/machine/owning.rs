@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use super::super::plan::{Effect, Finish, Stop};
+use super::super::reading::Reading;
 use super::super::wake;
 use super::{Freeing, Machine, State};
-use crate::backend::{Answer, Bid, Held};
+use crate::backend::{Answer, Bid, Held, Nonce};
 use crate::clock::Moment;
 use crate::error::{ErrorKind, LossCause, Result};
 use crate::model::LeaseTerms;
@@ -76,6 +77,11 @@ pub(super) fn valid_for(terms: &LeaseTerms, answer: &Answer) -> Duration {
 }
 
 impl Machine {
+    /// Whether the present tenure is the one that the bid of `nonce` won.
+    pub(super) fn owns(&self, nonce: Nonce) -> bool {
+        matches!(&self.state, State::Owning(owning) if owning.held.nonce == nonce)
+    }
+
     pub(super) fn ask_renewal(&mut self, at: Moment) {
         let State::Owning(owning) = &self.state else {
             return;
@@ -108,7 +114,12 @@ impl Machine {
                 if now >= deadline {
                     return self.lose(now, LossCause::Deadline);
                 }
-                self.effects.push(Effect::Extend { deadline });
+                let reading = Reading {
+                    sent_at,
+                    heard_at: now,
+                    store: answer.now(),
+                };
+                self.effects.push(Effect::Extend { deadline, reading });
                 self.ask_renewal(sent_at + self.plan.terms.renew_after());
             }
             Ok(answer) => {

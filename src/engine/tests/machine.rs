@@ -1,1 +1,245 @@
 //! The machine, step by step.
+
+use std::time::Duration;
+
+use crate::backend::{Answer, Hint, Nonce};
+use crate::clock::Moment;
+use crate::engine::dice::Dice;
+use crate::engine::machine::Machine;
+use crate::engine::plan::{Call, Effect, Event, Finish, Mode, Plan, Stop};
+use crate::error::{Error, ErrorKind, LossCause, Outcome};
+use crate::model::{
+    ContenderId, FencingToken, Jitter, LeaseTerms, MutexName, MutexOwner, StoreTime,
+};
+
+fn plan(mode: Mode) -> Plan {
+    Plan {
+        name: MutexName::new("m").unwrap(),
+        contender: ContenderId::new("me").unwrap(),
+        unique_id: false,
+        terms: LeaseTerms::default(),
+        mode,
+        jitter: Jitter::default(),
+        safety_look: Duration::from_secs(2),
+        initial_delay: Duration::ZERO,
+        courtesy: Duration::ZERO,
+        quiesce: Duration::from_secs(30),
+    }
+}
+
+fn at(millis: u64) -> Moment {
+    Moment::from_nanos(millis * 1_000_000)
+}
+
+/// A grant with this much of its lease left.
+fn won(left: Duration) -> Answer {
+    let now = StoreTime::from_millis(1_000_000);
+    let me = ContenderId::new("me").unwrap();
+    let owner = MutexOwner::new(me, now, now, now + left);
+    Answer::won(owner.with_token(FencingToken::from_store(7).unwrap()), now)
+}
+
+fn refused(left: Duration) -> Answer {
+    let now = StoreTime::from_millis(1_000_000);
+    let other = ContenderId::new("other").unwrap();
+    Answer::refused(MutexOwner::foreign(other).owning_until(now + left), now)
+}
+
+fn lost_answer() -> Error {
+    Error::new(ErrorKind::Timeout, Outcome::MayHave)
+}
+
+/// The nonce of the first bid of these seeded dice.
+fn nonce() -> Nonce {
+    Dice::seeded(1).nonce()
+}
+
+fn start(mode: Mode) -> Machine {
+    let (machine, effects) = Machine::start(plan(mode), Dice::seeded(1), at(0));
+    assert!(matches!(effects[..], [Effect::Call(Call::Acquire(_), _)]));
+    machine
+}
+
+fn owning() -> Machine {
+    let mut machine = start(Mode::Always);
+    let effects = machine.on(at(10), Event::Called(Ok(won(Duration::from_secs(16)))));
+    assert!(matches!(
+        effects[..],
+        [Effect::Begin { .. }, Effect::Renew { .. }]
+    ));
+    machine
+}
+
+#[test]
+fn a_first_refusal_subscribes_and_looks_once_more() {
+    let mut machine = start(Mode::Once);
+    let refusal = || Event::Called(Ok(refused(Duration::from_secs(9))));
+    let effects = machine.on(at(1), refusal());
+    assert!(matches!(
+        effects[..],
+        [
+            Effect::Observe(_),
+            Effect::Subscribe,
+            Effect::Call(Call::Acquire(_), _)
+        ]
+    ));
+    let effects = machine.on(at(2), refusal());
+    assert!(matches!(effects[..], [Effect::Observe(_)]));
+    assert_eq!(machine.wake_at(), Some(at(2_002)), "the safety look");
+}
+
+#[test]
+fn a_turn_that_comes_while_an_attempt_is_under_way_is_not_forgotten() {
+    let mut machine = start(Mode::Once);
+    machine.on(at(1), Event::Called(Ok(refused(Duration::from_secs(9)))));
+    assert!(machine.on(at(2), Event::Hint(Hint::Turn)).is_empty());
+    let effects = machine.on(at(3), Event::Called(Ok(refused(Duration::from_secs(9)))));
+    assert!(matches!(
+        effects[..],
+        [Effect::Observe(_), Effect::Call(Call::Acquire(_), _)]
+    ));
+}
+
+#[test]
+fn the_nonce_is_the_same_for_every_attempt_and_new_for_every_bid() {
+    let nonce_in = |effects: &[Effect]| {
+        effects.iter().find_map(|effect| match effect {
+            Effect::Call(Call::Acquire(bid), _) => Some(bid.nonce),
+            _ => None,
+        })
+    };
+    let (mut machine, effects) = Machine::start(plan(Mode::Always), Dice::seeded(1), at(0));
+    let first = nonce_in(&effects).unwrap();
+    machine.on(at(1), Event::Called(Err(lost_answer())));
+    let again = machine.on(machine.wake_at().unwrap(), Event::Timer);
+    assert_eq!(nonce_in(&again), Some(first));
+    machine.on(at(100), Event::Called(Ok(won(Duration::from_secs(16)))));
+    machine.on(
+        at(200),
+        Event::Renewed {
+            nonce: nonce(),
+            sent_at: at(190),
+            batch: 1,
+            result: Ok(refused(Duration::from_secs(1))),
+        },
+    );
+    let next = machine.on(at(210), Event::Quiesced { term: 1 });
+    assert_ne!(nonce_in(&next).unwrap(), first);
+}
+
+#[test]
+fn a_grant_with_less_left_is_believed_for_less() {
+    let mut machine = start(Mode::Once);
+    let effects = machine.on(at(10), Event::Called(Ok(won(Duration::from_secs(3)))));
+    let Effect::Begin { deadline, .. } = &effects[0] else {
+        panic!("{effects:?}")
+    };
+    assert_eq!(*deadline, at(3_000) - LeaseTerms::default().margin());
+}
+
+#[test]
+fn a_win_that_is_over_before_it_is_heard_of_is_given_back() {
+    let mut machine = start(Mode::Once);
+    let effects = machine.on(at(15_980), Event::Called(Ok(won(Duration::from_secs(16)))));
+    assert!(matches!(effects[..], [Effect::Call(Call::Release(_), _)]));
+}
+
+#[test]
+fn a_deadline_that_has_passed_comes_before_the_renewal_that_would_have_saved_it() {
+    let mut machine = owning();
+    let effects = machine.on(
+        at(16_000),
+        Event::Renewed {
+            nonce: nonce(),
+            sent_at: at(10_000),
+            batch: 1,
+            result: Ok(won(Duration::from_secs(16))),
+        },
+    );
+    assert!(matches!(
+        effects[..],
+        [
+            Effect::StopRenewing,
+            Effect::End(LossCause::Deadline),
+            Effect::Quiesce {
+                cause: LossCause::Deadline,
+                ..
+            }
+        ]
+    ));
+}
+
+#[test]
+fn the_local_side_is_told_to_end_once() {
+    let mut machine = owning();
+    let told = |effects: &[Effect]| {
+        effects
+            .iter()
+            .filter(|effect| matches!(effect, Effect::Quiesce { .. }))
+            .count()
+    };
+    assert_eq!(told(&machine.on(at(100), Event::Stop(Stop::Wanted))), 1);
+    assert_eq!(told(&machine.on(at(101), Event::Stop(Stop::Closed))), 0);
+    assert_eq!(
+        told(&machine.on(at(16_000), Event::Timer)),
+        0,
+        "lost while it was ending"
+    );
+}
+
+#[test]
+fn the_end_of_an_earlier_tenure_does_not_end_this_one() {
+    let mut machine = owning();
+    assert!(machine.on(at(100), Event::Quiesced { term: 0 }).is_empty());
+    assert!(machine.on(at(100), Event::Expired { term: 0 }).is_empty());
+    let effects = machine.on(at(100), Event::Quiesced { term: 1 });
+    assert!(matches!(
+        effects[..],
+        [
+            Effect::StopRenewing,
+            Effect::End(_),
+            Effect::Call(Call::Release(_), _)
+        ]
+    ));
+}
+
+#[test]
+fn a_hung_batch_is_tried_again_in_halves() {
+    let mut machine = owning();
+    let mut batch = 64;
+    for (now, half) in [(10_100, 32), (10_200, 16), (10_300, 8)] {
+        let effects = machine.on(
+            at(now),
+            Event::Renewed {
+                nonce: nonce(),
+                sent_at: at(now - 50),
+                batch,
+                result: Err(lost_answer()),
+            },
+        );
+        let Effect::Renew { max_batch, .. } = &effects[0] else {
+            panic!("{effects:?}")
+        };
+        assert_eq!(*max_batch, half);
+        batch = half;
+    }
+}
+
+#[test]
+fn stopping_a_bid_undoes_it_only_if_something_may_be_left() {
+    let mut machine = start(Mode::Once);
+    machine.on(at(1), Event::Called(Ok(refused(Duration::from_secs(9)))));
+    machine.on(at(2), Event::Called(Ok(refused(Duration::from_secs(9)))));
+    let effects = machine.on(at(3), Event::Stop(Stop::Wanted));
+    assert!(matches!(
+        effects[..],
+        [Effect::Unsubscribe, Effect::Finish(Finish::NotOwner)]
+    ));
+
+    let mut machine = start(Mode::Once); // its attempt is still under way
+    let effects = machine.on(at(3), Event::Stop(Stop::Wanted));
+    assert!(matches!(
+        effects[..],
+        [Effect::DropCall, Effect::Call(Call::Leave(_), _)]
+    ));
+}

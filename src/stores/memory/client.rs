@@ -75,11 +75,19 @@ impl Memory {
         let wall = SystemTime::now()
             .duration_since(SystemTime::UNIX_EPOCH)
             .unwrap_or_default();
+        Self::at_epoch(clock, StoreTime::ZERO + wall)
+    }
+
+    /// A store of its own whose clock shows `epoch` now: for simulations that
+    /// replay, tokens and all.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn at_epoch(clock: Clock, epoch: StoreTime) -> Self {
         Self::on(Arc::new(Shared {
             state: Mutex::default(),
             origin: clock.now(),
             clock,
-            epoch: StoreTime::ZERO + wall,
+            epoch,
             next_client: AtomicU64::new(0),
         }))
     }

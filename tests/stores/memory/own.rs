@@ -50,8 +50,13 @@ async fn a_named_store_is_forgotten_with_its_last_client() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_host_or_an_option_is_an_error() {
-    for url in ["memory://localhost", "memory:x?ttl=1s"] {
+async fn a_host_or_an_unknown_option_is_an_error() {
+    assert!(open("memory:x?ttl=1s&transition=1s").await.is_ok());
+    for url in [
+        "memory://localhost",
+        "memory:x?tll=1s",
+        "memory:?ttl=1ms&transition=0ms",
+    ] {
         let error = open(url).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Invalid, "{url}: {error}");
     }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tenure::backend::Backend;
 use tokio::task::JoinSet;
 
+use super::ground::shows;
 use super::{Ground, Subject};
 
 /// While a grant's lease runs, another bid is refused and told who owns.
@@ -18,7 +19,7 @@ pub async fn a_second_bid_is_refused_and_told_who_owns(subject: &impl Subject) {
         let answer = ground.lose(client, &ground.bid(&name, "b"), why).await;
         let owner = answer.owner();
         assert!(
-            owner.is_owner(&win.held.contender) && owner.token() == Some(win.token()),
+            owner.is_owner(&win.held.contender) && shows(&client.profile(), owner, &win),
             "a refusal names the owner and its token, not {owner:?}"
         );
     }

@@ -3,7 +3,7 @@
 use tenure::backend::{Backend, LeaseBound};
 use tenure::model::MutexOwner;
 
-use super::ground::ROUNDING;
+use super::ground::{ROUNDING, shows};
 use super::{Ground, Subject};
 
 /// A name that nobody ever used has no owner, and asking changes nothing.
@@ -32,7 +32,7 @@ pub async fn an_owner_is_told_with_token_and_times(subject: &impl Subject) {
     }
     let (seen, now) = ground.owner(&there, &bid.name).await;
     assert_eq!(seen.owner_id(), Some(&bid.contender));
-    assert_eq!(seen.token(), Some(win.token()));
+    assert!(shows(&there.profile(), &seen, &win), "its token: {seen:?}");
     if let LeaseBound::Terms = here.profile().bound {
         assert!(
             seen.transition_at().is_some(),

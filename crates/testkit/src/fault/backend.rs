@@ -59,6 +59,11 @@ impl<B: Backend> FaultBackend<B> {
     async fn after(&self, fault: Fault) -> Result<()> {
         match fault {
             Fault::LoseAnswer => return Err(lost(Outcome::MayHave)),
+            Fault::TimeOut(length) => {
+                self.faults.clock().sleep(length).await;
+                let late = Error::new(ErrorKind::Timeout, Outcome::MayHave);
+                return Err(late.with_message("an injected fault"));
+            }
             Fault::DelayAfter(length) => self.faults.clock().sleep(length).await,
             Fault::HangAfter => self.faults.healing().await,
             _ => {}
@@ -270,8 +275,8 @@ impl<B: Backend> Backend for FaultBackend<B> {
 
 /// A call that only reads has changed nothing, whatever became of it.
 fn only_read(error: Error) -> Error {
-    if error.kind() == ErrorKind::Unreachable && error.outcome() == Outcome::MayHave {
-        return lost(Outcome::DidNot);
+    if error.outcome() == Outcome::MayHave {
+        return Error::new(error.kind(), Outcome::DidNot).with_message(error.to_string());
     }
     error
 }

@@ -14,20 +14,32 @@ use super::Rates;
 
 /// A kind of call to a backend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[allow(missing_docs)] // Each is the method of its name.
 pub enum Call {
+    /// [`Backend::acquire`](tenure::backend::Backend::acquire).
     Acquire,
+    /// [`Backend::renew`](tenure::backend::Backend::renew).
     Renew,
+    /// [`Backend::release`](tenure::backend::Backend::release).
     Release,
+    /// [`Backend::leave`](tenure::backend::Backend::leave).
     Leave,
+    /// [`Backend::owner`](tenure::backend::Backend::owner).
     Owner,
+    /// [`Backend::changes`](tenure::backend::Backend::changes).
     Changes,
+    /// [`Backend::list`](tenure::backend::Backend::list).
     List,
+    /// [`Backend::revoke`](tenure::backend::Backend::revoke).
     Revoke,
+    /// [`Backend::check`](tenure::backend::Backend::check).
     Check,
+    /// [`Backend::read_ledger`](tenure::backend::Backend::read_ledger).
     ReadLedger,
+    /// [`Backend::claim_tick`](tenure::backend::Backend::claim_tick).
     ClaimTick,
+    /// [`Backend::finish_tick`](tenure::backend::Backend::finish_tick).
     FinishTick,
+    /// [`Backend::close`](tenure::backend::Backend::close).
     Close,
 }
 
@@ -43,6 +55,8 @@ pub enum Fault {
     LoseRequest,
     /// It is applied and its answer is lost: unreachable, may have happened.
     LoseAnswer,
+    /// It is applied, and after this long fails: timed out, may have happened.
+    TimeOut(Duration),
     /// It is applied after this long.
     DelayBefore(Duration),
     /// It is applied, and its answer comes after this long.
@@ -206,6 +220,11 @@ impl Faults {
         self.plan()
             .ears
             .retain(|(about, ear)| about != name || ear.send(hint).is_ok());
+    }
+
+    /// From now on things go wrong by chance at these rates.
+    pub fn at_rates(&self, rates: Rates) {
+        self.plan().rates = rates;
     }
 
     /// Nothing goes wrong any more, and what hangs goes on.

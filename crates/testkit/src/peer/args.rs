@@ -25,6 +25,9 @@ pub struct Args {
     pub rest: Duration,
     /// After how many tenures to end.
     pub rounds: Option<u64>,
+    /// Instead of contending: take, renew and release so many names as fast as
+    /// the store can, for ever.
+    pub churn: Option<u64>,
     /// Where observations are appended.
     pub journal: Option<PathBuf>,
 }
@@ -47,6 +50,7 @@ impl Args {
             hold: None,
             rest: Duration::ZERO,
             rounds: None,
+            churn: None,
             journal: None,
         };
         while let Some(arg) = args.next() {
@@ -63,10 +67,8 @@ impl Args {
                 "transition" => transition = Some(parse_duration(&value)?),
                 "hold" => read.hold = Some(parse_duration(&value)?),
                 "rest" => read.rest = parse_duration(&value)?,
-                "rounds" => {
-                    let number = value.parse();
-                    read.rounds = Some(number.map_err(|_| Error::invalid("--rounds is a number"))?);
-                }
+                "rounds" => read.rounds = Some(number(option, &value)?),
+                "churn" => read.churn = Some(number(option, &value)?),
                 "journal" => read.journal = Some(value.into()),
                 _ => return Err(Error::invalid(format!("there is no option --{option}"))),
             }
@@ -82,6 +84,11 @@ impl Args {
         }
         Ok(Self { url, name, ..read })
     }
+}
+
+fn number(option: &str, value: &str) -> Result<u64> {
+    let number = value.parse();
+    number.map_err(|_| Error::invalid(format!("--{option} takes a number")))
 }
 
 #[cfg(test)]

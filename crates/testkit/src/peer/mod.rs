@@ -10,6 +10,7 @@
 //! ```text
 //! tenure-peer URL NAME [--id ID] [--ttl D] [--transition D]
 //!                      [--hold D] [--rest D] [--rounds N] [--journal FILE]
+//!                      [--churn N]
 //! ```
 //!
 //! It contends until it is told otherwise. With `--hold` it gives up each
@@ -26,11 +27,17 @@
 //! | `trouble TEXT` | a warning or error of the library |
 //! | `bye` | it has closed everything and ends |
 //!
+//! With `--churn N` it does not contend but takes, renews and releases the
+//! names `NAME-0` to `NAME-{N-1}` straight in the store, as fast as that can,
+//! with a tick of a schedule each: something to be killed in the middle of a
+//! write. It says `ready` and nothing more.
+//!
 //! With `--journal FILE` it notes every few milliseconds that it owns, while it
 //! does. [`read_journal`] reads what a fleet has noted in one file, and
 //! [`judge`](crate::judge::judge) finds two owners of one moment in it.
 
 mod args;
+mod churn;
 mod journal;
 mod process;
 mod program;

@@ -9,6 +9,7 @@ use tenure::{Coordinator, Error, ErrorKind, Outcome, Result, Tenure};
 use tokio::sync::mpsc;
 
 use super::args::Args;
+use super::churn::churn;
 use super::journal::Journal;
 use super::trouble::Troubles;
 
@@ -54,6 +55,9 @@ pub(super) fn say(line: &str) {
 }
 
 async fn run(args: Args) -> Result<()> {
+    if let Some(names) = args.churn {
+        return churn(&args, names).await;
+    }
     let mut builder = Coordinator::builder();
     if let Some(terms) = args.terms {
         builder = builder.terms(terms);

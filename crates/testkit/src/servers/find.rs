@@ -22,6 +22,8 @@ pub enum Server {
     Postgres,
     /// ZooKeeper: a Java runtime and the jars.
     ZooKeeper,
+    /// Curator and a Java compiler: peers of our ZooKeeper clients.
+    Curator,
     /// libfaketime. Not a server, but found and installed in the same way.
     Faketime,
 }
@@ -39,11 +41,12 @@ pub struct Packages {
 
 impl Server {
     /// Everything the tests need.
-    pub const ALL: [Server; 5] = [
+    pub const ALL: [Server; 6] = [
         Server::Redis,
         Server::MariaDb,
         Server::Postgres,
         Server::ZooKeeper,
+        Server::Curator,
         Server::Faketime,
     ];
 
@@ -54,12 +57,13 @@ impl Server {
             Server::MariaDb => "mariadb",
             Server::Postgres => "postgres",
             Server::ZooKeeper => "zookeeper",
+            Server::Curator => "curator",
             Server::Faketime => "faketime",
         }
     }
 
     /// The variable that says where it is: the program itself or the directory that holds it
-    /// (for ZooKeeper the directory with the jars).
+    /// (for ZooKeeper and Curator the directory with the jars).
     pub fn variable(self) -> String {
         format!("TENURE_{}_BIN", self.key().to_uppercase())
     }
@@ -71,6 +75,7 @@ impl Server {
             Server::MariaDb => &["mariadbd", "mariadb-install-db", "mariadb"],
             Server::Postgres => &["postgres", "initdb", "psql"],
             Server::ZooKeeper => &["zookeeper.jar", "java"],
+            Server::Curator => &["curator-recipes.jar", "javac"],
             Server::Faketime if cfg!(target_os = "macos") => &["libfaketime.1.dylib"],
             Server::Faketime => &["libfaketime.so.1"],
         }
@@ -99,6 +104,11 @@ impl Server {
                 dnf: &[],
                 brew: &["zookeeper"],
             },
+            Server::Curator => Packages {
+                apt: &["libcurator-recipes-java", "default-jdk-headless"],
+                dnf: &[],
+                brew: &[],
+            },
             Server::Faketime => Packages {
                 apt: &["libfaketime"],
                 dnf: &["libfaketime"],
@@ -126,7 +136,7 @@ impl Server {
                 "/opt/homebrew/opt/postgresql@*/bin",
                 "/usr/local/opt/postgresql@*/bin",
             ],
-            Server::ZooKeeper => &[
+            Server::ZooKeeper | Server::Curator => &[
                 "/usr/share/java",
                 "/usr/lib/jvm/*/bin",
                 "/opt/homebrew/opt/openjdk/bin",
@@ -168,7 +178,7 @@ impl Server {
                 return pick(program, &places).ok_or_else(|| missing(places));
             }
         }
-        if self == Server::ZooKeeper {
+        if matches!(self, Server::ZooKeeper | Server::Curator) {
             places.extend(env::var_os("JAVA_HOME").map(|home| PathBuf::from(home).join("bin")));
         }
         places.extend(env::split_paths(&env::var_os("PATH").unwrap_or_default()));

@@ -53,6 +53,22 @@ async fn a_lost_answer_is_applied_and_nobody_knows() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_call_that_times_out_is_applied_and_nobody_knows() {
+    let (faults, store) = store();
+    let limit = Duration::from_secs(2);
+    faults.next(Call::Acquire, Fault::TimeOut(limit));
+    let begun = tokio::time::Instant::now();
+    let error = store.acquire(&bid("m")).await.unwrap_err();
+    assert_eq!(
+        (error.kind(), error.outcome()),
+        (ErrorKind::Timeout, Outcome::MayHave)
+    );
+    assert_eq!(begun.elapsed(), limit);
+    let owner = store.inner().owner(&bid("m").name).await.unwrap();
+    assert!(owner.owner().owner_id().is_some());
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_lost_look_changed_nothing() {
     let (faults, store) = store();
     faults.always(Call::Owner, Fault::LoseAnswer);

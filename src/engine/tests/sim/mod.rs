@@ -2,7 +2,8 @@
 //!
 //! Everything is a function of the seed: a failing one is printed and
 //! `TENURE_SIM_SEED=<seed> cargo test -p tenure --lib sim -- --nocapture`
-//! replays it with a trace of every step.
+//! replays it with a trace of every step. `TENURE_SIM_SEEDS` sets how many
+//! worlds there are.
 //!
 //! What goes wrong in it: requests and answers lost, delayed, doubled and
 //! overtaking each other; partitions, both ways and one way; the store down,
@@ -30,7 +31,7 @@ fn ten_thousand_worlds_never_have_two_owners() {
         run(seed, true).unwrap_or_else(|violation| panic!("seed {seed}: {violation}"));
         return;
     }
-    const SEEDS: u64 = 10_000;
+    let seeds: u64 = std::env::var("TENURE_SIM_SEEDS").map_or(10_000, |n| n.parse().unwrap());
     let workers = std::thread::available_parallelism().map_or(2, usize::from) as u64;
     let mut tally = world::Tally::default();
     std::thread::scope(|scope| {
@@ -38,7 +39,7 @@ fn ten_thousand_worlds_never_have_two_owners() {
             .map(|worker| {
                 scope.spawn(move || {
                     let mut tally = world::Tally::default();
-                    for seed in (worker..SEEDS).step_by(workers as usize) {
+                    for seed in (worker..seeds).step_by(workers as usize) {
                         match run(seed, false) {
                             Ok(seen) => tally += seen,
                             Err(violation) => panic!("seed {seed}: {violation}"),
@@ -56,10 +57,10 @@ fn ten_thousand_worlds_never_have_two_owners() {
     });
     // A world in which nothing happens proves nothing.
     println!("{tally:?}");
-    assert!(tally.begun > SEEDS * 3, "{tally:?}");
-    assert!(tally.lost_by_deadline > SEEDS / 10, "{tally:?}");
-    assert!(tally.after_unknown > SEEDS / 100, "{tally:?}");
-    assert!(tally.released > SEEDS, "{tally:?}");
+    assert!(tally.begun > seeds * 3, "{tally:?}");
+    assert!(tally.lost_by_deadline > seeds / 10, "{tally:?}");
+    assert!(tally.after_unknown > seeds / 100, "{tally:?}");
+    assert!(tally.released > seeds, "{tally:?}");
 }
 
 #[test]

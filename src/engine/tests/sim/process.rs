@@ -17,6 +17,8 @@ pub(super) struct Process {
     pub(super) call: u64,
     /// Counts the renewals, likewise.
     pub(super) renewal: u64,
+    /// The last of them that was answered.
+    pub(super) answered: u64,
     /// Counts the timers that were set; only the last one rings.
     pub(super) timer: u64,
     pub(super) is_dead: bool,

@@ -9,7 +9,7 @@ use super::chance::{Chance, Rates};
 use super::judge::{Judge, True};
 use super::process::{Cut, Process, moment};
 use super::store::{Request, Store, Told};
-use crate::backend::Hint;
+use crate::backend::{Hint, Nonce};
 use crate::engine::dice::Dice;
 use crate::engine::machine::Machine;
 use crate::engine::plan::{Effect, Event, Finish, Mode, Plan, Stop};
@@ -95,7 +95,7 @@ struct Back {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Of {
     Call(u64),
-    Renewal(u64),
+    Renewal(u64, Nonce),
 }
 
 pub(super) struct World {
@@ -193,7 +193,8 @@ impl World {
                 held,
                 limit,
             } if self.processes[process].renewal == renewal => {
-                self.send(process, Request::Renew(held), Of::Renewal(renewal), limit);
+                let of = Of::Renewal(renewal, held.nonce);
+                self.send(process, Request::Renew(held), of, limit);
                 Ok(())
             }
             Coming::Rings { .. } | Coming::Renews { .. } => Ok(()),
@@ -205,10 +206,12 @@ impl World {
                 let p = &mut self.processes[process];
                 match of {
                     Some(Of::Call(call)) if p.call != call => return Ok(()),
-                    Some(Of::Renewal(renewal)) if p.renewal != renewal => return Ok(()),
+                    Some(Of::Renewal(renewal, _)) if p.answered >= renewal => return Ok(()),
                     // One answer is enough: a time-out and a late answer are two.
                     Some(Of::Call(_)) => p.call += 1,
-                    Some(Of::Renewal(_)) => p.renewal += 1,
+                    // As in the roster: one that was withdrawn on its way is
+                    // answered all the same.
+                    Some(Of::Renewal(renewal, _)) => p.answered = renewal,
                     None => {}
                 }
                 self.tell(process, event)
@@ -253,6 +256,7 @@ impl World {
             id,
             call: 0,
             renewal: 0,
+            answered: 0,
             timer: 0,
             is_dead: false,
             is_paused: false,
@@ -339,7 +343,7 @@ impl World {
                         _ => {}
                     }
                 }
-                Effect::Extend { deadline } => {
+                Effect::Extend { deadline, .. } => {
                     let until = p.truly(deadline);
                     self.judge.extends(self.now, process, &name, until)?;
                 }

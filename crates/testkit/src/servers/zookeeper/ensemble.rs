@@ -1,6 +1,7 @@
 //! Several ZooKeeper servers that agree.
 
 use super::node::ZooKeeper;
+use crate::servers::Proxy;
 use crate::servers::error::ServerError;
 use crate::servers::port::Port;
 use crate::servers::wait;
@@ -12,28 +13,81 @@ use crate::servers::wait;
 #[derive(Debug)]
 pub struct ZooKeeperEnsemble {
     members: Vec<ZooKeeper>,
+    /// Reserved for as long as the members live.
     _between: Vec<Port>,
+    /// Between the last member and the others, if it can be severed.
+    links: Vec<Proxy>,
 }
 
 impl ZooKeeperEnsemble {
     /// Starts the members and waits until all of them serve.
     pub fn start(size: usize) -> Result<ZooKeeperEnsemble, ServerError> {
-        let ports = (0..2 * size)
-            .map(|_| Port::choose())
-            .collect::<Result<Vec<_>, _>>()?;
-        let line = |(index, pair): (usize, &[Port])| {
-            let (quorum, election) = (pair[0].number(), pair[1].number());
-            format!("server.{}=127.0.0.1:{quorum}:{election}\n", index + 1)
-        };
-        let lines: String = ports.chunks(2).enumerate().map(line).collect();
+        let between = ports(size)?;
+        let lines = lines(&between.iter().map(Port::number).collect::<Vec<_>>());
         let member = |index| ZooKeeper::member(index + 1, lines.clone());
         let members = (0..size).map(member).collect::<Result<Vec<_>, _>>()?;
         members.iter().try_for_each(|member| member.spawn())?;
         members.iter().try_for_each(|member| member.wait_ready())?;
         Ok(ZooKeeperEnsemble {
             members,
-            _between: ports,
+            _between: between,
+            links: Vec::new(),
         })
+    }
+
+    /// Starts three members of which the last can be [severed](Self::sever) from the other two;
+    /// it leads if `leading`, and follows otherwise.
+    pub fn start_severable(leading: bool) -> Result<ZooKeeperEnsemble, ServerError> {
+        let between = ports(3)?;
+        let links = between.iter().map(|port| Proxy::start(port.address()));
+        let links = links.collect::<Result<Vec<_>, _>>()?;
+        // The others reach the last, and the last the others, through the proxies.
+        let seen_by = |last: bool| {
+            let numbers = between.iter().zip(&links).enumerate();
+            let number = |(index, (port, link)): (usize, (&Port, &Proxy))| {
+                if (index < 4) == last {
+                    link.port()
+                } else {
+                    port.number()
+                }
+            };
+            lines(&numbers.map(number).collect::<Vec<_>>())
+        };
+        let members = vec![
+            ZooKeeper::member(1, seen_by(false))?,
+            ZooKeeper::member(2, seen_by(false))?,
+            ZooKeeper::member(3, seen_by(true))?,
+        ];
+        // The highest of the first two leads, and the third finds a leader.
+        let order = if leading { [0, 2, 1] } else { [0, 1, 2] };
+        for part in [&order[..2], &order[2..]] {
+            part.iter().try_for_each(|index| members[*index].spawn())?;
+            part.iter()
+                .try_for_each(|index| members[*index].wait_ready())?;
+        }
+        Ok(ZooKeeperEnsemble {
+            members,
+            _between: between,
+            links,
+        })
+    }
+
+    /// Parts the last member from the others, who are a majority. It is not told, and goes on
+    /// answering its clients for about ten ticks.
+    pub fn sever(&self) -> Result<(), ServerError> {
+        // New connections are refused: one that is accepted and silent holds up an election.
+        self.links.iter().for_each(Proxy::partition);
+        self.links.iter().try_for_each(Proxy::refuse)
+    }
+
+    /// Ends what [`sever`](Self::sever) began, and waits until the last member serves again.
+    pub fn rejoin(&self) -> Result<(), ServerError> {
+        for link in &self.links {
+            // What was held is of an older time.
+            link.cut()?;
+            link.heal()?;
+        }
+        self.members[self.members.len() - 1].wait_ready()
     }
 
     /// The members.
@@ -62,4 +116,18 @@ impl ZooKeeperEnsemble {
     pub fn wait_leader(&self) -> Result<&ZooKeeper, ServerError> {
         wait::until("a leader", || self.leader().ok_or("none yet"))
     }
+}
+
+/// Two ports for each member: one for its followers, one for elections.
+fn ports(size: usize) -> Result<Vec<Port>, ServerError> {
+    (0..2 * size).map(|_| Port::choose()).collect()
+}
+
+/// The lines of a configuration that name all members.
+fn lines(ports: &[u16]) -> String {
+    let line = |(index, pair): (usize, &[u16])| {
+        let (quorum, election) = (pair[0], pair[1]);
+        format!("server.{}=127.0.0.1:{quorum}:{election}\n", index + 1)
+    };
+    ports.chunks(2).enumerate().map(line).collect()
 }

@@ -75,7 +75,8 @@ impl World {
         } = back;
         let event = match of {
             Of::Call(_) => Event::Called(result),
-            Of::Renewal(_) => Event::Renewed {
+            Of::Renewal(_, nonce) => Event::Renewed {
+                nonce,
                 sent_at,
                 batch: 1,
                 result,

@@ -1,0 +1,258 @@
+//! What can be asked of the program.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand};
+
+use crate::output::Format;
+
+const STORES: &str = "\
+Where ownership is kept:
+  sqlite:PATH          a file, for the processes of one host; the default is
+                       $XDG_STATE_HOME/tenure/tenure.db (else ~/.local/state/…)
+  redis://HOST …       and the other stores, for many hosts: see the manual
+
+Exit codes: what the command exits with; 75 not acquired; 76 lost while the
+command ran; 2 wrong usage; 69 the store cannot be used; 127 and 126 as in a
+shell; 128 + N ended by signal N.
+
+Examples:
+  tenure run nightly-report -- ./report.sh      one at a time, the others wait
+  tenure run --no-wait sync -- rsync -a a/ b/   skip if it already runs
+  tenure lead billing -- ./worker               one live worker among many hosts
+  tenure schedule tidy --every 1h -- ./tidy     on one of many hosts, hourly
+  tenure status                                 who owns what
+  tenure demo                                   see a leader die and be replaced";
+
+/// One owner at a time: locks and leaders for any command, on any store.
+#[derive(Debug, Parser)]
+#[command(name = "tenure", version, after_help = STORES, max_term_width = 100)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) common: Common,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// What every command takes.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Common {
+    /// The store, as in sqlite:/var/lib/locks.db
+    #[arg(long, global = true, env = "TENURE_URL", hide_env_values = true)]
+    pub(crate) url: Option<String>,
+    /// How long ownership is undisputed without a renewal, as in 10s
+    #[arg(long, global = true, value_name = "DUR", value_parser = duration)]
+    pub(crate) ttl: Option<Duration>,
+    /// How long after that only the owner may renew, as in 6s
+    #[arg(long, global = true, value_name = "DUR", value_parser = duration)]
+    pub(crate) transition: Option<Duration>,
+    /// What this contender is called in the store
+    #[arg(long, global = true, value_name = "ID")]
+    pub(crate) id: Option<String>,
+    /// How data is written to stdout
+    #[arg(long, global = true, value_name = "FORMAT")]
+    pub(crate) output: Option<Format>,
+    /// A TOML file with url, ttl, transition, id, output
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// Say more on stderr
+    #[arg(short, long, global = true, action = clap::ArgAction::Count, conflicts_with = "quiet")]
+    pub(crate) verbose: u8,
+    /// Say nothing on stderr but errors
+    #[arg(short, long, global = true)]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Take a lock, run a command, free the lock
+    Run(Run),
+    /// Stand for leader for ever; run a command while leading
+    Lead(Lead),
+    /// Run a command on a schedule, in one place at a time
+    Schedule(Schedule),
+    /// Show who owns what
+    Status(Status),
+    /// Follow changes of owner
+    Watch(Watch),
+    /// Free a mutex by force
+    Revoke(Revoke),
+    /// Look at the store's health and set-up
+    Doctor,
+    /// Set the store up, or print what sets it up
+    Init(Init),
+    /// See a leader die and be replaced, on a temporary store
+    Demo,
+    /// Print a completion script for a shell
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page
+    Man,
+}
+
+/// Take a lock, run a command, free the lock
+///
+/// The command gets TENURE_NAME, TENURE_TOKEN (give it to whatever the lock
+/// protects, and let that refuse smaller ones) and TENURE_CONTENDER. It runs in
+/// a process group of its own, which is stopped before the lock can be
+/// another's, also when this program is killed or stopped.
+#[derive(Args, Debug)]
+pub(crate) struct Run {
+    /// What is locked
+    pub(crate) name: String,
+    /// Wait at most this long for it; otherwise for ever
+    #[arg(long, value_name = "DUR", value_parser = duration, conflicts_with = "no_wait")]
+    pub(crate) wait: Option<Duration>,
+    /// Do not wait at all
+    #[arg(long, short = 'n')]
+    pub(crate) no_wait: bool,
+    #[command(flatten)]
+    pub(crate) job: Job,
+}
+
+/// Stand for leader for ever; run a command while leading
+///
+/// When the command exits it is started again, after a pause that grows; when
+/// leadership is lost it is stopped, and this contender stands again.
+#[derive(Args, Debug)]
+pub(crate) struct Lead {
+    /// What is led
+    pub(crate) name: String,
+    /// Resign and exit with the command's code when it exits
+    #[arg(long)]
+    pub(crate) once: bool,
+    /// Answer /leader (who leads, and is it this one) and /healthz here, as in
+    /// 127.0.0.1:4040
+    #[arg(long, value_name = "ADDR")]
+    pub(crate) http: Option<String>,
+    #[command(flatten)]
+    pub(crate) job: Job,
+}
+
+/// Run a command on a schedule, in one place at a time
+///
+/// Start it with the same schedule on every host: the leader runs the command,
+/// and when it dies the next one goes on where it stopped. The command gets
+/// TENURE_RUN, the number of the run, and TENURE_DUE, when it was due, beside
+/// TENURE_NAME, TENURE_TOKEN and TENURE_CONTENDER. All times are the store's.
+#[derive(Args, Debug)]
+#[command(group = clap::ArgGroup::new("when").required(true).args(["every", "delay", "cron"]))]
+pub(crate) struct Schedule {
+    /// What is scheduled
+    pub(crate) name: String,
+    /// Runs begin this far apart
+    #[arg(long, value_name = "DUR", value_parser = duration)]
+    pub(crate) every: Option<Duration>,
+    /// Each run begins this long after the end of the last
+    #[arg(long, value_name = "DUR", value_parser = duration)]
+    pub(crate) delay: Option<Duration>,
+    /// Runs begin when the clock says so: minute hour day month weekday
+    #[arg(long, value_name = "EXPR", conflicts_with = "initial_delay")]
+    pub(crate) cron: Option<String>,
+    /// The zone of --cron, as in Europe/Zurich; UTC unless given
+    #[arg(long, value_name = "ZONE", requires = "cron")]
+    pub(crate) tz: Option<String>,
+    /// The very first run waits this long
+    #[arg(long, value_name = "DUR", value_parser = duration)]
+    pub(crate) initial_delay: Option<Duration>,
+    /// A run that takes longer is ended, and has failed
+    #[arg(long, value_name = "DUR", value_parser = duration)]
+    pub(crate) timeout: Option<Duration>,
+    /// What becomes of runs that came due while nobody could run them
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) misfire: Misfire,
+    /// Run again what a leader began and did not finish
+    #[arg(long)]
+    pub(crate) rerun_unfinished: bool,
+    /// Replace the schedule that this name has had so far
+    #[arg(long)]
+    pub(crate) replace: bool,
+    #[command(flatten)]
+    pub(crate) job: Job,
+}
+
+#[derive(Clone, Copy, Debug, Default, clap::ValueEnum)]
+pub(crate) enum Misfire {
+    /// None of them is run
+    Skip,
+    /// The last of them is run at once
+    #[default]
+    Once,
+    /// All of them are run, one after the other
+    Burst,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Job {
+    /// SIGTERM comes this long before SIGKILL when ownership cannot be renewed;
+    /// less than the transition, half of it unless given
+    #[arg(long, value_name = "DUR", value_parser = duration)]
+    pub(crate) grace: Option<Duration>,
+    /// The command and its arguments
+    #[arg(last = true, required = true, value_name = "CMD")]
+    pub(crate) command: Vec<OsString>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Status {
+    /// Only these
+    pub(crate) names: Vec<String>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Watch {
+    /// What to follow
+    #[arg(required = true)]
+    pub(crate) names: Vec<String>,
+}
+
+/// Free a mutex by force
+///
+/// Its owner is not asked, and goes on until its next renewal fails: for a
+/// while two may believe to own it.
+#[derive(Args, Debug)]
+pub(crate) struct Revoke {
+    /// What to free
+    pub(crate) name: String,
+    /// Only if the owner still has this token
+    #[arg(long, value_name = "N")]
+    pub(crate) token: Option<String>,
+    /// Do not ask
+    #[arg(long, short)]
+    pub(crate) yes: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Init {
+    /// Print it and change nothing
+    #[arg(long)]
+    pub(crate) print: bool,
+}
+
+fn duration(text: &str) -> Result<Duration, String> {
+    tenure::backend::url::parse_duration(text).map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_description_of_the_arguments_is_sound() {
+        <Cli as clap::CommandFactory>::command().debug_assert();
+    }
+
+    #[test]
+    fn what_follows_the_dashes_is_the_commands() {
+        let cli = Cli::parse_from(["tenure", "run", "m", "--wait", "3s", "--", "a", "--wait"]);
+        let Command::Run(run) = cli.command else {
+            panic!("{cli:?}")
+        };
+        assert_eq!(run.wait, Some(Duration::from_secs(3)));
+        assert_eq!(run.job.command, ["a", "--wait"]);
+    }
+}

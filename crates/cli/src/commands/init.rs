@@ -1,0 +1,30 @@
+//! `tenure init`: set the store up, or print what sets it up.
+
+use std::process::ExitCode;
+
+use tenure::backend::url::StoreUrl;
+
+use crate::args::Init;
+use crate::config::Settings;
+use crate::exit::Failure;
+use crate::output::{self, Voice};
+use crate::store;
+
+pub(crate) async fn init(
+    init: Init,
+    settings: &Settings,
+    voice: &Voice,
+) -> Result<ExitCode, Failure> {
+    if init.print {
+        let url = settings.url.as_deref().unwrap_or("sqlite:tenure.db");
+        let text = tenure::stores::setup(&StoreUrl::parse(url)?)?;
+        output::data(&text.trim_end());
+        return Ok(ExitCode::SUCCESS);
+    }
+    // Opening a store sets up what it needs and is allowed to.
+    let coordinator = store::open(settings, voice).await?;
+    let scheme = coordinator.profile().scheme;
+    coordinator.close().await?;
+    voice.warn(&format_args!("the {scheme} store is set up"));
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,102 @@
+//! `tenure run`: take the lock, run the command, free it.
+
+use std::process::ExitCode;
+
+use tenure::{Coordinator, ErrorKind, Lock, LockGuard};
+
+use super::{grace, waiting};
+use crate::args::Run;
+use crate::config::Settings;
+use crate::exit::{self, Failure};
+use crate::output::Voice;
+use crate::signals::Signals;
+use crate::store;
+use crate::supervise::{End, Task, supervise};
+
+pub(crate) async fn run(run: Run, settings: &Settings, voice: &Voice) -> Result<ExitCode, Failure> {
+    let mut signals =
+        Signals::listen().map_err(|error| Failure::system("listen to signals", &error))?;
+    let coordinator = tokio::select! {
+        opened = store::open(settings, voice) => opened?,
+        signal = signals.end() => return Ok(exit::by_signal(signal.as_raw())),
+    };
+    let code = locked(&run, &coordinator, &mut signals, voice).await;
+    // What could not be told to the store runs out by itself.
+    let _ = coordinator.close().await;
+    code
+}
+
+async fn locked(
+    run: &Run,
+    coordinator: &Coordinator,
+    signals: &mut Signals,
+    voice: &Voice,
+) -> Result<ExitCode, Failure> {
+    let grace = grace(run.job.grace, coordinator)?;
+    let lock = coordinator.lock(&run.name)?;
+    let acquired = tokio::select! {
+        biased;
+        acquired = acquire(run, &lock) => acquired?,
+        signal = signals.end() => {
+            voice.passing("");
+            return Ok(exit::by_signal(signal.as_raw()));
+        }
+        () = waiting::show(coordinator, lock.name(), voice) => unreachable!("it shows for ever"),
+    };
+    voice.passing("");
+    let Some(guard) = acquired else {
+        return Ok(refused(coordinator, &lock, voice).await);
+    };
+    let task = Task {
+        command: &run.job.command,
+        environment: &[],
+        grace,
+        limit: None,
+    };
+    let end = supervise(task, guard.tenure(), signals, voice).await?;
+    free(guard, end, voice).await
+}
+
+async fn acquire(run: &Run, lock: &Lock) -> tenure::Result<Option<LockGuard>> {
+    match (run.no_wait, run.wait) {
+        (true, _) => lock.try_acquire().await,
+        (false, Some(wait)) => lock.acquire_within(wait).await,
+        (false, None) => lock.acquire().await.map(Some),
+    }
+}
+
+async fn refused(coordinator: &Coordinator, lock: &Lock, voice: &Voice) -> ExitCode {
+    let name = lock.name();
+    let by = match coordinator.owner(name).await {
+        Ok(answer) => waiting::described(&answer),
+        Err(_) => None,
+    };
+    voice.warn(&match by {
+        Some(by) => format!("not acquired: {name} is held by {by}"),
+        None => format!("not acquired: {name} was held by another"),
+    });
+    ExitCode::from(exit::NOT_ACQUIRED)
+}
+
+/// Frees the lock after the command's end, and says how it went.
+async fn free(guard: LockGuard, end: End, voice: &Voice) -> Result<ExitCode, Failure> {
+    let released = guard.release().await;
+    if let Some(lost) = &end.lost {
+        return Err(Failure::new(exit::LOST, lost.to_string()));
+    }
+    if end.was_stopped {
+        return Err(Failure::new(
+            exit::LOST,
+            "the command was stopped because ownership could not be renewed in time",
+        ));
+    }
+    if let Err(error) = released {
+        if error.kind() == ErrorKind::Lost {
+            return Err(error.into());
+        }
+        voice.warn(&format_args!(
+            "the command has ended, but the lock may stay held for a while: {error}"
+        ));
+    }
+    Ok(ExitCode::from(exit::code_of(end.status)))
+}

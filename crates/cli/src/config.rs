@@ -1,0 +1,104 @@
+//! What is in force: flags over environment over file.
+
+use std::path::Path;
+use std::time::Duration;
+
+use serde::Deserialize;
+use tenure::backend::url::parse_duration;
+
+use crate::args::Common;
+use crate::exit::Failure;
+use crate::output::Format;
+
+/// The settings of one call of the program.
+#[derive(Clone, Debug)]
+pub(crate) struct Settings {
+    pub(crate) url: Option<String>,
+    pub(crate) ttl: Option<Duration>,
+    pub(crate) transition: Option<Duration>,
+    pub(crate) id: Option<String>,
+    pub(crate) output: Format,
+}
+
+/// The file of `--config`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    url: Option<String>,
+    ttl: Option<Length>,
+    transition: Option<Length>,
+    id: Option<String>,
+    output: Option<Format>,
+}
+
+/// A duration as on the command line.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(try_from = "String")]
+struct Length(Duration);
+
+impl TryFrom<String> for Length {
+    type Error = tenure::Error;
+
+    fn try_from(text: String) -> Result<Self, tenure::Error> {
+        parse_duration(&text).map(Self)
+    }
+}
+
+impl Settings {
+    /// Reads the file, if one is named, and puts flags and environment (which
+    /// the parser of the arguments has read) over it.
+    pub(crate) fn gather(common: Common) -> Result<Self, Failure> {
+        let file = match &common.config {
+            Some(path) => read(path)?,
+            None => File::default(),
+        };
+        Ok(Self {
+            url: common.url.or(file.url),
+            ttl: common.ttl.or(file.ttl.map(|length| length.0)),
+            transition: common.transition.or(file.transition.map(|length| length.0)),
+            id: common.id.or(file.id),
+            output: common.output.or(file.output).unwrap_or_default(),
+        })
+    }
+}
+
+fn read(path: &Path) -> Result<File, Failure> {
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| Failure::usage(format!("cannot read {}: {error}", path.display())))?;
+    parse(&text).map_err(|why| Failure::usage(format!("{}: {why}", path.display())))
+}
+
+fn parse(text: &str) -> Result<File, String> {
+    // Only the message: the excerpt of a toml error would show the line, and
+    // with it a password in the URL.
+    toml::from_str(text).map_err(|error| error.message().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_says_what_the_flags_say() {
+        let file = parse(
+            "url = 'sqlite:x.db'\nttl = '3s'\ntransition = '500ms'\nid = 'a'\noutput = 'json'",
+        )
+        .unwrap();
+        assert_eq!(file.url.as_deref(), Some("sqlite:x.db"));
+        assert_eq!(file.ttl.unwrap().0, Duration::from_secs(3));
+        assert_eq!(file.output, Some(Format::Json));
+    }
+
+    #[test]
+    fn mistakes_are_named_without_showing_the_line() {
+        let error = parse("url = 'redis://:s3cret@h'\ncolour = 'red'").unwrap_err();
+        assert!(
+            error.contains("colour") && error.contains("transition"),
+            "{error}"
+        );
+        let error = parse("url = redis://:s3cret@h").unwrap_err();
+        assert!(!error.contains("s3cret"), "{error}");
+        let error = parse("ttl = '3'").unwrap_err();
+        assert!(error.contains("500ms"), "{error}");
+    }
+}

@@ -1,0 +1,166 @@
+//! [`Book`]: what one leader knows of its schedule's ledger, and which tick
+//! follows from it. Pure: no clock, no I/O.
+
+use super::cadence::Before;
+use super::config::ScheduleConfig;
+use crate::backend::{Claim, LedgerEntry, TickEnd, TickState};
+use crate::error::{Error, ErrorKind, Outcome, Result};
+use crate::model::{FencingToken, MutexName, StoreTime};
+
+/// The ledger as a leader sees it during one term.
+#[derive(Debug)]
+pub(super) struct Book<'a> {
+    config: &'a ScheduleConfig,
+    plan: Box<str>,
+    token: FencingToken,
+    /// When the schedule began.
+    origin: StoreTime,
+    last: Option<LedgerEntry>,
+}
+
+/// The tick to run next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Next {
+    pub(super) claim: Claim,
+    pub(super) skipped: u64,
+}
+
+/// What a refused claim means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Refusal {
+    /// It had been granted, and its answer was lost.
+    Ours,
+    /// The ledger has moved on: plan anew.
+    Behind,
+    /// The ledger knows a larger token than the owner's.
+    Newer,
+}
+
+impl<'a> Book<'a> {
+    /// Opens the ledger as it stands at `now`, for the leader with `token`.
+    ///
+    /// # Errors
+    /// [`Conflict`](ErrorKind::Conflict) when it follows another plan.
+    pub(super) fn open(
+        config: &'a ScheduleConfig,
+        token: FencingToken,
+        now: StoreTime,
+        last: Option<LedgerEntry>,
+    ) -> Result<Self> {
+        let plan = config.plan().into_boxed_str();
+        let mut origin = now;
+        if let Some(entry) = &last {
+            check_plan(config, entry)?;
+            if entry.plan == plan {
+                origin = entry.origin;
+            }
+        }
+        Ok(Self {
+            config,
+            plan,
+            token,
+            origin,
+            last,
+        })
+    }
+
+    /// The tick whose leader never said how it ended.
+    pub(super) fn unfinished(&self) -> Option<&LedgerEntry> {
+        let is_open =
+            |entry: &&LedgerEntry| entry.state == TickState::Claimed && entry.token < self.token;
+        self.last.as_ref().filter(is_open)
+    }
+
+    /// The tick to run next, as seen at `now`; `None`: none, ever.
+    pub(super) fn next(&self, now: StoreTime) -> Option<Next> {
+        let Some(last) = &self.last else {
+            return self.first(0);
+        };
+        if last.plan != self.plan {
+            let mut first = self.first(last.last_tick + 1)?;
+            first.claim = first.claim.replacing_plan();
+            return Some(first);
+        }
+        if self.config.rerun_unfinished && self.unfinished().is_some() {
+            let claim = self.claim(last.last_tick, last.due_at).again();
+            return Some(Next { claim, skipped: 0 });
+        }
+        let before = Before {
+            tick: last.last_tick,
+            due_at: last.due_at,
+            finished_at: last.finished_at,
+        };
+        let due = self
+            .config
+            .cadence
+            .after(before, now, self.config.misfire)?;
+        Some(Next {
+            claim: self.claim(due.tick, due.at),
+            skipped: due.skipped,
+        })
+    }
+
+    fn first(&self, tick: u64) -> Option<Next> {
+        let due = self.config.cadence.first(self.origin)?;
+        let claim = self.claim(tick, due);
+        Some(Next { claim, skipped: 0 })
+    }
+
+    fn claim(&self, tick: u64, due_at: StoreTime) -> Claim {
+        Claim::new(self.plan.clone(), self.origin, tick, due_at)
+    }
+
+    /// The claim was granted.
+    pub(super) fn claimed(&mut self, claim: &Claim) {
+        self.last = Some(LedgerEntry::claimed(claim, self.token));
+    }
+
+    /// The claimed tick has ended.
+    pub(super) fn finished(&mut self, end: TickEnd, at: StoreTime) {
+        if let Some(last) = &mut self.last {
+            last.state = end.state();
+            last.finished_at = Some(at);
+        }
+    }
+
+    /// The claim was refused over `entry`.
+    ///
+    /// # Errors
+    /// [`Conflict`](ErrorKind::Conflict) when the ledger follows another plan.
+    pub(super) fn refused(&mut self, claim: &Claim, entry: LedgerEntry) -> Result<Refusal> {
+        check_plan(self.config, &entry)?;
+        if entry.token == self.token
+            && entry.last_tick == claim.tick
+            && entry.state == TickState::Claimed
+        {
+            return Ok(Refusal::Ours);
+        }
+        if entry.token > self.token {
+            return Ok(Refusal::Newer);
+        }
+        self.last = Some(entry);
+        Ok(Refusal::Behind)
+    }
+}
+
+/// # Errors
+/// [`Conflict`](ErrorKind::Conflict) when `entry` follows another plan than
+/// `config`, which does not replace it.
+pub(super) fn check_plan(config: &ScheduleConfig, entry: &LedgerEntry) -> Result<()> {
+    let plan = config.plan();
+    if *entry.plan == *plan || config.replace_plan {
+        return Ok(());
+    }
+    Err(
+        Error::new(ErrorKind::Conflict, Outcome::DidNot).with_message(format!(
+            "the schedule of this name runs as \"{}\", and this one would run as \"{plan}\": \
+             give it a name of its own, the same config everywhere, or replacing_plan()",
+            entry.plan
+        )),
+    )
+}
+
+/// The same error, about `name`.
+pub(super) fn about(name: &MutexName) -> impl Fn(Error) -> Error + '_ {
+    move |error| error.with_mutex(name)
+}

@@ -1,0 +1,103 @@
+//! [`Cadence`]: when ticks are due. Pure: no clock, no I/O.
+
+use std::fmt;
+use std::time::Duration;
+
+use super::config::Misfire;
+use crate::model::StoreTime;
+
+/// When ticks are due, on the store's clock.
+#[derive(Clone, Debug)]
+pub(super) enum Cadence {
+    Rate {
+        initial: Duration,
+        period: Duration,
+    },
+    Delay {
+        initial: Duration,
+        period: Duration,
+    },
+    #[cfg(feature = "cron")]
+    Cron(super::cron::CronRule),
+}
+
+/// A tick to come, or late.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Due {
+    pub(super) tick: u64,
+    pub(super) at: StoreTime,
+    /// How many before it are left out.
+    pub(super) skipped: u64,
+}
+
+/// What is known of the tick before.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Before {
+    pub(super) tick: u64,
+    pub(super) due_at: StoreTime,
+    /// `None`: nobody knows.
+    pub(super) finished_at: Option<StoreTime>,
+}
+
+impl Cadence {
+    /// When the first tick of a schedule that begins at `origin` is due;
+    /// `None`: never.
+    pub(super) fn first(&self, origin: StoreTime) -> Option<StoreTime> {
+        match self {
+            Self::Rate { initial, .. } | Self::Delay { initial, .. } => Some(origin + *initial),
+            #[cfg(feature = "cron")]
+            Self::Cron(rule) => rule.from(origin),
+        }
+    }
+
+    /// The tick to run after `before`, as seen at `now`; `None`: there is
+    /// none any more.
+    pub(super) fn after(&self, before: Before, now: StoreTime, misfire: Misfire) -> Option<Due> {
+        match self {
+            Self::Rate { period, .. } => Some(on_grid(before, *period, now, misfire)),
+            Self::Delay { period, .. } => Some(Due {
+                tick: before.tick + 1,
+                at: before.finished_at.unwrap_or(before.due_at) + *period,
+                skipped: 0,
+            }),
+            #[cfg(feature = "cron")]
+            Self::Cron(rule) => rule.following(before, now, misfire),
+        }
+    }
+}
+
+/// The number of a tick is its place in the grid, so that those left out show
+/// as a gap. Counted from the tick before: all are whole milliseconds, so that
+/// this is the grid of the very first.
+fn on_grid(before: Before, period: Duration, now: StoreTime, misfire: Misfire) -> Due {
+    let period = u64::try_from(period.as_millis()).unwrap_or(u64::MAX).max(1);
+    let (due, now) = (before.due_at.as_millis(), now.as_millis());
+    // Ticks after `before` that are due at `now`, and how many steps on the
+    // one to run lies.
+    let late = now.saturating_sub(due) / period;
+    let steps = match misfire {
+        Misfire::Burst => 1,
+        Misfire::Once => late.max(1),
+        Misfire::Skip => now.saturating_sub(due).div_ceil(period).max(1),
+    };
+    Due {
+        tick: before.tick.saturating_add(steps),
+        at: StoreTime::from_millis(due.saturating_add(steps.saturating_mul(period))),
+        skipped: steps - 1,
+    }
+}
+
+impl fmt::Display for Cadence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut line = |kind: &str, initial: &Duration, period: &Duration| {
+            let (period, initial) = (period.as_millis(), initial.as_millis());
+            write!(f, "{kind} {period}ms after {initial}ms")
+        };
+        match self {
+            Self::Rate { initial, period } => line("rate", initial, period),
+            Self::Delay { initial, period } => line("delay", initial, period),
+            #[cfg(feature = "cron")]
+            Self::Cron(rule) => rule.fmt(f),
+        }
+    }
+}

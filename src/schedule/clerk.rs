@@ -1,0 +1,147 @@
+//! [`Clerk`]: reads and writes the ledger, for as long as it takes.
+
+use std::sync::{Mutex, PoisonError};
+
+use tokio::sync::oneshot;
+
+use crate::backend::{Backend, Claim, ClaimAnswer, Held, LedgerEntry, TickEnd};
+use crate::engine::{Engine, Tenure};
+use crate::error::{Error, ErrorKind, Outcome, Result};
+use crate::model::{MutexName, StoreTime};
+
+/// The calls of the ledger, each with a limit. Over a store that keeps none,
+/// this process remembers what it did itself.
+#[derive(Debug)]
+pub(super) struct Clerk {
+    engine: Engine,
+    name: MutexName,
+    own: Mutex<Option<LedgerEntry>>,
+}
+
+impl Clerk {
+    pub(super) fn new(engine: Engine, name: MutexName) -> Self {
+        Self {
+            engine,
+            name,
+            own: Mutex::default(),
+        }
+    }
+
+    pub(super) fn has_ledger(&self) -> bool {
+        self.engine.backend().profile().ledger
+    }
+
+    fn own(&self) -> std::sync::MutexGuard<'_, Option<LedgerEntry>> {
+        self.own.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) async fn read_once(&self) -> Result<Option<LedgerEntry>> {
+        if !self.has_ledger() {
+            return Ok(self.own().clone());
+        }
+        let read = self.engine.backend().read_ledger(&self.name);
+        limited(&self.engine, read).await
+    }
+
+    /// The ledger, as soon as the store answers.
+    pub(super) async fn read(&self) -> Option<LedgerEntry> {
+        let mut failures = 0;
+        loop {
+            match self.read_once().await {
+                Ok(entry) => return entry,
+                Err(error) => self.again(&mut failures, "read the ledger", &error).await,
+            }
+        }
+    }
+
+    /// The store's word on a claim, as soon as it answers.
+    pub(super) async fn claim(&self, tenure: &Tenure, claim: &Claim) -> ClaimAnswer {
+        let held = tenure.grant();
+        if !self.has_ledger() {
+            *self.own() = Some(LedgerEntry::claimed(claim, held.token));
+            return ClaimAnswer::Claimed;
+        }
+        let mut failures = 0;
+        loop {
+            let call = self.engine.backend().claim_tick(held, claim);
+            match limited(&self.engine, call).await {
+                Ok(answer) => return answer,
+                Err(error) => self.again(&mut failures, "claim a tick", &error).await,
+            }
+        }
+    }
+
+    /// Records the end of a tick, and returns when the store has answered.
+    ///
+    /// Once begun it goes on, dropped or not, until the store has answered or
+    /// a lease has passed: a run that came to its end should not be taken for
+    /// one that did not.
+    pub(super) async fn finish(&self, held: &Held, end: TickEnd, at: StoreTime) {
+        if !self.has_ledger() {
+            if let Some(entry) = &mut *self.own() {
+                entry.state = end.state();
+                entry.finished_at = Some(at);
+            }
+            return;
+        }
+        let (tell, told) = oneshot::channel::<()>();
+        let (engine, held) = (self.engine.clone(), held.clone());
+        self.engine.spawn(async move {
+            let _tell = tell;
+            record(&engine, &held, end).await;
+        });
+        let _ = told.await;
+    }
+
+    async fn again(&self, failures: &mut u32, what: &str, error: &Error) {
+        *failures = failures.saturating_add(1);
+        self.warn(what, error);
+        let pause = self.engine.pause(*failures);
+        self.engine.clock().sleep(pause).await;
+    }
+
+    fn warn(&self, what: &str, error: &Error) {
+        let source = std::error::Error::source(error).map(tracing::field::display);
+        tracing::warn!(
+            target: "tenure::schedule", schedule = %self.name, source,
+            "will {what} again: {error}"
+        );
+    }
+}
+
+async fn record(engine: &Engine, held: &Held, end: TickEnd) {
+    let clock = engine.clock();
+    let until = clock.now() + engine.terms().lease();
+    for failures in 1.. {
+        let error = match limited(engine, engine.backend().finish_tick(held, &end)).await {
+            Ok(true) => return,
+            Ok(false) => {
+                tracing::warn!(
+                    target: "tenure::schedule", schedule = %held.name, tick = end.tick,
+                    "the end of this tick came after the claim of another"
+                );
+                return;
+            }
+            Err(error) => error,
+        };
+        if clock.now() >= until {
+            tracing::warn!(
+                target: "tenure::schedule", schedule = %held.name, tick = end.tick,
+                "the end of this tick could not be recorded: {error}"
+            );
+            return;
+        }
+        clock.sleep(engine.pause(failures)).await;
+    }
+}
+
+async fn limited<T>(engine: &Engine, call: impl Future<Output = Result<T>>) -> Result<T> {
+    let limit = engine.terms().call_timeout();
+    let at = engine.clock().now() + limit;
+    let late = || {
+        Error::new(ErrorKind::Timeout, Outcome::MayHave)
+            .with_message(format!("the store did not answer within {limit:?}"))
+    };
+    let answer = engine.clock().limit(at, call).await;
+    answer.unwrap_or_else(|| Err(late()))
+}

@@ -1,0 +1,165 @@
+//! [`Core`]: what all clones of a scheduler share, and its life.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::watch;
+
+use super::clerk::Clerk;
+use super::config::ScheduleConfig;
+use super::status::Board;
+use crate::engine::{Contention, Engine};
+use crate::error::{Error, ErrorKind, Outcome, Result};
+use crate::model::{ContenderIdGenerator, MutexName};
+
+#[derive(Debug)]
+pub(super) struct Core {
+    pub(super) engine: Engine,
+    pub(super) ids: Arc<dyn ContenderIdGenerator>,
+    pub(super) name: MutexName,
+    pub(super) config: ScheduleConfig,
+    pub(super) clerk: Clerk,
+    pub(super) board: Board,
+    life: Mutex<LifeState>,
+    /// The last life that has ended, and how.
+    ended: watch::Sender<(u64, Result<()>)>,
+}
+
+#[derive(Debug, Default)]
+struct LifeState {
+    /// Counts the starts.
+    number: u64,
+    is_running: bool,
+    is_stopping: bool,
+    contention: Option<Contention>,
+}
+
+impl Core {
+    pub(super) fn new(
+        engine: Engine,
+        ids: Arc<dyn ContenderIdGenerator>,
+        name: MutexName,
+        config: ScheduleConfig,
+    ) -> Self {
+        Self {
+            clerk: Clerk::new(engine.clone(), name.clone()),
+            engine,
+            ids,
+            name,
+            config,
+            board: Board::default(),
+            life: Mutex::default(),
+            ended: watch::Sender::new((0, Ok(()))),
+        }
+    }
+
+    fn life(&self) -> MutexGuard<'_, LifeState> {
+        self.life.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Begins a life.
+    ///
+    /// # Errors
+    /// [`WrongState`](ErrorKind::WrongState) when one is going on,
+    /// [`Closed`](ErrorKind::Closed) after the coordinator has been closed.
+    pub(super) fn begin(self: &Arc<Self>) -> Result<Life> {
+        self.engine.open()?;
+        let mut life = self.life();
+        if life.is_running {
+            return Err(self.wrong("the scheduler runs already; stop it first"));
+        }
+        life.number += 1;
+        life.is_running = true;
+        life.is_stopping = false;
+        self.board.status().running = true;
+        Ok(Life {
+            core: Arc::clone(self),
+            end: Ok(()),
+        })
+    }
+
+    /// Asks the present life to end, and waits for it.
+    pub(super) async fn stop(&self) -> Result<()> {
+        let mut ended = self.ended.subscribe();
+        let number = {
+            let mut life = self.life();
+            if !life.is_running {
+                return Err(self.wrong("the scheduler does not run; start it first"));
+            }
+            life.is_stopping = true;
+            // Its drop stops it.
+            drop(life.contention.take());
+            life.number
+        };
+        wait(&mut ended, number).await
+    }
+
+    /// Waits for the end of the present life, or tells of the last.
+    pub(super) async fn ended(&self) -> Result<()> {
+        let mut ended = self.ended.subscribe();
+        let number = self.life().number;
+        wait(&mut ended, number).await
+    }
+
+    fn wrong(&self, message: &'static str) -> Error {
+        Error::new(ErrorKind::WrongState, Outcome::DidNot)
+            .with_message(message)
+            .with_mutex(&self.name)
+    }
+}
+
+async fn wait(ended: &mut watch::Receiver<(u64, Result<()>)>, number: u64) -> Result<()> {
+    let end = ended.wait_for(|(ended, _)| *ended >= number).await;
+    end.map_or_else(
+        |_| unreachable!("the sender lives in the core"),
+        |end| end.1.clone(),
+    )
+}
+
+/// One life of a scheduler, from its start to its stop. Dropped, it is over.
+#[derive(Debug)]
+pub(super) struct Life {
+    pub(super) core: Arc<Core>,
+    end: Result<()>,
+}
+
+impl Life {
+    /// Hands over what [`Core::stop`] must stop.
+    pub(super) fn contends(&self, contention: Contention) {
+        let mut life = self.core.life();
+        // Stopped before it contended: the drop here stops it.
+        if !life.is_stopping {
+            life.contention = Some(contention);
+        }
+    }
+
+    pub(super) fn is_stopping(&self) -> bool {
+        self.core.life().is_stopping
+    }
+
+    /// Ends the contention, not yet the life.
+    pub(super) fn withdraw(&self) {
+        drop(self.core.life().contention.take());
+    }
+
+    /// Ends it with this word.
+    pub(super) fn end(mut self, end: Result<()>) -> Result<()> {
+        self.end = end.clone();
+        end
+    }
+}
+
+impl Drop for Life {
+    fn drop(&mut self) {
+        let mut life = self.core.life();
+        drop(life.contention.take());
+        life.is_running = false;
+        {
+            let mut status = self.core.board.status();
+            status.running = false;
+            status.leading = None;
+            status.next_run = None;
+        }
+        let end = std::mem::replace(&mut self.end, Ok(()));
+        let _before = self.core.ended.send_replace((life.number, end));
+    }
+}

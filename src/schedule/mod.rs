@@ -1,0 +1,28 @@
+#![doc = include_str!("../docs/schedule.md")]
+
+mod book;
+mod cadence;
+mod clerk;
+mod config;
+mod core;
+#[cfg(feature = "cron")]
+mod cron;
+mod handle;
+mod job;
+mod runner;
+mod scheduler;
+mod status;
+mod term;
+mod thread;
+mod tick;
+
+#[cfg(test)]
+mod tests;
+
+pub use config::{Misfire, ScheduleConfig, Strategy};
+pub use handle::SchedulerHandle;
+pub use job::{JobError, JobResult};
+pub use scheduler::Scheduler;
+pub use status::{LastRun, NextRun, RunOutcome, ScheduleStatus};
+pub(crate) use thread::ThreadWork;
+pub use tick::Tick;

@@ -1,0 +1,215 @@
+//! [`Term`]: what a leader does while in office.
+
+use tokio_util::sync::CancellationToken;
+use tracing::Instrument;
+
+use super::book::{Book, Next, Refusal, about};
+use super::core::Core;
+use super::job::{Failure, Work};
+use super::status::{NextRun, RunOutcome};
+use super::tick::Tick;
+use crate::backend::{Claim, ClaimAnswer, TickEnd};
+use crate::engine::Tenure;
+use crate::error::Result;
+use crate::model::StoreTime;
+
+/// One term in office. Its future is dropped at the loss of the office.
+pub(super) struct Term<'a> {
+    pub(super) core: &'a Core,
+    pub(super) tenure: &'a Tenure,
+    pub(super) worker: &'a str,
+    /// No new run is to begin.
+    pub(super) stopping: &'a CancellationToken,
+}
+
+/// Why a term ended of itself.
+#[derive(Debug)]
+pub(super) enum TermEnd {
+    /// It was asked to.
+    Stopped,
+    /// The store says that the grant is gone.
+    Deposed,
+}
+
+impl Term<'_> {
+    /// Runs tick after tick.
+    ///
+    /// # Errors
+    /// [`Conflict`](crate::ErrorKind::Conflict) when the schedule follows
+    /// another plan.
+    pub(super) async fn serve(&self, work: &mut impl Work) -> Result<TermEnd> {
+        let (core, tenure) = (self.core, self.tenure);
+        let entry = tokio::select! {
+            biased;
+            entry = core.clerk.read() => entry,
+            () = self.stopping.cancelled() => return Ok(TermEnd::Stopped),
+        };
+        let token = tenure.grant().token;
+        let mut book = Book::open(&core.config, token, tenure.store_now(), entry)
+            .map_err(about(&core.name))?;
+        self.report(&book);
+        loop {
+            let Some(next) = book.next(tenure.store_now()) else {
+                // A cron expression whose last year has passed.
+                core.board.status().next_run = None;
+                self.stopping.cancelled().await;
+                return Ok(TermEnd::Stopped);
+            };
+            self.announce(&next);
+            if !self.until(next.claim.due_at).await {
+                return Ok(TermEnd::Stopped);
+            }
+            match self.claim(&mut book, &next.claim).await? {
+                Claimed::Ours => {}
+                Claimed::PlanAnew => continue,
+                Claimed::Deposed => return Ok(TermEnd::Deposed),
+            }
+            core.board.status().skipped += next.skipped;
+            let done = self.run(work, &next.claim).await;
+            let (end, at) = (TickEnd::new(next.claim.tick, done), tenure.store_now());
+            book.finished(end, at);
+            core.clerk.finish(tenure.grant(), end, at).await;
+        }
+    }
+
+    fn report(&self, book: &Book<'_>) {
+        let Some(entry) = book.unfinished() else {
+            return;
+        };
+        self.core.board.status().unfinished += 1;
+        let what = if self.core.config.rerun_unfinished {
+            "is run again"
+        } else {
+            "is skipped"
+        };
+        tracing::warn!(
+            target: "tenure::schedule",
+            schedule = %self.core.name, worker = self.worker,
+            tick = entry.last_tick, token = %entry.token,
+            "a tick that an earlier leader started and did not end {what}"
+        );
+    }
+
+    fn announce(&self, next: &Next) {
+        if next.skipped > 0 {
+            tracing::warn!(
+                target: "tenure::schedule",
+                schedule = %self.core.name, worker = self.worker,
+                skipped = next.skipped, next = next.claim.tick,
+                "late ticks are left out"
+            );
+        }
+        self.core.board.status().next_run = Some(NextRun {
+            tick: next.claim.tick,
+            due_at: next.claim.due_at,
+        });
+    }
+
+    /// Waits until `due` on the store's clock; false when stopped before.
+    async fn until(&self, due: StoreTime) -> bool {
+        let clock = self.core.engine.clock();
+        loop {
+            if self.stopping.is_cancelled() {
+                return false;
+            }
+            if self.tenure.store_now() >= due {
+                return true;
+            }
+            // The store's clock may turn out to be elsewhere with any renewal.
+            let look = clock.now() + self.core.engine.terms().ttl();
+            let at = self.tenure.moment_of(due).min(look);
+            tokio::select! {
+                biased;
+                () = self.stopping.cancelled() => return false,
+                () = clock.sleep_until(at) => {}
+            }
+        }
+    }
+
+    async fn claim(&self, book: &mut Book<'_>, claim: &Claim) -> Result<Claimed> {
+        let core = self.core;
+        match core.clerk.claim(self.tenure, claim).await {
+            ClaimAnswer::Claimed => {}
+            ClaimAnswer::NotOwner => return Ok(Claimed::Deposed),
+            ClaimAnswer::Refused(entry) => {
+                let token = entry.token;
+                match book.refused(claim, entry).map_err(about(&core.name))? {
+                    Refusal::Ours => {}
+                    Refusal::Behind => return Ok(Claimed::PlanAnew),
+                    Refusal::Newer => {
+                        tracing::error!(
+                            target: "tenure::schedule",
+                            schedule = %core.name, worker = self.worker,
+                            "the ledger holds the token {token}, larger than the owner's: \
+                             the store has lost its count of tokens; will try again"
+                        );
+                        let pause = core.engine.terms().lease();
+                        core.engine.clock().sleep(pause).await;
+                        return Ok(Claimed::PlanAnew);
+                    }
+                }
+            }
+        }
+        book.claimed(claim);
+        Ok(Claimed::Ours)
+    }
+
+    /// Runs the claimed tick; whether it went well.
+    async fn run(&self, work: &mut impl Work, claim: &Claim) -> bool {
+        let core = self.core;
+        let tick = Tick {
+            number: claim.tick,
+            due_at: claim.due_at,
+            started_at: self.tenure.store_now(),
+            is_rerun: claim.again,
+            tenure: self.tenure.clone(),
+        };
+        let span = tracing::info_span!(
+            target: "tenure::schedule", "run",
+            schedule = %core.name, worker = self.worker,
+            tick = tick.number, token = %self.tenure.own_token(),
+        );
+        let clock = core.engine.clock();
+        let record = core.board.begin(&tick, clock);
+        let result = {
+            let running = work.run(tick).instrument(span.clone());
+            match core.config.time_limit {
+                None => running.await,
+                Some(limit) => clock
+                    .limit(clock.now() + limit, running)
+                    .await
+                    .unwrap_or(Err(Failure::TimeLimit)),
+            }
+        };
+        let outcome = span.in_scope(|| self.judge(result));
+        record.end(outcome);
+        work.ended().await;
+        outcome == RunOutcome::Done
+    }
+
+    fn judge(&self, result: std::result::Result<(), Failure>) -> RunOutcome {
+        match result {
+            Ok(()) => RunOutcome::Done,
+            Err(Failure::Error(error)) => {
+                tracing::error!(target: "tenure::schedule", "a run failed: {error}");
+                RunOutcome::Failed
+            }
+            Err(Failure::Panic(text)) => {
+                tracing::error!(target: "tenure::schedule", "a run panicked: {text}");
+                RunOutcome::Panicked
+            }
+            Err(Failure::TimeLimit) => {
+                let limit = self.core.config.time_limit;
+                tracing::error!(target: "tenure::schedule", ?limit, "a run was given up at its time limit");
+                RunOutcome::TimedOut
+            }
+        }
+    }
+}
+
+/// What became of a claim.
+enum Claimed {
+    Ours,
+    PlanAnew,
+    Deposed,
+}

@@ -1,0 +1,6 @@
+//! The pure parts, without a runtime.
+
+mod book;
+mod cadence;
+#[cfg(feature = "cron")]
+mod cron;

@@ -1,0 +1,240 @@
+//! The driver calls: each a statement with what it needs.
+
+use std::sync::Arc;
+
+use sqlx::mysql::{MySqlConnection, MySqlDatabaseError, MySqlRow};
+use sqlx::{AssertSqlSafe, Row as _};
+
+use super::statements::Statements;
+use crate::backend::{Bid, Held};
+use crate::model::{FencingToken, LeaseTerms, MutexName};
+use crate::stores::sql::{Ask, Row, padded};
+
+pub(super) fn row(row: &MySqlRow) -> sqlx::Result<Row> {
+    Ok(Row {
+        mutex: row.try_get("mutex")?,
+        owner_id: row.try_get("owner_id")?,
+        acquired_at: row.try_get("acquired_at")?,
+        ttl_at: row.try_get("ttl_at")?,
+        transition_at: row.try_get("transition_at")?,
+        version: row.try_get("version")?,
+        now: number(row, "now")?,
+    })
+}
+
+/// A number that one server calls signed and another not.
+pub(super) fn number(row: &MySqlRow, column: &str) -> sqlx::Result<u64> {
+    row.try_get::<u64, _>(column).or_else(|_| {
+        let signed: i64 = row.try_get(column)?;
+        Ok(u64::try_from(signed).unwrap_or(0))
+    })
+}
+
+pub(super) fn millis(length: std::time::Duration) -> u64 {
+    u64::try_from(length.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// Takes a free row; answers the stamp of the grant.
+pub(super) struct Take {
+    pub(super) to: Arc<Statements>,
+    pub(super) bid: Bid,
+    pub(super) below: u64,
+}
+
+impl Ask<MySqlConnection> for Take {
+    type Reply = Option<u64>;
+
+    async fn ask(&self, connection: &mut MySqlConnection) -> sqlx::Result<Option<u64>> {
+        let Bid {
+            name,
+            contender,
+            terms,
+            ..
+        } = &self.bid;
+        let done = sqlx::query(AssertSqlSafe(Arc::clone(&self.to.take)))
+            .bind(contender.as_str())
+            .bind(millis(terms.ttl()))
+            .bind(millis(terms.lease()))
+            .bind(name.as_str())
+            .bind(name.as_str())
+            .bind(self.below)
+            .execute(connection)
+            .await?;
+        Ok((done.rows_affected() > 0).then(|| done.last_insert_id()))
+    }
+}
+
+/// The row that the table's collation finds for a name, and the time.
+pub(super) struct Find {
+    pub(super) to: Arc<Statements>,
+    pub(super) name: MutexName,
+}
+
+impl Ask<MySqlConnection> for Find {
+    type Reply = (Option<Row>, u64);
+
+    async fn ask(&self, connection: &mut MySqlConnection) -> sqlx::Result<Self::Reply> {
+        let found = sqlx::query(AssertSqlSafe(Arc::clone(&self.to.find)))
+            .bind(self.name.as_str())
+            .fetch_one(connection)
+            .await?;
+        let is_there = found.try_get::<Option<String>, _>("mutex")?.is_some();
+        let row = is_there.then(|| row(&found)).transpose()?;
+        Ok((row, number(&found, "now")?))
+    }
+}
+
+/// The rows of many names.
+pub(super) struct FindMany {
+    pub(super) to: Arc<Statements>,
+    pub(super) names: Vec<MutexName>,
+}
+
+impl Ask<MySqlConnection> for FindMany {
+    type Reply = Vec<Row>;
+
+    async fn ask(&self, connection: &mut MySqlConnection) -> sqlx::Result<Vec<Row>> {
+        let size = padded(self.names.len());
+        let mut query = sqlx::query(AssertSqlSafe(self.to.find_many(size)));
+        for name in filled(&self.names, size) {
+            query = query.bind(name.as_str());
+        }
+        let found = query.fetch_all(connection).await?;
+        found.iter().map(row).collect()
+    }
+}
+
+/// All of `items`, then the last again and again.
+fn filled<T>(items: &[T], size: usize) -> impl Iterator<Item = &T> {
+    let last = items.last().expect("nobody asks about nothing");
+    items.iter().chain(std::iter::repeat(last)).take(size)
+}
+
+/// A row for a name that has none. One that is there by now is as good.
+///
+/// Not INSERT IGNORE: that would also ignore that a name does not fit the
+/// table's character set, and store it with question marks.
+pub(super) struct Insert {
+    pub(super) to: Arc<Statements>,
+    pub(super) name: MutexName,
+}
+
+impl Ask<MySqlConnection> for Insert {
+    type Reply = ();
+
+    async fn ask(&self, connection: &mut MySqlConnection) -> sqlx::Result<()> {
+        let done = sqlx::query(AssertSqlSafe(Arc::clone(&self.to.insert)))
+            .bind(self.name.as_str())
+            .execute(connection)
+            .await;
+        match done {
+            Err(error) if !is_duplicate(&error) => Err(error),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn is_duplicate(error: &sqlx::Error) -> bool {
+    let answered = error.as_database_error();
+    let number = answered.and_then(|e| e.try_downcast_ref::<MySqlDatabaseError>());
+    number.is_some_and(|error| matches!(error.number(), 1062 | 1586))
+}
+
+/// Renews grants of the same terms; answers how many rows, and when.
+pub(super) struct Renew {
+    pub(super) to: Arc<Statements>,
+    pub(super) terms: LeaseTerms,
+    pub(super) held: Vec<Held>,
+}
+
+impl Ask<MySqlConnection> for Renew {
+    type Reply = (u64, u64);
+
+    async fn ask(&self, connection: &mut MySqlConnection) -> sqlx::Result<(u64, u64)> {
+        let size = padded(self.held.len());
+        let mut query = sqlx::query(AssertSqlSafe(self.to.renew(size)))
+            .bind(millis(self.terms.ttl()))
+            .bind(millis(self.terms.lease()));
+        for held in filled(&self.held, size) {
+            query = query.bind(held.name.as_str());
+        }
+        for held in filled(&self.held, size) {
+            query = query
+                .bind(held.name.as_str())
+                .bind(held.contender.as_str())
+                .bind(held.token.store());
+        }
+        let done = query.execute(connection).await?;
+        Ok((done.rows_affected(), done.last_insert_id()))
+    }
+}
+
+/// Frees a row; answers when, if there was one.
+pub(super) enum Free {
+    Held(Arc<Statements>, Held),
+    Left(Arc<Statements>, Bid),
+    Revoked(Arc<Statements>, MutexName, Option<FencingToken>),
+}
+
+impl Ask<MySqlConnection> for Free {
+    type Reply = Option<u64>;
+
+    async fn ask(&self, connection: &mut MySqlConnection) -> sqlx::Result<Option<u64>> {
+        let (sql, name) = match self {
+            Self::Held(to, held) => (&to.release, &held.name),
+            Self::Left(to, bid) => (&to.leave, &bid.name),
+            Self::Revoked(to, name, _) => (&to.revoke, name),
+        };
+        let query = sqlx::query(AssertSqlSafe(Arc::clone(sql)))
+            .bind(name.as_str())
+            .bind(name.as_str());
+        let query = match self {
+            Self::Held(_, held) => query.bind(held.contender.as_str()).bind(held.token.store()),
+            Self::Left(_, bid) => {
+                let seen = bid.seen.map_or(0, FencingToken::store);
+                query.bind(bid.contender.as_str()).bind(seen)
+            }
+            Self::Revoked(_, _, token) => {
+                let number = token.map_or(0, FencingToken::store);
+                query.bind(token.is_none()).bind(number)
+            }
+        };
+        let done = query.execute(connection).await?;
+        Ok((done.rows_affected() > 0).then(|| done.last_insert_id()))
+    }
+}
+
+/// The owned rows after a name, in the order of bytes.
+pub(super) struct List {
+    pub(super) to: Arc<Statements>,
+    pub(super) after: String,
+    pub(super) most: u64,
+}
+
+impl Ask<MySqlConnection> for List {
+    type Reply = Vec<Row>;
+
+    async fn ask(&self, connection: &mut MySqlConnection) -> sqlx::Result<Vec<Row>> {
+        let found = sqlx::query(AssertSqlSafe(Arc::clone(&self.to.list)))
+            .bind(&self.after)
+            .bind(self.most)
+            .fetch_all(connection)
+            .await?;
+        found.iter().map(row).collect()
+    }
+}
+
+/// The server's time.
+pub(super) struct Now;
+
+impl Ask<MySqlConnection> for Now {
+    type Reply = u64;
+
+    async fn ask(&self, connection: &mut MySqlConnection) -> sqlx::Result<u64> {
+        let sql = format!("SELECT {} AS now", super::statements::NOW);
+        let row = sqlx::query(AssertSqlSafe(sql))
+            .fetch_one(connection)
+            .await?;
+        number(&row, "now")
+    }
+}

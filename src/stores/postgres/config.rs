@@ -1,0 +1,108 @@
+//! What a `postgres:` URL says.
+
+use std::sync::Arc;
+
+use sqlx::postgres::{PgConnectOptions, PgSslMode};
+
+use super::client::Postgres;
+use super::driver::Connector;
+use super::statements::Statements;
+use super::wire::Wire;
+use crate::backend::url::StoreUrl;
+use crate::clock::Clock;
+use crate::error::{Error, Result};
+use crate::stores::sql::{Settings, Tls, TlsMode};
+
+/// The longest name of a channel, less what is added to the table's.
+const LONGEST_TABLE: usize = 56;
+
+/// Opens `postgres://user:password@host:port/database?…`, and makes the tables
+/// if they are missing and the URL does not forbid it.
+pub(crate) async fn open(url: &StoreUrl, clock: Clock) -> Result<Postgres> {
+    let (settings, notify) = settings(url)?;
+    // Who cannot listen sits behind a pooler, and must leave nothing in the
+    // session.
+    let wire = if notify { Wire::Prepared } else { Wire::Plain };
+    let connector = Connector {
+        options: options(url, &settings, wire),
+        statements: statements(&settings),
+        wire,
+        place: format!("PostgreSQL at {}:{}", settings.host, settings.port),
+    };
+    Postgres::open(connector, &settings, notify, clock).await
+}
+
+/// The statements that make the tables which `url` names: for those who do not
+/// let a service make them (`create=false`).
+///
+/// ```
+/// let url = "postgres://app@db/orders?table=locks".parse()?;
+/// let ddl = tenure::stores::postgres::schema(&url)?;
+/// assert!(ddl.contains("CREATE TABLE IF NOT EXISTS \"locks\""));
+/// # Ok::<(), tenure::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Invalid`](crate::ErrorKind::Invalid) when the URL is not valid.
+pub fn schema(url: &StoreUrl) -> Result<String> {
+    let (settings, _) = settings(url)?;
+    let ddl = super::schema::ddl(&statements(&settings));
+    Ok(ddl.map(|ddl| ddl + ";\n").join("\n"))
+}
+
+fn statements(settings: &Settings) -> Arc<Statements> {
+    Statements::new(&settings.table, &settings.schedule_table)
+}
+
+fn settings(url: &StoreUrl) -> Result<(Settings, bool)> {
+    let mut options = url.options();
+    let settings = Settings::take(url, &mut options, 5432)?;
+    let notify = options.switch("notify")?.unwrap_or(true);
+    options.finish()?;
+    if settings.table.len() > LONGEST_TABLE {
+        return Err(Error::invalid(format!(
+            "the option \"table\" has at most {LONGEST_TABLE} letters, as it names a channel too"
+        )));
+    }
+    Ok((settings, notify))
+}
+
+fn options(url: &StoreUrl, settings: &Settings, wire: Wire) -> PgConnectOptions {
+    use sqlx::ConnectOptions as _;
+    let mut options = PgConnectOptions::new_without_pgpass()
+        .host(&settings.host)
+        .port(settings.port)
+        .database(&settings.database)
+        .username(url.user().unwrap_or("postgres"))
+        .application_name("tenure")
+        // Poolers refuse parameters that they do not know.
+        .extra_float_digits(None)
+        .disable_statement_logging();
+    if let Some(password) = url.password() {
+        options = options.password(password);
+    }
+    if let Some(socket) = &settings.socket {
+        options = options.socket(socket);
+    }
+    if wire == Wire::Prepared {
+        options = options.options([("lock_timeout", "5s")]);
+    }
+    secured(options, &settings.tls)
+}
+
+fn secured(options: PgConnectOptions, tls: &Tls) -> PgConnectOptions {
+    let mut options = options.ssl_mode(match tls.mode {
+        TlsMode::Off => PgSslMode::Disable,
+        TlsMode::Prefer => PgSslMode::Prefer,
+        TlsMode::Require => PgSslMode::Require,
+        TlsMode::VerifyCa => PgSslMode::VerifyCa,
+        TlsMode::VerifyFull => PgSslMode::VerifyFull,
+    });
+    if let Some(ca) = &tls.ca {
+        options = options.ssl_root_cert(ca);
+    }
+    if let (Some(cert), Some(key)) = (&tls.cert, &tls.key) {
+        options = options.ssl_client_cert(cert).ssl_client_key(key);
+    }
+    options
+}

@@ -1,0 +1,76 @@
+//! [`Connector`]: how a connection is made, and what the server's errors mean.
+
+use std::sync::Arc;
+
+use sqlx::ConnectOptions as _;
+use sqlx::postgres::{PgConnectOptions, PgConnection, PgDatabaseError};
+
+use super::schema;
+use super::statements::Statements;
+use super::wire::Wire;
+use crate::error::{Error, ErrorKind, Outcome, Retry};
+use crate::stores::sql::{Driver, Fault};
+
+pub(super) struct Connector {
+    pub(super) options: PgConnectOptions,
+    pub(super) statements: Arc<Statements>,
+    pub(super) wire: Wire,
+    pub(super) place: String,
+}
+
+impl Driver for Connector {
+    type Connection = PgConnection;
+
+    async fn connect(&self) -> sqlx::Result<PgConnection> {
+        self.options.connect().await
+    }
+
+    fn fault(&self, error: &dyn sqlx::error::DatabaseError) -> Fault {
+        let Some(error) = error.try_downcast_ref::<PgDatabaseError>() else {
+            return Fault::Ended;
+        };
+        let statements = &*self.statements;
+        let no = |kind, message: String| Error::new(kind, Outcome::DidNot).with_message(message);
+        let said = error.message();
+        Fault::Error(match error.code() {
+            // Serialization failure, deadlock, and a table that two made at once.
+            "40001" | "40P01" | "42P07" | "42710" => return Fault::Race,
+            "23505" if error.table().is_some_and(|table| table.starts_with("pg_")) => {
+                return Fault::Race;
+            }
+            // The server shuts down or has crashed; or it cannot say what it did.
+            "57P01" | "57P02" | "57P05" | "08007" | "40003" | "08006" => return Fault::Ended,
+            "57P03" | "53300" | "53400" => no(
+                ErrorKind::Unreachable,
+                format!("{} takes no connections now: {said}", self.place),
+            ),
+            "55P03" | "57014" => no(
+                ErrorKind::Timeout,
+                "another transaction holds the row's lock for too long".into(),
+            ),
+            "28P01" | "28000" | "42501" => no(
+                ErrorKind::Denied,
+                format!("{} denied access: {said}", self.place),
+            ),
+            "3D000" | "3F000" => no(ErrorKind::NotFound, format!("{}: {said}", self.place)),
+            "42P01" => schema::missing(statements),
+            "42703" => schema::not_ours(statements, said),
+            "22001" => schema::too_narrow(statements),
+            "22P05" | "22021" => schema::other_characters(statements),
+            // A replica, or a server that is being moved: it may recover.
+            "25006" => no(
+                ErrorKind::Denied,
+                format!("{} is read-only: {said}", self.place),
+            )
+            .with_retry(Retry::Later),
+            code => no(
+                ErrorKind::Store,
+                format!("{} answered error {code}: {said}", self.place),
+            ),
+        })
+    }
+
+    fn place(&self) -> String {
+        self.place.clone()
+    }
+}

@@ -1,0 +1,137 @@
+//! The run ledger: one row per schedule, written only while its claimer owns.
+
+use std::sync::Arc;
+
+use sqlx::postgres::{PgConnection, PgRow};
+use sqlx::{Connection as _, Row as _};
+
+use super::statements::Statements;
+use super::wire::{Value, Wire};
+use crate::backend::{Claim, ClaimAnswer, Held, LedgerEntry, TickEnd, TickState};
+use crate::model::{FencingToken, MutexName, StoreTime};
+use crate::stores::sql::Ask;
+
+pub(super) struct Read(
+    pub(super) Arc<Statements>,
+    pub(super) Wire,
+    pub(super) MutexName,
+);
+
+impl Ask<PgConnection> for Read {
+    type Reply = Option<LedgerEntry>;
+
+    async fn ask(&self, connection: &mut PgConnection) -> sqlx::Result<Self::Reply> {
+        read(connection, self.1, &self.0, &self.2).await
+    }
+}
+
+async fn read(
+    connection: &mut PgConnection,
+    wire: Wire,
+    to: &Statements,
+    name: &MutexName,
+) -> sqlx::Result<Option<LedgerEntry>> {
+    let rows = wire
+        .rows(connection, &to.read_ledger, vec![name.as_str().into()])
+        .await?;
+    rows.first().map(entry).transpose()
+}
+
+fn entry(row: &PgRow) -> sqlx::Result<LedgerEntry> {
+    let number = |column: &str| {
+        let number: i64 = row.try_get(column)?;
+        Ok::<_, sqlx::Error>(u64::try_from(number).unwrap_or(0))
+    };
+    let time = |column: &str| number(column).map(StoreTime::from_millis);
+    let plan: String = row.try_get("plan")?;
+    let token = FencingToken::from_value(number("token")?);
+    let token = token.map_err(|error| sqlx::Error::Decode(error.into()))?;
+    let claim = Claim::new(plan, time("origin")?, number("last_tick")?, time("due_at")?);
+    let finished_at: Option<i64> = row.try_get("finished_at")?;
+    let state: String = row.try_get("state")?;
+    let mut entry = LedgerEntry::claimed(&claim, token);
+    entry.finished_at =
+        finished_at.map(|at| StoreTime::from_millis(u64::try_from(at).unwrap_or(0)));
+    entry.state = match state.as_str() {
+        "done" => TickState::Done,
+        "failed" => TickState::Failed,
+        _ => TickState::Claimed,
+    };
+    Ok(entry)
+}
+
+/// Claims in a transaction that holds the claimer's row: claims of one
+/// schedule come one after the other, and only from its owner.
+pub(super) struct Start {
+    pub(super) to: Arc<Statements>,
+    pub(super) wire: Wire,
+    pub(super) held: Held,
+    pub(super) claim: Claim,
+}
+
+impl Ask<PgConnection> for Start {
+    type Reply = ClaimAnswer;
+
+    async fn ask(&self, connection: &mut PgConnection) -> sqlx::Result<ClaimAnswer> {
+        let Self {
+            to,
+            wire,
+            held,
+            claim,
+        } = self;
+        let mut transaction = connection.begin().await?;
+        let grant = vec![
+            held.name.as_str().into(),
+            held.contender.as_str().into(),
+            held.token.store().into(),
+            Value::Text(held.nonce.to_string()),
+        ];
+        let owns = wire.rows(&mut transaction, &to.hold, grant).await?;
+        if owns.is_empty() {
+            transaction.rollback().await?;
+            return Ok(ClaimAnswer::NotOwner);
+        }
+        let ledger = read(&mut transaction, *wire, to, &held.name).await?;
+        if let Some(entry) = &ledger
+            && !claim.fits(ledger.as_ref(), held.token)
+        {
+            transaction.rollback().await?;
+            return Ok(ClaimAnswer::Refused(entry.clone()));
+        }
+        let row = vec![
+            held.name.as_str().into(),
+            (&*claim.plan).into(),
+            claim.origin.as_millis().into(),
+            claim.tick.into(),
+            claim.due_at.as_millis().into(),
+            held.token.value().into(),
+        ];
+        wire.rows(&mut transaction, &to.write_ledger, row).await?;
+        transaction.commit().await?;
+        Ok(ClaimAnswer::Claimed)
+    }
+}
+
+/// Records an end; false when somebody else has claimed since.
+pub(super) struct Finish {
+    pub(super) to: Arc<Statements>,
+    pub(super) wire: Wire,
+    pub(super) held: Held,
+    pub(super) end: TickEnd,
+}
+
+impl Ask<PgConnection> for Finish {
+    type Reply = bool;
+
+    async fn ask(&self, connection: &mut PgConnection) -> sqlx::Result<bool> {
+        let state = if self.end.done { "done" } else { "failed" };
+        let values = vec![
+            state.into(),
+            self.held.name.as_str().into(),
+            self.end.tick.into(),
+            self.held.token.value().into(),
+        ];
+        let rows = self.wire.rows(connection, &self.to.finish, values).await?;
+        Ok(!rows.is_empty())
+    }
+}

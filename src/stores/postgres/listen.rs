@@ -1,0 +1,129 @@
+//! Hints by LISTEN and NOTIFY: one connection, only while somebody listens.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use sqlx::Executor as _;
+use sqlx::postgres::{PgConnectOptions, PgListener, PgPoolOptions};
+
+use super::statements::Statements;
+use crate::clock::Clock;
+use crate::stores::sql::{Ears, Limits};
+
+/// How long the connection may be silent before it is asked whether it lives:
+/// a flow that has died half way is silent for ever.
+const PULSE: Duration = Duration::from_secs(5);
+
+/// The first and the longest pause after a failure.
+const PAUSE: (Duration, Duration) = (Duration::from_millis(50), Duration::from_millis(500));
+
+pub(super) struct Listening {
+    pub(super) ears: Arc<Ears>,
+    pub(super) options: PgConnectOptions,
+    pub(super) statements: Arc<Statements>,
+    pub(super) limits: Limits,
+    pub(super) clock: Clock,
+}
+
+/// Why a connection is listened to no more.
+enum End {
+    NobodyListens,
+    Broken(String),
+}
+
+impl Listening {
+    /// Listens for all who do, until nobody does.
+    pub(super) async fn run(self) {
+        let mut pause = PAUSE.0;
+        while self.ears.names().is_some() {
+            let began_at = self.clock.now();
+            match self.listen().await {
+                End::NobodyListens => pause = PAUSE.0,
+                End::Broken(why) => {
+                    tracing::debug!(why, "the connection for notifications is lost");
+                    if self.clock.now().since(began_at) > PULSE {
+                        pause = PAUSE.0;
+                    }
+                    self.clock.sleep(pause).await;
+                    pause = (pause * 2).min(PAUSE.1);
+                }
+            }
+        }
+    }
+
+    async fn listen(&self) -> End {
+        let mut observing = self.ears.has_observers();
+        let mut listener = match self.within(self.connect(observing)).await {
+            Ok(listener) => listener,
+            Err(end) => return end,
+        };
+        loop {
+            // What was sent before we listened, nobody heard.
+            self.ears.tell_all_resumed();
+            // Whoever came before this has been told.
+            loop {
+                let silent_at = self.clock.now() + PULSE;
+                tokio::select! {
+                    heard = self.clock.limit(silent_at, listener.try_recv()) => match heard {
+                        Some(Ok(Some(message))) => self.tell(message.channel(), message.payload()),
+                        // It was lost, and listens again.
+                        Some(Ok(None)) => break,
+                        Some(Err(error)) => return End::Broken(error.to_string()),
+                        None => {
+                            let alive = async { listener.execute("SELECT 1").await.map(drop) };
+                            if let Err(end) = self.within(alive).await {
+                                return end;
+                            }
+                        }
+                    },
+                    () = self.ears.changed() => {
+                        if self.ears.names().is_none() {
+                            return End::NobodyListens;
+                        }
+                        if !observing && self.ears.has_observers() {
+                            observing = true;
+                            let owned = listener.listen(&self.statements.owned);
+                            if let Err(end) = self.within(owned).await {
+                                return end;
+                            }
+                            break;
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    async fn connect(&self, observing: bool) -> sqlx::Result<PgListener> {
+        // A pool of one, as the listener wants it; a new one each time, or it
+        // would wait for a connection that nobody answers any more.
+        let pool = PgPoolOptions::new()
+            .max_connections(1)
+            .acquire_timeout(self.limits.connect)
+            .max_lifetime(None)
+            .idle_timeout(None)
+            .connect_lazy_with(self.options.clone());
+        let mut listener = PgListener::connect_with(&pool).await?;
+        listener.listen(&self.statements.freed).await?;
+        if observing {
+            listener.listen(&self.statements.owned).await?;
+        }
+        Ok(listener)
+    }
+
+    async fn within<T>(&self, work: impl Future<Output = sqlx::Result<T>>) -> Result<T, End> {
+        let end = self.clock.now() + self.limits.connect;
+        match self.clock.limit(end, work).await {
+            Some(Ok(done)) => Ok(done),
+            Some(Err(error)) => Err(End::Broken(error.to_string())),
+            None => Err(End::Broken("no answer in time".to_owned())),
+        }
+    }
+
+    fn tell(&self, channel: &str, name: &str) {
+        if channel == self.statements.freed {
+            self.ears.tell_waiters(name);
+        }
+        self.ears.tell_observers(name);
+    }
+}

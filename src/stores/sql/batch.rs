@@ -1,0 +1,96 @@
+//! Many renewals in few statements.
+
+use std::collections::BTreeMap;
+
+use crate::backend::Held;
+use crate::model::LeaseTerms;
+
+/// The most that one statement carries.
+const MOST: usize = 200;
+
+/// Grants that one statement can renew: same terms, sorted by name so that two
+/// batches lock rows in the same order.
+#[derive(Debug)]
+pub(in crate::stores) struct Batch {
+    pub(in crate::stores) terms: LeaseTerms,
+    pub(in crate::stores) held: Vec<Held>,
+    /// Where each stood in the question.
+    pub(in crate::stores) places: Vec<usize>,
+}
+
+impl Batch {
+    /// Splits a question into statements.
+    pub(in crate::stores) fn split(question: &[Held]) -> Vec<Self> {
+        let mut by_terms: BTreeMap<_, Vec<usize>> = BTreeMap::new();
+        for (place, held) in question.iter().enumerate() {
+            let terms = (held.terms.ttl(), held.terms.transition());
+            by_terms.entry(terms).or_default().push(place);
+        }
+        let mut batches = Vec::new();
+        for mut places in by_terms.into_values() {
+            places.sort_by(|a, b| question[*a].name.cmp(&question[*b].name));
+            for places in places.chunks(MOST) {
+                batches.push(Self {
+                    terms: question[places[0]].terms,
+                    held: places
+                        .iter()
+                        .map(|place| question[*place].clone())
+                        .collect(),
+                    places: places.to_vec(),
+                });
+            }
+        }
+        batches
+    }
+}
+
+/// How many places a statement for `count` things has. Few sizes, so that each
+/// is prepared once; what is left over repeats the last.
+#[cfg(any(feature = "mysql", test))]
+pub(in crate::stores) fn padded(count: usize) -> usize {
+    count.next_power_of_two().min(MOST).max(count)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backend::Bid;
+    use crate::model::{ContenderId, FencingToken, MutexName};
+    use std::time::Duration;
+
+    fn held(name: &str, ttl: u64) -> Held {
+        let terms = LeaseTerms::new(Duration::from_secs(ttl), Duration::from_secs(5)).unwrap();
+        let (name, id) = (
+            MutexName::new(name).unwrap(),
+            ContenderId::new("a").unwrap(),
+        );
+        Bid::new(name, id, terms).held(FencingToken::from_store(1).unwrap())
+    }
+
+    #[test]
+    fn a_thousand_grants_are_five_statements() {
+        let question: Vec<_> = (0..1000).map(|n| held(&format!("m{n}"), 10)).collect();
+        let batches = Batch::split(&question);
+        assert_eq!(batches.len(), 5);
+        for batch in &batches {
+            assert!(batch.held.is_sorted_by(|a, b| a.name < b.name));
+            for (held, place) in batch.held.iter().zip(&batch.places) {
+                assert_eq!(*held, question[*place]);
+            }
+        }
+    }
+
+    #[test]
+    fn other_terms_are_another_statement() {
+        let batches = Batch::split(&[held("b", 10), held("c", 20), held("a", 10)]);
+        let places: Vec<_> = batches.iter().map(|batch| batch.places.clone()).collect();
+        assert_eq!(places, [vec![2, 0], vec![1]]);
+    }
+
+    #[test]
+    fn statements_come_in_few_sizes() {
+        let sizes: std::collections::BTreeSet<_> = (1..=MOST).map(padded).collect();
+        assert_eq!(sizes.len(), 9, "{sizes:?}");
+        assert!((1..=MOST).all(|count| (count..=MOST).contains(&padded(count))));
+    }
+}

@@ -1,0 +1,390 @@
+//! [`Pool`]: a few supervised connections.
+//!
+//! Each call runs in a task of its own that owns its connection for as long:
+//! the drivers' protocols do not survive a future that is dropped half way, and
+//! callers may drop theirs at any await. A connection that has just answered
+//! is used again without a question; one that was idle, or that stands beside
+//! one that failed, must first answer a ping. Nobody who waits for a mutex
+//! holds a connection.
+
+use std::fmt;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::runtime::Handle;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
+
+use crate::clock::{Clock, Moment};
+use crate::error::{Error, ErrorKind, Outcome, Result};
+
+/// A connection that answered this recently is believed to live.
+const FRESH: Duration = Duration::from_secs(1);
+
+/// A connection that nobody has used for this long is closed.
+const IDLE: Duration = Duration::from_secs(60);
+
+/// How long a call that its caller has given up may go on, before its
+/// connection is given up too.
+const GRACE: Duration = Duration::from_millis(500);
+
+/// How often a statement that lost a race (a deadlock, a serialization
+/// failure) is sent again at once.
+const RACES: usize = 20;
+
+/// One or a few statements that belong together.
+pub(in crate::stores) trait Ask<C>: Send + Sync + 'static {
+    type Reply: Send + 'static;
+
+    fn ask(&self, connection: &mut C) -> impl Future<Output = sqlx::Result<Self::Reply>> + Send;
+}
+
+/// What differs between the databases.
+pub(in crate::stores) trait Driver: Send + Sync + 'static {
+    type Connection: sqlx::Connection;
+
+    /// A connection, ready for statements.
+    fn connect(&self) -> impl Future<Output = sqlx::Result<Self::Connection>> + Send;
+
+    /// What an error that the server answered means.
+    fn fault(&self, error: &dyn sqlx::error::DatabaseError) -> Fault;
+
+    /// Where the server is, for messages.
+    fn place(&self) -> String;
+}
+
+/// What an error that the server answered means.
+#[derive(Debug)]
+pub(in crate::stores) enum Fault {
+    /// A lost race: send the statement again.
+    Race,
+    /// The connection is of no use any more.
+    Ended,
+    /// What the caller shall hear. Nothing was done.
+    Error(Error),
+}
+
+/// Whether a call that was lost may have changed something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::stores) enum Effect {
+    Reads,
+    Writes,
+}
+
+impl Effect {
+    fn outcome(self) -> Outcome {
+        match self {
+            Self::Reads => Outcome::DidNot,
+            Self::Writes => Outcome::MayHave,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(in crate::stores) struct Limits {
+    /// For one call, whatever its caller does.
+    pub(in crate::stores) call: Duration,
+    /// For a new connection.
+    pub(in crate::stores) connect: Duration,
+    /// For the answer to a ping.
+    pub(in crate::stores) ping: Duration,
+}
+
+pub(in crate::stores) struct Pool<D: Driver>(Arc<Shared<D>>);
+
+impl<D: Driver> Clone for Pool<D> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+struct Shared<D: Driver> {
+    driver: D,
+    limits: Limits,
+    clock: Clock,
+    runtime: Handle,
+    /// One for each connection there may be.
+    permits: Arc<Semaphore>,
+    /// Those that nobody uses, the last used last.
+    idle: Mutex<Vec<Line<D::Connection>>>,
+    /// Raised by every failure: whoever was connected before must be asked.
+    doubts: AtomicU64,
+    closed: AtomicBool,
+}
+
+struct Line<C> {
+    connection: C,
+    used_at: Moment,
+    doubts: u64,
+}
+
+impl<D: Driver> Pool<D> {
+    /// A pool of at most `connections`; none is made yet. Within a runtime.
+    pub(in crate::stores) fn new(
+        driver: D,
+        connections: usize,
+        limits: Limits,
+        clock: Clock,
+    ) -> Self {
+        Self(Arc::new(Shared {
+            driver,
+            limits,
+            clock,
+            runtime: Handle::current(),
+            permits: Arc::new(Semaphore::new(connections)),
+            idle: Mutex::default(),
+            doubts: AtomicU64::new(0),
+            closed: AtomicBool::new(false),
+        }))
+    }
+
+    #[cfg(feature = "postgres")]
+    pub(in crate::stores) fn driver(&self) -> &D {
+        &self.0.driver
+    }
+
+    pub(in crate::stores) fn runtime(&self) -> &Handle {
+        &self.0.runtime
+    }
+
+    pub(in crate::stores) fn clock(&self) -> &Clock {
+        &self.0.clock
+    }
+
+    /// Asks over a connection of its own.
+    ///
+    /// # Cancel safety
+    /// Dropped before it was sent, nothing happens; afterwards the statement
+    /// ends by itself, and its connection stays in order.
+    pub(in crate::stores) async fn ask<A: Ask<D::Connection>>(
+        &self,
+        ask: A,
+        effect: Effect,
+    ) -> Result<A::Reply> {
+        self.0.open()?;
+        let permits = Arc::clone(&self.0.permits);
+        let Ok(permit) = permits.acquire_owned().await else {
+            return Err(closed());
+        };
+        let (reply, answer) = oneshot::channel();
+        let serve = Arc::clone(&self.0).serve(permit, ask, effect, reply);
+        self.0.runtime.spawn(serve);
+        answer.await.unwrap_or_else(|_| {
+            // The task is gone without a word: its runtime has ended.
+            Err(Error::new(ErrorKind::Closed, effect.outcome())
+                .with_message("the runtime of the store's connections has ended"))
+        })
+    }
+
+    /// An error when it has been closed.
+    #[cfg(feature = "mysql")]
+    pub(in crate::stores) fn is_open(&self) -> Result<()> {
+        self.0.open()
+    }
+
+    /// Closes all connections; later calls fail.
+    pub(in crate::stores) async fn close(&self) {
+        self.0.closed.store(true, Ordering::SeqCst);
+        self.0.permits.close();
+        let lines: Vec<_> = self.0.idle().drain(..).collect();
+        for line in lines {
+            self.0.part(line).await;
+        }
+    }
+}
+
+impl<D: Driver> Shared<D> {
+    fn open(&self) -> Result<()> {
+        if self.closed.load(Ordering::SeqCst) {
+            return Err(closed());
+        }
+        Ok(())
+    }
+
+    async fn serve<A: Ask<D::Connection>>(
+        self: Arc<Self>,
+        permit: OwnedSemaphorePermit,
+        ask: A,
+        effect: Effect,
+        mut reply: oneshot::Sender<Result<A::Reply>>,
+    ) {
+        let sent = AtomicBool::new(false);
+        let result = tokio::select! {
+            biased;
+            // Dropped half way, it drops its connection too.
+            result = self.attempt(&ask, effect, &sent) => result,
+            () = self.given_up(&mut reply) => {
+                tracing::debug!("a call that was given up got no answer; its connection is closed");
+                return;
+            }
+            () = self.clock.sleep(self.limits.call) => {
+                self.doubt();
+                let sent = sent.load(Ordering::Relaxed);
+                let outcome = if sent { effect.outcome() } else { Outcome::DidNot };
+                let limit = self.limits.call;
+                Err(Error::new(ErrorKind::Timeout, outcome).with_message(format!(
+                    "{} did not answer within {limit:?}", self.driver.place()
+                )))
+            }
+        };
+        drop(permit);
+        let _ = reply.send(result);
+    }
+
+    /// Returns when the caller has been gone for a while. From the moment it
+    /// goes, the other connections are in doubt too: it may have waited on one
+    /// that nobody answers any more.
+    async fn given_up<T>(&self, reply: &mut oneshot::Sender<T>) {
+        reply.closed().await;
+        self.doubt();
+        self.clock.sleep(GRACE).await;
+    }
+
+    async fn attempt<A: Ask<D::Connection>>(
+        &self,
+        ask: &A,
+        effect: Effect,
+        sent: &AtomicBool,
+    ) -> Result<A::Reply> {
+        let mut line = self.line().await?;
+        sent.store(true, Ordering::Relaxed);
+        let mut races = 0;
+        loop {
+            let error = match ask.ask(&mut line.connection).await {
+                Ok(reply) => {
+                    self.put_back(line);
+                    return Ok(reply);
+                }
+                Err(error) => error,
+            };
+            let fault = match error.as_database_error() {
+                Some(answered) => self.driver.fault(answered),
+                None => Fault::Ended,
+            };
+            match fault {
+                Fault::Race if races < RACES => races += 1,
+                Fault::Race => {
+                    self.put_back(line);
+                    return Err(Error::new(ErrorKind::Store, Outcome::DidNot)
+                        .with_message("the statement lost too many races in a row")
+                        .with_source(error));
+                }
+                Fault::Error(told) => {
+                    self.put_back(line);
+                    return Err(told.with_source(error));
+                }
+                Fault::Ended => {
+                    self.doubt();
+                    return Err(Error::new(ErrorKind::Unreachable, effect.outcome())
+                        .with_message(format!("the connection to {} broke", self.driver.place()))
+                        .with_source(error));
+                }
+            }
+        }
+    }
+
+    /// A connection that lives, as far as can be known.
+    async fn line(&self) -> Result<Line<D::Connection>> {
+        let idle = self.idle().pop();
+        let doubts = self.doubts.load(Ordering::SeqCst);
+        if let Some(mut line) = idle {
+            let fresh = self.clock.now().since(line.used_at) < FRESH;
+            if fresh && line.doubts == doubts {
+                return Ok(line);
+            }
+            use sqlx::Connection as _;
+            let end = self.clock.now() + self.limits.ping;
+            if let Some(Ok(())) = self.clock.limit(end, line.connection.ping()).await {
+                line.doubts = doubts;
+                return Ok(line);
+            }
+            // What happened to this one happened to the others.
+            self.idle().clear();
+        }
+        let end = self.clock.now() + self.limits.connect;
+        let connected = self.clock.limit(end, self.driver.connect()).await;
+        let connection = match connected {
+            Some(Ok(connection)) => connection,
+            Some(Err(error)) => return Err(self.not_connected(error)),
+            None => {
+                return Err(
+                    Error::new(ErrorKind::Unreachable, Outcome::DidNot).with_message(format!(
+                        "no connection to {} within {:?}",
+                        self.driver.place(),
+                        self.limits.connect
+                    )),
+                );
+            }
+        };
+        Ok(Line {
+            connection,
+            used_at: self.clock.now(),
+            doubts,
+        })
+    }
+
+    fn not_connected(&self, error: sqlx::Error) -> Error {
+        let place = self.driver.place();
+        let told = match error.as_database_error().map(|e| self.driver.fault(e)) {
+            Some(Fault::Error(told)) => told,
+            _ => {
+                let kind = match error {
+                    sqlx::Error::Configuration(_) => ErrorKind::Invalid,
+                    _ => ErrorKind::Unreachable,
+                };
+                let message = format!("no connection to {place}: {error}");
+                Error::new(kind, Outcome::DidNot).with_message(message)
+            }
+        };
+        told.with_source(error)
+    }
+
+    fn put_back(&self, mut line: Line<D::Connection>) {
+        let now = self.clock.now();
+        line.used_at = now;
+        if self.closed.load(Ordering::SeqCst) {
+            return;
+        }
+        self.idle().push(line);
+        // The longest unused lie below; one stays for the next call.
+        loop {
+            let old = {
+                let mut idle = self.idle();
+                let is_old = |line: &Line<_>| now.since(line.used_at) > IDLE;
+                if idle.len() < 2 || !is_old(&idle[0]) {
+                    return;
+                }
+                idle.remove(0)
+            };
+            drop(old);
+        }
+    }
+
+    /// Says goodbye, if the server listens.
+    async fn part(&self, line: Line<D::Connection>) {
+        use sqlx::Connection as _;
+        let end = self.clock.now() + self.limits.ping;
+        let _ = self.clock.limit(end, line.connection.close()).await;
+    }
+
+    fn doubt(&self) {
+        self.doubts.fetch_add(1, Ordering::SeqCst);
+    }
+
+    fn idle(&self) -> MutexGuard<'_, Vec<Line<D::Connection>>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<D: Driver> fmt::Debug for Pool<D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pool")
+            .field("place", &self.0.driver.place())
+            .finish_non_exhaustive()
+    }
+}
+
+fn closed() -> Error {
+    Error::new(ErrorKind::Closed, Outcome::DidNot)
+        .with_message("this client of the store has been closed")
+}

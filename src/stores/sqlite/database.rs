@@ -1,0 +1,246 @@
+//! The connection: opened, used, and opened again when the file was replaced.
+
+use std::cell::Cell;
+use std::time::{Duration, Instant};
+
+use rusqlite::{Connection, OpenFlags, OptionalExtension};
+
+use super::boot::{Boot, StoreClock, wall};
+use super::config::Config;
+use super::file::{Files, Identity, identity_of};
+use super::schema::{self, Whose};
+use super::table::Table;
+use super::trouble::{commit_failed, failed, io_failed, wants_reopening};
+use crate::error::{Error, ErrorKind, Outcome, Result};
+use crate::model::StoreTime;
+
+/// More than there are statements: each is prepared once.
+const STATEMENTS: usize = 32;
+
+/// How often a call begins again because the file was replaced meanwhile.
+const REOPENINGS: usize = 3;
+
+/// How long to wait at least while others open the file: a fleet that starts
+/// at once stands in line here.
+const OPENING: Duration = Duration::from_secs(10);
+
+/// The file and the one connection to it.
+#[derive(Debug)]
+pub(super) struct Database {
+    config: Config,
+    pub(super) files: Files,
+    open: Option<Open>,
+    reopened: bool,
+}
+
+#[derive(Debug)]
+struct Open {
+    connection: Connection,
+    identity: Identity,
+    clock: StoreClock,
+}
+
+impl Database {
+    pub(super) fn open(config: Config) -> Result<Self> {
+        let files = Files::locate(&config)?;
+        let open = Open::new(&config, &files)?;
+        Ok(Self {
+            config,
+            files,
+            open: Some(open),
+            reopened: false,
+        })
+    }
+
+    /// Only looks: takes no lock that others would wait for, writes nothing.
+    pub(super) fn read<T>(&mut self, work: impl Fn(&Table<'_>) -> Result<T>) -> Result<T> {
+        self.attempt(|open| work(&open.table()))
+    }
+
+    /// Changes rows, all or none.
+    pub(super) fn write<T>(&mut self, work: impl Fn(&Table<'_>) -> Result<T>) -> Result<T> {
+        self.attempt(|open| {
+            open.execute("BEGIN IMMEDIATE").map_err(failed)?;
+            // The time is read here, when nobody else can write any more: the
+            // wait for that may have been long.
+            let done = work(&open.table());
+            let ended = match done {
+                Ok(value) => match open.execute("COMMIT") {
+                    Ok(()) => return Ok(value),
+                    Err(error) => Err(commit_failed(error)),
+                },
+                Err(error) => Err(error),
+            };
+            if !open.connection.is_autocommit() {
+                let _ = open.execute("ROLLBACK");
+            }
+            ended
+        })
+    }
+
+    /// Whether another file was opened since this was asked last: wake-ups may
+    /// have been lost.
+    pub(super) fn take_reopened(&mut self) -> bool {
+        std::mem::take(&mut self.reopened)
+    }
+
+    /// The store's time, while the file is open.
+    pub(super) fn now(&self) -> Option<StoreTime> {
+        self.open.as_ref().map(|open| open.clock.now())
+    }
+
+    pub(super) fn config(&self) -> &Config {
+        &self.config
+    }
+
+    fn attempt<T>(&mut self, work: impl Fn(&Open) -> Result<T>) -> Result<T> {
+        for _ in 0..REOPENINGS {
+            let open = match self.open.take() {
+                Some(open) => open,
+                None => {
+                    let open = Open::new(&self.config, &self.files)?;
+                    self.reopened = true;
+                    open
+                }
+            };
+            let done = work(&open);
+            // Looked at afterwards: only what is in the file that everybody
+            // else finds has happened.
+            if identity_of(&self.files.database).ok() != Some(open.identity) {
+                let file = self.files.database.display();
+                tracing::warn!(target: "tenure::store", %file, "the SQLite file was removed or replaced: opening it anew");
+                continue;
+            }
+            if !done.as_ref().is_err_and(wants_reopening) {
+                self.open = Some(open);
+            }
+            return done;
+        }
+        Err(
+            Error::new(ErrorKind::Unreachable, Outcome::DidNot).with_message(format!(
+                "{:?} is removed or replaced again and again",
+                self.files.database
+            )),
+        )
+    }
+}
+
+impl Open {
+    fn new(config: &Config, files: &Files) -> Result<Self> {
+        let _opening = files.lock_for_opening(config.busy_timeout.max(OPENING))?;
+        files.create_database()?;
+        let path = &files.database;
+        let identity = || identity_of(path).map_err(|error| io_failed("open", path, error));
+        let before = identity()?;
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let mut connection = Connection::open_with_flags(path, flags).map_err(failed)?;
+        BUSY_LIMIT.set(config.busy_timeout);
+        connection
+            .busy_handler(Some(wait_while_busy))
+            .map_err(failed)?;
+        connection.set_prepared_statement_cache_capacity(STATEMENTS);
+        // Asked before anything is changed: it may not be ours.
+        let whose = schema::whose(&connection)?;
+        set_up(&connection, config)?;
+        if whose == Whose::Nobodys {
+            in_transaction(&connection, schema::create)?;
+        }
+        let boot = Boot::present()?;
+        let epoch = epoch(&connection, &boot)?;
+        if identity()? != before {
+            return Err(Error::new(ErrorKind::Unreachable, Outcome::DidNot)
+                .with_message(format!("{path:?} was replaced while it was opened")));
+        }
+        Ok(Self {
+            connection,
+            identity: before,
+            clock: StoreClock { boot, epoch },
+        })
+    }
+
+    fn table(&self) -> Table<'_> {
+        Table::new(&self.connection, &self.clock)
+    }
+
+    fn execute(&self, statement: &str) -> rusqlite::Result<()> {
+        let mut statement = self.connection.prepare_cached(statement)?;
+        statement.execute([]).map(drop)
+    }
+}
+
+fn set_up(connection: &Connection, config: &Config) -> Result<()> {
+    let mode: String = connection
+        .pragma_update_and_check(None, "journal_mode", "wal", |row| row.get(0))
+        .map_err(failed)?;
+    if mode != "wal" {
+        return Err(
+            Error::new(ErrorKind::Store, Outcome::DidNot).with_message(format!(
+                "SQLite cannot keep a write-ahead log here (its journal mode is {mode:?}): choose a \
+                 path on a local disk"
+            )),
+        );
+    }
+    let synchronous = if config.full { "full" } else { "normal" };
+    let set = connection.pragma_update(None, "synchronous", synchronous);
+    set.map_err(failed)
+}
+
+fn in_transaction<T>(
+    connection: &Connection,
+    work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+) -> Result<T> {
+    connection
+        .execute_batch("BEGIN IMMEDIATE")
+        .and_then(|()| work(connection))
+        .and_then(|value| connection.execute_batch("COMMIT").map(|()| value))
+        // The connection is given up, and with it the transaction.
+        .map_err(failed)
+}
+
+/// Where the store's clock stands at boot: as written by the first who opened
+/// the file in this boot.
+fn epoch(connection: &Connection, boot: &Boot) -> Result<u64> {
+    let read = |connection: &Connection| {
+        let query = "SELECT epoch FROM tenure_clock WHERE boot_id = ?1";
+        let epoch = connection.query_row(query, [&boot.id], |row| row.get::<_, i64>(0));
+        epoch.optional()
+    };
+    let epoch = match read(connection).map_err(failed)? {
+        Some(epoch) => epoch,
+        None => in_transaction(connection, |connection| {
+            if let Some(epoch) = read(connection)? {
+                return Ok(epoch);
+            }
+            let since_1970 = wall().saturating_sub(boot.uptime()).as_millis();
+            let epoch = i64::try_from(since_1970).unwrap_or(0);
+            let write =
+                "INSERT OR REPLACE INTO tenure_clock (one, boot_id, epoch) VALUES (1, ?1, ?2)";
+            connection.execute(write, rusqlite::params![boot.id, epoch])?;
+            Ok(epoch)
+        })?,
+    };
+    u64::try_from(epoch).map_err(|_| {
+        Error::new(ErrorKind::Store, Outcome::DidNot)
+            .with_message("the table tenure_clock of the SQLite file holds nonsense")
+    })
+}
+
+thread_local! {
+    static BUSY_LIMIT: Cell<Duration> = const { Cell::new(Duration::ZERO) };
+    static BUSY_SINCE: Cell<Option<Instant>> = const { Cell::new(None) };
+}
+
+/// Called while another process writes. Writes take tens of microseconds, so
+/// the pauses are short, and they differ: of many who wait each gets its turn.
+fn wait_while_busy(tries: i32) -> bool {
+    if tries == 0 {
+        BUSY_SINCE.set(Some(Instant::now()));
+    }
+    let since = BUSY_SINCE.get().unwrap_or_else(Instant::now);
+    if since.elapsed() >= BUSY_LIMIT.get() {
+        return false;
+    }
+    let longest = 200 * (u64::try_from(tries).unwrap_or(0) + 1).min(20);
+    std::thread::sleep(Duration::from_micros(fastrand::u64(50..=longest)));
+    true
+}

@@ -1,0 +1,311 @@
+//! The rules of the store, over the rows of one transaction.
+
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+use super::boot::{StoreClock, wall};
+use super::trouble::{failed, sqlite_code};
+use crate::backend::{Answer, Bid, Entry, Held, Listing, Nonce, Page};
+use crate::error::{Error, ErrorKind, Outcome, Result};
+use crate::model::{ContenderId, FencingToken, MutexName, MutexOwner, StoreTime};
+
+const LOOK: &str = "
+SELECT owner_id, acquired_at, ttl_at, transition_at, version, boot_id, nonce
+FROM simba_mutex WHERE mutex = ?1";
+
+const GRANT: &str = "
+INSERT INTO simba_mutex
+    (mutex, acquired_at, ttl_at, transition_at, owner_id, version, boot_id, nonce)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+ON CONFLICT (mutex) DO UPDATE SET
+    acquired_at = excluded.acquired_at, ttl_at = excluded.ttl_at,
+    transition_at = excluded.transition_at, owner_id = excluded.owner_id,
+    version = excluded.version, boot_id = excluded.boot_id, nonce = excluded.nonce";
+
+const EXTEND: &str = "UPDATE simba_mutex SET ttl_at = ?2, transition_at = ?3 WHERE mutex = ?1";
+
+/// The version stays: the next token must be larger.
+const FREE: &str = "
+UPDATE simba_mutex
+SET acquired_at = 0, ttl_at = 0, transition_at = 0, owner_id = '', nonce = x''
+WHERE mutex = ?1";
+
+const LIST: &str = "
+SELECT owner_id, acquired_at, ttl_at, transition_at, version, boot_id, nonce, mutex
+FROM simba_mutex
+WHERE mutex > ?1 AND owner_id <> '' AND boot_id = ?2 AND transition_at >= ?3
+ORDER BY mutex LIMIT ?4";
+
+/// A wall clock beyond this (the year 2112) is wrong, and would use tokens up.
+const LATEST_WALL_MICROS: u64 = FencingToken::STORE_LIMIT / 2;
+
+/// The rows, at one moment.
+#[derive(Debug)]
+pub(super) struct Table<'a> {
+    pub(super) connection: &'a Connection,
+    boot_id: &'a str,
+    pub(super) now: StoreTime,
+}
+
+/// What a row says of the last grant.
+#[derive(Debug)]
+struct Grant {
+    owner: String,
+    acquired_at: StoreTime,
+    ttl_at: StoreTime,
+    transition_at: StoreTime,
+    version: u64,
+    boot_id: String,
+    nonce: Vec<u8>,
+}
+
+/// What those who listen compare.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Sight {
+    /// The number of the last grant.
+    pub(super) version: u64,
+    /// Until when it owns; `None` when nobody does.
+    pub(super) owned_until: Option<StoreTime>,
+}
+
+impl Grant {
+    fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        let number = |index| {
+            let number: i64 = row.get(index)?;
+            u64::try_from(number)
+                .map_err(|_| rusqlite::Error::IntegralValueOutOfRange(index, number))
+        };
+        Ok(Self {
+            owner: row.get(0)?,
+            acquired_at: StoreTime::from_millis(number(1)?),
+            ttl_at: StoreTime::from_millis(number(2)?),
+            transition_at: StoreTime::from_millis(number(3)?),
+            version: number(4)?,
+            boot_id: row.get(5)?,
+            nonce: row.get(6)?,
+        })
+    }
+
+    fn is_of(&self, nonce: Nonce) -> bool {
+        self.nonce == nonce.bits().to_be_bytes()
+    }
+
+    fn is(&self, held: &Held) -> bool {
+        self.owner == held.contender.as_str()
+            && self.is_of(held.nonce)
+            && self.version == held.token.store()
+    }
+
+    fn owner(&self) -> Result<MutexOwner> {
+        let nonsense = |error: Error| {
+            Error::new(ErrorKind::Store, Outcome::DidNot)
+                .with_message("the table simba_mutex of the SQLite file holds nonsense")
+                .with_source(error)
+        };
+        let id = ContenderId::new(&self.owner).map_err(nonsense)?;
+        let token = FencingToken::from_store(self.version).map_err(nonsense)?;
+        let owner = MutexOwner::new(id, self.acquired_at, self.ttl_at, self.transition_at);
+        Ok(owner.with_token(token))
+    }
+}
+
+impl<'a> Table<'a> {
+    pub(super) fn new(connection: &'a Connection, clock: &'a StoreClock) -> Self {
+        Self {
+            connection,
+            boot_id: &clock.boot.id,
+            now: clock.now(),
+        }
+    }
+
+    /// Whether this grant's lease runs: it has an owner, is of this boot, and
+    /// is not over.
+    fn is_live(&self, grant: &Grant) -> bool {
+        !grant.owner.is_empty() && grant.boot_id == self.boot_id && grant.transition_at >= self.now
+    }
+
+    /// The last grant of `name`, over or not.
+    fn last(&self, name: &MutexName) -> Result<Option<Grant>> {
+        let look = || {
+            let mut statement = self.connection.prepare_cached(LOOK)?;
+            statement.query_row([name.as_str()], Grant::read).optional()
+        };
+        look().map_err(failed)
+    }
+
+    fn live(&self, name: &MutexName) -> Result<Option<Grant>> {
+        Ok(self.last(name)?.filter(|grant| self.is_live(grant)))
+    }
+
+    /// Whether the store has this very grant, and its lease runs.
+    pub(super) fn holds(&self, held: &Held) -> Result<bool> {
+        Ok(self.live(&held.name)?.is_some_and(|grant| grant.is(held)))
+    }
+
+    fn refused(&self, grant: Option<Grant>) -> Result<Answer> {
+        let owner = grant.map_or(Ok(MutexOwner::NONE), |grant| grant.owner())?;
+        Ok(Answer::refused(owner, self.now))
+    }
+
+    /// What `bid` is answered while somebody owns; `None` when it may take.
+    pub(super) fn answer_if_owned(&self, bid: &Bid) -> Result<Option<Answer>> {
+        match self.live(&bid.name)? {
+            Some(grant) if grant.is_of(bid.nonce) => {
+                Ok(Some(Answer::won(grant.owner()?, self.now)))
+            }
+            Some(grant) => self.refused(Some(grant)).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// [`Backend::acquire`](crate::backend::Backend::acquire).
+    pub(super) fn acquire(&self, bid: &Bid) -> Result<Answer> {
+        if let Some(answer) = self.answer_if_owned(bid)? {
+            return Ok(answer);
+        }
+        let before = self.last(&bid.name)?.map_or(0, |grant| grant.version);
+        let grant = Grant {
+            owner: bid.contender.as_str().to_owned(),
+            acquired_at: self.now,
+            ttl_at: self.now + bid.terms.ttl(),
+            transition_at: self.now + bid.terms.lease(),
+            version: next_version(before),
+            boot_id: self.boot_id.to_owned(),
+            nonce: bid.nonce.bits().to_be_bytes().to_vec(),
+        };
+        let owner = grant.owner()?;
+        let row = params![
+            bid.name.as_str(),
+            signed(grant.acquired_at.as_millis()),
+            signed(grant.ttl_at.as_millis()),
+            signed(grant.transition_at.as_millis()),
+            grant.owner,
+            signed(grant.version),
+            grant.boot_id,
+            grant.nonce
+        ];
+        self.change(GRANT, row)?;
+        Ok(Answer::won(owner, self.now))
+    }
+
+    /// [`Backend::renew`](crate::backend::Backend::renew).
+    pub(super) fn renew_all(&self, held: &[Held]) -> Result<Vec<Result<Answer>>> {
+        let renew = |held| match self.renew(held) {
+            // The transaction is lost for all.
+            Err(error) if sqlite_code(&error).is_some() => Err(error),
+            // Nonsense in one row is that one's trouble.
+            answer => Ok(answer),
+        };
+        held.iter().map(renew).collect()
+    }
+
+    fn renew(&self, held: &Held) -> Result<Answer> {
+        match self.live(&held.name)? {
+            Some(mut grant) if grant.is(held) => {
+                grant.ttl_at = self.now + held.terms.ttl();
+                grant.transition_at = self.now + held.terms.lease();
+                let row = params![
+                    held.name.as_str(),
+                    signed(grant.ttl_at.as_millis()),
+                    signed(grant.transition_at.as_millis())
+                ];
+                self.change(EXTEND, row)?;
+                Ok(Answer::won(grant.owner()?, self.now))
+            }
+            other => self.refused(other),
+        }
+    }
+
+    /// [`Backend::release`](crate::backend::Backend::release).
+    pub(super) fn release(&self, held: &Held) -> Result<Answer> {
+        self.free_if(&held.name, |grant| grant.is(held))
+    }
+
+    /// The answer to leaving while there is nothing to undo; `None` when `bid`
+    /// owns.
+    pub(super) fn answer_unless_owned_by(&self, bid: &Bid) -> Result<Option<Answer>> {
+        match self.live(&bid.name)? {
+            Some(grant) if grant.is_of(bid.nonce) => Ok(None),
+            other => self.refused(other).map(Some),
+        }
+    }
+
+    /// The writing half of [`Backend::leave`](crate::backend::Backend::leave).
+    pub(super) fn leave(&self, bid: &Bid) -> Result<Answer> {
+        self.free_if(&bid.name, |grant| grant.is_of(bid.nonce))
+    }
+
+    /// [`Backend::revoke`](crate::backend::Backend::revoke).
+    pub(super) fn revoke(&self, name: &MutexName, token: Option<FencingToken>) -> Result<Answer> {
+        self.free_if(name, |grant| {
+            token.is_none_or(|token| token.store() == grant.version)
+        })
+    }
+
+    fn free_if(&self, name: &MutexName, meant: impl Fn(&Grant) -> bool) -> Result<Answer> {
+        match self.live(name)? {
+            Some(grant) if meant(&grant) => {
+                self.change(FREE, params![name.as_str()])?;
+                Ok(Answer::won(MutexOwner::NONE, self.now))
+            }
+            other => self.refused(other),
+        }
+    }
+
+    /// [`Backend::owner`](crate::backend::Backend::owner).
+    pub(super) fn owner(&self, name: &MutexName) -> Result<Answer> {
+        self.refused(self.live(name)?)
+    }
+
+    pub(super) fn sight(&self, name: &MutexName) -> Result<Sight> {
+        let last = self.last(name)?;
+        Ok(Sight {
+            version: last.as_ref().map_or(0, |grant| grant.version),
+            owned_until: last
+                .filter(|grant| self.is_live(grant))
+                .map(|grant| grant.transition_at),
+        })
+    }
+
+    /// [`Backend::list`](crate::backend::Backend::list).
+    pub(super) fn list(&self, page: &Page) -> Result<Listing> {
+        let after = page.after.as_ref().map_or("", MutexName::as_str);
+        let limit = i64::try_from(page.limit.saturating_add(1)).unwrap_or(i64::MAX);
+        let query = || {
+            let mut statement = self.connection.prepare_cached(LIST)?;
+            let wanted = params![after, self.boot_id, signed(self.now.as_millis()), limit];
+            let rows = statement.query_map(wanted, |row| {
+                Ok((row.get::<_, String>(7)?, Grant::read(row)?))
+            })?;
+            rows.collect::<rusqlite::Result<Vec<_>>>()
+        };
+        let entry = |(name, grant): (String, Grant)| {
+            let owner = grant.owner()?;
+            let token = owner.token();
+            Ok(Entry::new(MutexName::new(name)?, owner, token))
+        };
+        let rows = query().map_err(failed)?;
+        let entries = rows.into_iter().map(entry).collect::<Result<Vec<_>>>()?;
+        Ok(Listing::of(entries, page, self.now))
+    }
+
+    pub(super) fn change(&self, statement: &str, row: impl rusqlite::Params) -> Result<()> {
+        let change = || self.connection.prepare_cached(statement)?.execute(row);
+        change().map(drop).map_err(failed)
+    }
+}
+
+/// Larger than the last, and than every one before if the file was lost.
+fn next_version(last: u64) -> u64 {
+    let micros = u64::try_from(wall().as_micros()).unwrap_or(u64::MAX);
+    let micros = if micros < LATEST_WALL_MICROS {
+        micros
+    } else {
+        0
+    };
+    micros.max(last + 1)
+}
+
+/// A number that fits: times and tokens stay below 2⁶³.
+pub(super) fn signed(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}

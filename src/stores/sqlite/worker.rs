@@ -1,0 +1,115 @@
+//! The thread that owns the connection.
+
+use std::os::fd::OwnedFd;
+use std::sync::mpsc::{Receiver, TryRecvError};
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use super::bell::{Bell, Heard};
+use super::config::Config;
+use super::database::Database;
+use super::ears::Ears;
+use crate::backend::Hint;
+use crate::error::Result;
+
+/// Something to do on the thread.
+pub(super) type Job = Box<dyn FnOnce(&mut Worker) + Send>;
+
+/// So many jobs in a row at most, before the bell is listened to.
+const JOBS: usize = 64;
+
+#[derive(Debug)]
+pub(super) struct Worker {
+    pub(super) database: Database,
+    pub(super) bell: Bell,
+    pub(super) ears: Ears,
+    pub(super) closing: bool,
+}
+
+impl Worker {
+    pub(super) fn open(config: Config) -> Result<Self> {
+        let poll = config.poll;
+        let database = Database::open(config)?;
+        let bell = Bell::hang(&database.files, poll)?;
+        Ok(Self {
+            database,
+            bell,
+            ears: Ears::default(),
+            closing: false,
+        })
+    }
+
+    /// Does jobs and listens to the bell, until it is told to close or nobody
+    /// can give it jobs any more.
+    pub(super) fn work(mut self, jobs: &Receiver<Job>, wake: &OwnedFd) {
+        loop {
+            let mut more = true;
+            for _ in 0..JOBS {
+                match jobs.try_recv() {
+                    Ok(job) => job(&mut self),
+                    Err(TryRecvError::Empty) => {
+                        more = false;
+                        break;
+                    }
+                    Err(TryRecvError::Disconnected) => return,
+                }
+                if self.closing {
+                    return;
+                }
+            }
+            self.bell.listen_to_grants(self.ears.follow_owners());
+            let due = self.wait(wake, if more { Some(Duration::ZERO) } else { None });
+            self.listen(due);
+        }
+    }
+
+    /// Tells the listeners what the bell, or the end of a lease, has to say.
+    fn listen(&mut self, due: bool) {
+        let mut heard = self.bell.heard();
+        if self.database.take_reopened() {
+            heard = Heard::Again;
+        }
+        if self.ears.is_empty() {
+            return;
+        }
+        if heard != Heard::Nothing || due {
+            self.ears.look(&mut self.database);
+        }
+        if heard == Heard::Again {
+            self.ears.tell_all(Hint::Resumed);
+        }
+    }
+
+    /// Waits for a job, the bell, or the end of a lease that somebody waits
+    /// for; true when that has come.
+    fn wait(&self, wake: &OwnedFd, limit: Option<Duration>) -> bool {
+        let interval = self.bell.interval().filter(|_| !self.ears.is_empty());
+        let end = self.until_first_end();
+        let least = [limit, interval, end].into_iter().flatten().min();
+        let timeout = least.map(|wait| Timespec {
+            tv_sec: i64::try_from(wait.as_secs()).unwrap_or(i64::MAX),
+            tv_nsec: wait.subsec_nanos().into(),
+        });
+        let mut fds = vec![PollFd::new(wake, PollFlags::IN)];
+        if let Some(bell) = self.bell.fd() {
+            fds.push(PollFd::from_borrowed_fd(bell, PollFlags::IN));
+        }
+        if poll(&mut fds, timeout.as_ref()).is_err() {
+            // Interrupted; with any other error at least no spinning.
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let mut counter = [0_u8; 8];
+        // Nothing to read when it was not the jobs that woke us.
+        let _ = rustix::io::read(wake, &mut counter);
+        self.until_first_end().is_some_and(|left| left.is_zero())
+    }
+
+    /// How long until the first lease that somebody waits for is over.
+    fn until_first_end(&self) -> Option<Duration> {
+        let end = self.ears.first_end()?;
+        let now = self.database.now()?;
+        // The last millisecond is still owned.
+        Some((end + Duration::from_millis(1)).since(now))
+    }
+}

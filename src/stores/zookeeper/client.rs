@@ -1,0 +1,248 @@
+//! [`ZooKeeper`]: a client with its session.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::runtime::Handle;
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+
+use super::config::Config;
+use super::ears::Ears;
+use super::places::Places;
+use super::scale::Scale;
+use super::session::{Session, unreachable};
+use crate::backend::{
+    Answer, Backend, Bid, Claim, ClaimAnswer, Finding, Held, Hints, Interest, LedgerEntry, Listing,
+    Page, Profile, TickEnd,
+};
+use crate::clock::Clock;
+use crate::error::{Error, ErrorKind, Outcome, Result};
+use crate::model::{FencingToken, LeaseTerms, MutexName, MutexOwner};
+
+/// How often a waiter looks without having been told. Watches are not lost,
+/// so this is for nodes that somebody deleted by hand, and for a loser to
+/// learn of a new leader that was not the one before it.
+const SAFETY_LOOK: Duration = Duration::from_secs(5);
+
+/// How long a close waits for the server to end the session.
+const FAREWELL: Duration = Duration::from_secs(2);
+
+/// A client of a ZooKeeper ensemble, with a session of its own. Clones are the
+/// same client; the session ends when the last is dropped or any is closed.
+#[derive(Clone)]
+pub struct ZooKeeper {
+    store: Arc<Store>,
+    _end: Arc<End>,
+}
+
+/// What the parts of a client share.
+pub(super) struct Store {
+    pub(super) config: Config,
+    pub(super) clock: Clock,
+    pub(super) runtime: Handle,
+    pub(super) scale: Scale,
+    pub(super) places: Places,
+    pub(super) ears: Arc<Ears>,
+    /// Told when there may be something to delete.
+    pub(super) reaping: Notify,
+    slot: Mutex<Slot>,
+    /// The owner's node of each mutex, as last read.
+    seen: Mutex<HashMap<MutexName, (String, MutexOwner)>>,
+    closing: CancellationToken,
+}
+
+/// The session, and what is known while there is none.
+struct Slot {
+    session: Option<Arc<Session>>,
+    terms: LeaseTerms,
+    trouble: Option<Error>,
+}
+
+/// Ends the client's tasks, and with them its session.
+struct End(Arc<Store>);
+
+impl Drop for End {
+    fn drop(&mut self) {
+        self.0.end();
+    }
+}
+
+impl ZooKeeper {
+    /// Makes a session.
+    pub(super) async fn connect(config: Config, clock: Clock) -> Result<Self> {
+        let runtime = Handle::try_current().map_err(|_| {
+            Error::new(ErrorKind::WrongState, Outcome::DidNot)
+                .with_message("a ZooKeeper store is opened inside a tokio runtime")
+        })?;
+        let session = Arc::new(Session::connect(&config, &clock).await?);
+        let store = Arc::new(Store {
+            config,
+            runtime,
+            scale: Scale::guessed(clock.now()),
+            clock,
+            places: Places::default(),
+            ears: Arc::default(),
+            reaping: Notify::new(),
+            slot: Mutex::new(Slot {
+                session: Some(Arc::clone(&session)),
+                terms: session.terms(),
+                trouble: None,
+            }),
+            seen: Mutex::default(),
+            closing: CancellationToken::new(),
+        });
+        store.spawn(Arc::clone(&store).supervise(session));
+        store.spawn(Arc::clone(&store).reap());
+        let _end = Arc::new(End(Arc::clone(&store)));
+        Ok(Self { store, _end })
+    }
+}
+
+impl Store {
+    /// The session, if it is connected: a request that waits for a connection
+    /// would be sent when its caller has long given up.
+    pub(super) fn session(&self) -> Result<Arc<Session>> {
+        self.open()?;
+        let slot = self.slot();
+        match (&slot.session, &slot.trouble) {
+            (Some(session), _) if session.is_connected() => Ok(Arc::clone(session)),
+            (None, Some(trouble)) => Err(trouble.clone()),
+            _ => Err(unreachable(
+                "the connection to ZooKeeper is being made again",
+            )),
+        }
+    }
+
+    fn open(&self) -> Result<()> {
+        if self.closing.is_cancelled() {
+            return Err(Error::new(ErrorKind::Closed, Outcome::DidNot)
+                .with_message("this client of ZooKeeper has been closed"));
+        }
+        Ok(())
+    }
+
+    /// There is a session, or why there is none, or nothing is known.
+    pub(super) fn set_session(&self, session: Option<Result<Arc<Session>>>) {
+        let mut slot = self.slot();
+        match session {
+            Some(Ok(session)) if !self.closing.is_cancelled() => {
+                slot.terms = session.terms();
+                slot.session = Some(session);
+                slot.trouble = None;
+            }
+            Some(Err(trouble)) => slot.trouble = Some(trouble),
+            _ => slot.session = None,
+        }
+    }
+
+    fn slot(&self) -> MutexGuard<'_, Slot> {
+        self.slot.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn seen(&self) -> MutexGuard<'_, HashMap<MutexName, (String, MutexOwner)>> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Runs `task` until the client is closed.
+    fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
+        let closing = self.closing.clone();
+        self.runtime.spawn(async move {
+            closing.run_until_cancelled(task).await;
+        });
+    }
+
+    /// Ends tasks and streams, and gives back the session.
+    fn end(&self) -> Option<Arc<Session>> {
+        self.closing.cancel();
+        self.ears.close();
+        self.places.forget_all();
+        self.slot().session.take()
+    }
+}
+
+impl fmt::Debug for ZooKeeper {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("ZooKeeper")
+            .field(&self.store.config)
+            .finish()
+    }
+}
+
+impl Backend for ZooKeeper {
+    fn profile(&self) -> Profile {
+        Profile::push("zookeeper")
+            .ordered()
+            .monotonic()
+            .session(self.store.slot().terms)
+            .looking_every(SAFETY_LOOK)
+    }
+
+    async fn acquire(&self, bid: &Bid) -> Result<Answer> {
+        self.store.acquire(bid).await
+    }
+
+    async fn renew(&self, held: &[Held]) -> Vec<Result<Answer>> {
+        self.store.renew(held).await
+    }
+
+    async fn release(&self, held: &Held) -> Result<Answer> {
+        self.store.release(held).await
+    }
+
+    async fn leave(&self, bid: &Bid) -> Result<()> {
+        self.store.leave(bid).await
+    }
+
+    async fn owner(&self, name: &MutexName) -> Result<Answer> {
+        let session = self.store.session()?;
+        self.store.refusal(&session, name).await
+    }
+
+    fn changes(&self, interest: &Interest) -> Hints {
+        let Some((stream, needs_lookout)) = self.store.ears.add(interest.clone()) else {
+            return Hints::ended();
+        };
+        if needs_lookout {
+            let store = Arc::clone(&self.store);
+            self.store.spawn(store.look_out(interest.name.clone()));
+        }
+        Hints::new(stream)
+    }
+
+    async fn list(&self, page: &Page) -> Result<Listing> {
+        self.store.list(page).await
+    }
+
+    async fn revoke(&self, name: &MutexName, token: Option<FencingToken>) -> Result<Answer> {
+        self.store.revoke(name, token).await
+    }
+
+    async fn check(&self) -> Vec<Finding> {
+        self.store.check().await
+    }
+
+    async fn read_ledger(&self, name: &MutexName) -> Result<Option<LedgerEntry>> {
+        self.store.read_ledger(name).await
+    }
+
+    async fn claim_tick(&self, held: &Held, claim: &Claim) -> Result<ClaimAnswer> {
+        self.store.claim_tick(held, claim).await
+    }
+
+    async fn finish_tick(&self, held: &Held, end: &TickEnd) -> Result<bool> {
+        self.store.finish_tick(held, end).await
+    }
+
+    async fn close(&self) -> Result<()> {
+        if let Some(session) = self.store.end() {
+            let clock = &self.store.clock;
+            // A server that does not answer ends the session by itself.
+            let limit = clock.now() + FAREWELL;
+            clock.limit(limit, session.ended()).await;
+        }
+        Ok(())
+    }
+}

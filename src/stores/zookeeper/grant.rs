@@ -1,0 +1,178 @@
+//! Renewing and giving back.
+
+use futures_util::future::{OptionFuture, join, join_all};
+use zookeeper_client::Error as Fault;
+
+use super::client::Store;
+use super::places::{Node, Standing};
+use super::session::Session;
+use super::{fault, path};
+use crate::backend::{Answer, Bid, Held, Nonce};
+use crate::error::Result;
+use crate::model::{FencingToken, MutexName, MutexOwner};
+
+impl Store {
+    /// One `sync` for all, then a look at each node: the server answers in
+    /// order, so what it says of a node is as new as the `sync`.
+    pub(super) async fn renew(&self, held: &[Held]) -> Vec<Result<Answer>> {
+        if held.is_empty() {
+            return Vec::new();
+        }
+        let session = match self.session() {
+            Ok(session) => session,
+            Err(error) => return held.iter().map(|_| Err(error.clone())).collect(),
+        };
+        let sent = self.clock.now();
+        let owned: Vec<_> = held
+            .iter()
+            .map(|held| self.places.owned(held, session.id(), sent))
+            .collect();
+        let client = session.ask(&self.clock);
+        let sync = client.sync(self.config.paths.latches());
+        let looks = held.iter().zip(&owned).map(|(held, owned)| {
+            let owned = owned.as_ref()?;
+            let dir = self.config.paths.mutex(&held.name);
+            Some(client.check_stat(&format!("{dir}/{}", owned.node.child)))
+        });
+        let looks: Vec<_> = looks.map(OptionFuture::from).collect();
+        let (synced, looked) = join(sync, join_all(looks)).await;
+        if let Err(error) = synced {
+            let error = fault::write(error);
+            return held.iter().map(|_| Err(error.clone())).collect();
+        }
+        let until = sent + session.terms().lease();
+        let now = self.clock.now();
+        let answers = held.iter().zip(owned).zip(looked);
+        join_all(answers.map(async |((held, owned), looked)| {
+            match looked {
+                Some(Err(error)) => return Err(fault::write(error)),
+                Some(Ok(Some(_))) => {
+                    let extended = self.places.extend(held.nonce, session.id(), until, now);
+                    if let Some(owned) = extended {
+                        return Ok(Answer::won(self.owner_of(&session, &owned), self.now()));
+                    }
+                }
+                // Somebody has deleted it.
+                Some(Ok(None)) => {
+                    let node = owned.map(|owned| owned.node);
+                    self.places.forget(held.nonce, node.as_ref());
+                }
+                None => {}
+            }
+            self.refusal(&session, &held.name).await
+        }))
+        .await
+    }
+
+    pub(super) async fn release(&self, held: &Held) -> Result<Answer> {
+        let session = self.session()?;
+        let now = self.clock.now();
+        let node = match self.places.owned(held, session.id(), now) {
+            Some(owned) => Some(owned.node),
+            // Of another session, perhaps one of ours that has been replaced.
+            None => self.foreign_node(&session, held).await?,
+        };
+        if let Some(node) = node
+            && self
+                .remove(&session, &held.name, held.nonce, Some(&node))
+                .await?
+        {
+            return Ok(Answer::won(MutexOwner::NONE, self.now()));
+        }
+        self.refusal(&session, &held.name).await
+    }
+
+    /// The node of the grant `held`, if it is one of another session.
+    async fn foreign_node(&self, session: &Session, held: &Held) -> Result<Option<Node>> {
+        let prefix = path::node_prefix(held.nonce);
+        let dir = self.config.paths.mutex(&held.name);
+        let children = self.synced(session, &dir).await?;
+        let Some(child) = children.into_iter().find(|c| c.starts_with(&prefix)) else {
+            return Ok(None);
+        };
+        let path = format!("{dir}/{child}");
+        let (data, stat) = match session.ask(&self.clock).get_data(&path).await {
+            Ok(read) => read,
+            Err(Fault::NoNode) => return Ok(None),
+            Err(error) => return Err(fault::read(error)),
+        };
+        let token = super::reading::token(&stat)?;
+        let is_it = data == held.contender.as_str().as_bytes()
+            && token.store() == held.token.store()
+            && stat.ephemeral_owner != session.id();
+        Ok(is_it.then(|| Node {
+            child,
+            token,
+            created_at: super::scale::time(stat.ctime),
+        }))
+    }
+
+    pub(super) async fn leave(&self, bid: &Bid) -> Result<()> {
+        self.give_up(bid.nonce);
+        let now = self.clock.now();
+        let session = self.session()?;
+        let node = match self.places.standing(bid.nonce, session.id(), now) {
+            Standing::Over(node) => node,
+            _ => None,
+        };
+        self.remove(&session, &bid.name, bid.nonce, node.as_ref())
+            .await?;
+        Ok(())
+    }
+
+    /// Deletes what the bid `nonce` has under `name`: `node`, or whatever is
+    /// found of it. True when this call deleted something.
+    pub(super) async fn remove(
+        &self,
+        session: &Session,
+        name: &MutexName,
+        nonce: Nonce,
+        node: Option<&Node>,
+    ) -> Result<bool> {
+        let dir = self.config.paths.mutex(name);
+        let children = match node {
+            Some(node) => vec![node.child.clone()],
+            None => {
+                let prefix = path::node_prefix(nonce);
+                let mut children = self.synced(session, &dir).await?;
+                children.retain(|child| child.starts_with(&prefix));
+                children
+            }
+        };
+        let mut deleted = false;
+        for child in children {
+            deleted |= self.delete(session, &format!("{dir}/{child}")).await?;
+        }
+        self.places.forget(nonce, node);
+        Ok(deleted)
+    }
+
+    /// False when there was nothing to delete.
+    async fn delete(&self, session: &Session, path: &str) -> Result<bool> {
+        match session.ask(&self.clock).delete(path, None).await {
+            Ok(()) => Ok(true),
+            Err(Fault::NoNode) => Ok(false),
+            Err(error) => Err(fault::write(error)),
+        }
+    }
+
+    pub(super) async fn revoke(
+        &self,
+        name: &MutexName,
+        token: Option<FencingToken>,
+    ) -> Result<Answer> {
+        let session = self.session()?;
+        let Some((child, owner)) = self.leader(&session, name).await? else {
+            return Ok(Answer::refused(MutexOwner::NONE, self.now()));
+        };
+        let meant = match (token, owner.token()) {
+            (Some(token), Some(owner)) => token.store() == owner.store(),
+            (token, _) => token.is_none(),
+        };
+        let dir = self.config.paths.mutex(name);
+        if meant && self.delete(&session, &format!("{dir}/{child}")).await? {
+            return Ok(Answer::won(MutexOwner::NONE, self.now()));
+        }
+        self.refusal(&session, name).await
+    }
+}

@@ -1,0 +1,236 @@
+//! Taking the mutex, or a place before it.
+
+use futures_util::future::{OptionFuture, join};
+use zookeeper_client::{Client, CreateMode, Error as Fault, OneshotWatcher};
+
+use super::client::Store;
+use super::places::{Node, Standing};
+use super::reading::{ATTEMPTS, restless, sorted, token};
+use super::session::Session;
+use super::{fault, path, scale};
+use crate::backend::{Answer, Bid, Nonce};
+use crate::clock::Moment;
+use crate::error::{Error, ErrorKind, Outcome, Result};
+use crate::model::{ContenderId, MutexName};
+
+/// The parent's counter is a signed 32-bit number; past its end it is
+/// negative, and newcomers would stand before all others.
+const LAST_SEQUENCE: i64 = (1 << 31) - (1 << 20);
+
+impl Store {
+    pub(super) async fn acquire(&self, bid: &Bid) -> Result<Answer> {
+        let session = self.session()?;
+        let dir = self.config.paths.mutex(&bid.name);
+        for _ in 0..ATTEMPTS {
+            if let Some(answer) = self.attempt(&session, &dir, bid).await? {
+                return Ok(answer);
+            }
+        }
+        Err(restless(Outcome::MayHave))
+    }
+
+    /// `None`: something went away in between, look again.
+    async fn attempt(&self, session: &Session, dir: &str, bid: &Bid) -> Result<Option<Answer>> {
+        let sent = self.clock.now();
+        let (node, children) = match self.places.standing(bid.nonce, session.id(), sent) {
+            Standing::At(node) => (node, self.synced(session, dir).await?),
+            Standing::Over(node) => {
+                let node = node.as_ref();
+                self.remove(session, &bid.name, bid.nonce, node).await?;
+                return Ok(None);
+            }
+            Standing::Unknown => {
+                match self.find(session, dir, bid.nonce).await? {
+                    Some(node) => drop(self.places.created(bid.nonce, session.id(), node)),
+                    None => self.places.forget(bid.nonce, None),
+                }
+                return Ok(None);
+            }
+            Standing::New => {
+                // One who would not wait writes nothing where somebody owns.
+                if !bid.queue
+                    && let Some(first) = self.synced(session, dir).await?.first()
+                {
+                    let owner = self.owner_at(session, &bid.name, dir, first).await?;
+                    return Ok(owner.map(|owner| Answer::refused(owner, self.now())));
+                }
+                match self.create(session, dir, bid).await? {
+                    Some(created) => created,
+                    None => return Ok(None),
+                }
+            }
+        };
+        let Some(index) = children.iter().position(|child| *child == node.child) else {
+            self.places.forget(bid.nonce, Some(&node));
+            return Ok(None);
+        };
+        match index.checked_sub(1) {
+            None => Ok(self.won(session, bid, sent)),
+            Some(_) if !bid.queue => {
+                self.give_up(bid.nonce);
+                self.remove(session, &bid.name, bid.nonce, Some(&node))
+                    .await?;
+                self.refusal(session, &bid.name).await.map(Some)
+            }
+            Some(before) => self.queue(session, dir, bid, &children, before).await,
+        }
+    }
+
+    /// The bid's node leads, as the quorum said to what was sent at `sent`.
+    fn won(&self, session: &Session, bid: &Bid, sent: Moment) -> Option<Answer> {
+        let until = sent + session.terms().lease();
+        let owned = self.places.grant(bid.nonce, session.id(), until)?;
+        self.reaping.notify_one();
+        let owner = self.owner_of(session, &owned);
+        Some(Answer::won(owner, self.now()))
+    }
+
+    /// Creates the bid's node and lists all, in one round trip. `None`: the
+    /// parent was not there.
+    async fn create(
+        &self,
+        session: &Session,
+        dir: &str,
+        bid: &Bid,
+    ) -> Result<Option<(Node, Vec<String>)>> {
+        let prefix = path::node_prefix(bid.nonce);
+        let start = format!("{dir}/{prefix}");
+        let options = self.creation(CreateMode::EphemeralSequential);
+        // Noted before it is sent: dropped from here on, it is looked for.
+        self.places.begin(bid, session.id());
+        let client = session.ask(&self.clock);
+        let creation = client.create(&start, bid.contender.as_str().as_bytes(), &options);
+        let (created, listed) = join(creation, client.list_children(dir)).await;
+        let (stat, sequence) = match created {
+            Ok(created) => created,
+            Err(Fault::NoNode) => {
+                self.places.forget(bid.nonce, None);
+                self.make_parents(client, dir, CreateMode::Container)
+                    .await?;
+                return Ok(None);
+            }
+            Err(error) => {
+                let error = fault::write(error);
+                if !error.may_have_happened() {
+                    self.places.forget(bid.nonce, None);
+                }
+                return Err(error);
+            }
+        };
+        let created_at = scale::time(stat.ctime);
+        self.scale.wrote(created_at, self.clock.now());
+        // Created, and of no use: the reaper sees to it.
+        let token = token(&stat).inspect_err(|_| self.give_up(bid.nonce))?;
+        let node = Node {
+            child: format!("{prefix}{sequence}"),
+            token,
+            created_at,
+        };
+        self.places.created(bid.nonce, session.id(), node.clone());
+        if sequence.into_i64() >= LAST_SEQUENCE {
+            self.give_up(bid.nonce);
+            self.remove(session, &bid.name, bid.nonce, Some(&node))
+                .await?;
+            return Err(
+                Error::new(ErrorKind::Conflict, Outcome::DidNot).with_message(format!(
+                    "the sequence numbers under {dir} are used up: delete that node when nobody \
+                 contends, and they begin again"
+                )),
+            );
+        }
+        // Not listed, and yet created.
+        let children = sorted(listed, fault::write)?;
+        Ok(Some((node, children)))
+    }
+
+    /// Nobody wants what `nonce` has: whatever becomes of the caller, the
+    /// reaper deletes it.
+    pub(super) fn give_up(&self, nonce: Nonce) {
+        self.places.leave(nonce, self.clock.now());
+        self.reaping.notify_one();
+    }
+
+    /// Makes `dir` and what is above it. The server removes containers again
+    /// when they are empty, but not the chroot, which others may use.
+    pub(super) async fn make_parents(
+        &self,
+        client: &Client,
+        dir: &str,
+        mode: CreateMode,
+    ) -> Result<()> {
+        if let Some(chroot) = self.config.paths.chroot() {
+            let options = self.creation(CreateMode::Persistent);
+            client.mkdir(chroot, &options).await.map_err(fault::write)?;
+        }
+        let made = client.mkdir(dir, &self.creation(mode)).await;
+        made.map_err(fault::write)
+    }
+
+    /// The node of `nonce` in this session, after its creation went unanswered.
+    async fn find(&self, session: &Session, dir: &str, nonce: Nonce) -> Result<Option<Node>> {
+        let prefix = path::node_prefix(nonce);
+        let children = self.synced(session, dir).await?;
+        for child in children.into_iter().filter(|c| c.starts_with(&prefix)) {
+            let path = format!("{dir}/{child}");
+            let stat = session.ask(&self.clock).check_stat(&path).await;
+            let stat = stat.map_err(fault::read)?;
+            if let Some(stat) = stat.filter(|stat| stat.ephemeral_owner == session.id()) {
+                return Ok(Some(Node {
+                    child,
+                    token: token(&stat)?,
+                    created_at: scale::time(stat.ctime),
+                }));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Waits behind `children[before]`: watches it and nothing else.
+    async fn queue(
+        &self,
+        session: &Session,
+        dir: &str,
+        bid: &Bid,
+        children: &[String],
+        before: usize,
+    ) -> Result<Option<Answer>> {
+        let (previous, first) = (&children[before], &children[0]);
+        let path = format!("{dir}/{previous}");
+        let must_watch = !self.places.watches(bid.nonce, previous);
+        let client = session.ask(&self.clock);
+        let watch = must_watch.then(|| client.get_and_watch_data(&path));
+        // What is known of the first, or read with the watch, is not read again.
+        let must_read = !(must_watch && before == 0);
+        let read = must_read.then(|| self.owner_at(session, &bid.name, dir, first));
+        let (watch, read) = (OptionFuture::from(watch), OptionFuture::from(read));
+        let (watched, read) = join(watch, read).await;
+        let mut owner = read.transpose()?.flatten();
+        match watched {
+            None => {}
+            Some(Ok((data, stat, watcher))) => {
+                self.watch(bid, previous, watcher);
+                if before == 0 {
+                    owner = self.known_owner(session, &bid.name, first);
+                    if owner.is_none() {
+                        owner = Some(self.remember(&bid.name, first, &data, &stat)?);
+                    }
+                }
+            }
+            Some(Err(Fault::NoNode)) => return Ok(None),
+            Some(Err(error)) => return Err(fault::write(error)),
+        }
+        let rank = u32::try_from(before).unwrap_or(u32::MAX);
+        let own = children[before + 1].as_str();
+        Ok(owner.map(|owner| Answer::refused(owner, self.now()).at_place(rank, own)))
+    }
+
+    fn watch(&self, bid: &Bid, child: &str, watcher: OneshotWatcher) {
+        let ears = std::sync::Arc::clone(&self.ears);
+        let (name, contender): (MutexName, ContenderId) = (bid.name.clone(), bid.contender.clone());
+        let task = self.runtime.spawn(async move {
+            watcher.changed().await;
+            ears.turn(&name, &contender);
+        });
+        self.places.watch(bid.nonce, child.to_owned(), task);
+    }
+}

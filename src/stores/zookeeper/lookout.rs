@@ -1,0 +1,81 @@
+//! Watches for those who only observe.
+//!
+//! One lookout per observed name. It watches the node of the owner; while
+//! there is none, the children of the mutex; while that is not there, its
+//! creation. So a busy queue does not wake it, only a change at its head.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use zookeeper_client::{Error as Fault, OneshotWatcher};
+
+use super::client::Store;
+use super::fault;
+use super::reading::sorted;
+use crate::error::Result;
+use crate::model::MutexName;
+
+/// The pause after a look that failed.
+const AGAIN: Duration = Duration::from_millis(250);
+
+/// How long a lookout may go on for nobody.
+const ROUND: Duration = Duration::from_secs(10);
+
+impl Store {
+    pub(super) async fn look_out(self: Arc<Self>, name: MutexName) {
+        let mut last = None;
+        while !self.ears.dismiss(&name) {
+            let (head, watcher) = match self.glimpse(&name).await {
+                Ok(Some(seen)) => seen,
+                Ok(None) => continue,
+                Err(_) => {
+                    self.clock.sleep(AGAIN).await;
+                    continue;
+                }
+            };
+            // The first look is told too: it may come after a change.
+            let head = Some(head);
+            if head != last {
+                last = head;
+                self.ears.changed(&name);
+            }
+            let mut change = std::pin::pin!(watcher.changed());
+            while self
+                .clock
+                .limit(self.clock.now() + ROUND, change.as_mut())
+                .await
+                .is_none()
+            {
+                if self.ears.dismiss(&name) {
+                    return;
+                }
+            }
+        }
+    }
+
+    /// The node at the head, and a watch that tells when it is no more.
+    async fn glimpse(&self, name: &MutexName) -> Result<Option<(Option<String>, OneshotWatcher)>> {
+        let session = self.session()?;
+        let dir = self.config.paths.mutex(name);
+        let client = session.ask(&self.clock);
+        let children = sorted(client.list_children(&dir).await, fault::read)?;
+        if let Some(head) = children.into_iter().next() {
+            let path = format!("{dir}/{head}");
+            return match client.get_and_watch_data(&path).await {
+                Ok((_, _, watcher)) => Ok(Some((Some(head), watcher))),
+                Err(Fault::NoNode) => Ok(None),
+                Err(error) => Err(fault::read(error)),
+            };
+        }
+        match client.list_and_watch_children(&dir).await {
+            Ok((children, watcher)) if children.is_empty() => Ok(Some((None, watcher))),
+            Ok(_) => Ok(None),
+            Err(Fault::NoNode) => match client.check_and_watch_stat(&dir).await {
+                Ok((None, watcher)) => Ok(Some((None, watcher))),
+                Ok(_) => Ok(None),
+                Err(error) => Err(fault::read(error)),
+            },
+            Err(error) => Err(fault::read(error)),
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! Names as paths, and latch nodes in their order.
+//!
+//! A name is a path component as it stands, so that Curator finds it under the
+//! same path, unless ZooKeeper cannot hold it: `/`, `%`, characters outside
+//! the basic plane and those that the server refuses are percent-encoded, and
+//! so are the names `.` and `..`. Two names never share a path.
+
+use std::fmt::Write as _;
+
+use percent_encoding::percent_decode_str;
+
+use crate::backend::Nonce;
+use crate::model::MutexName;
+
+/// Where everything lies.
+#[derive(Clone, Debug)]
+pub(super) struct Paths {
+    chroot: String,
+    latches: String,
+    schedules: String,
+}
+
+impl Paths {
+    /// Below `chroot` (empty or `/a/b`), with the latches under `root` (`/simba`).
+    pub(super) fn new(chroot: &str, root: &str) -> Self {
+        Self {
+            chroot: chroot.to_owned(),
+            latches: format!("{chroot}{root}"),
+            schedules: format!("{chroot}/tenure/schedule"),
+        }
+    }
+
+    /// What everything lies below, if anything.
+    pub(super) fn chroot(&self) -> Option<&str> {
+        Some(self.chroot.as_str()).filter(|chroot| !chroot.is_empty())
+    }
+
+    /// The parent of all mutexes.
+    pub(super) fn latches(&self) -> &str {
+        &self.latches
+    }
+
+    pub(super) fn mutex(&self, name: &MutexName) -> String {
+        format!("{}/{}", self.latches, encode(name.as_str()))
+    }
+
+    pub(super) fn schedules(&self) -> &str {
+        &self.schedules
+    }
+
+    pub(super) fn schedule(&self, name: &MutexName) -> String {
+        format!("{}/{}", self.schedules, encode(name.as_str()))
+    }
+}
+
+pub(super) fn encode(name: &str) -> String {
+    if name.chars().all(|c| c == '.') && name.len() <= 2 {
+        return name.replace('.', "%2E");
+    }
+    let mut path = String::with_capacity(name.len());
+    for c in name.chars() {
+        if is_plain(c) {
+            path.push(c);
+        } else {
+            for byte in c.encode_utf8(&mut [0; 4]).bytes() {
+                // Writing to a string cannot fail.
+                let _ = write!(path, "%{byte:02X}");
+            }
+        }
+    }
+    path
+}
+
+/// Whether the server takes `c` in a path. It judges UTF-16 units, so whatever
+/// needs two of them is refused.
+fn is_plain(c: char) -> bool {
+    let refused = [0..=0x1f, 0x7f..=0x9f, 0xd800..=0xf8ff, 0xfff0..=0x0010_ffff];
+    c != '/' && c != '%' && !refused.iter().any(|range| range.contains(&u32::from(c)))
+}
+
+/// The mutex whose path component this is; `None` for a stranger's node.
+pub(super) fn decode(component: &str) -> Option<MutexName> {
+    let name = percent_decode_str(component).decode_utf8().ok()?;
+    let name = MutexName::new(&name).ok()?;
+    (encode(name.as_str()) == component).then_some(name)
+}
+
+/// What the node of the bid `nonce` is called, before its number.
+pub(super) fn node_prefix(nonce: Nonce) -> String {
+    let uuid = uuid::Uuid::from_u128(nonce.bits());
+    format!("_c_{uuid}-latch-")
+}
+
+/// The nonce of the bid whose node this is; a Curator's node has one too.
+pub(super) fn nonce_of(child: &str) -> Option<Nonce> {
+    let uuid = child.strip_prefix("_c_")?.get(..36)?;
+    let uuid = uuid::Uuid::try_parse(uuid).ok()?;
+    Some(Nonce::from_bits(uuid.as_u128()))
+}
+
+/// In Curator's order: by the text after the last `latch-`.
+pub(super) fn sort(children: &mut [String]) {
+    children.sort_unstable_by(|left, right| number(left).cmp(number(right)));
+}
+
+fn number(child: &str) -> &str {
+    child.rfind("latch-").map_or(child, |at| &child[at + 6..])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plain_names_stand_as_they_are() {
+        for name in ["order-settlement", "a b", "é", "日本", "a:b", "a.", "..."] {
+            assert_eq!(encode(name), name);
+        }
+    }
+
+    #[test]
+    fn what_a_path_cannot_hold_is_encoded_and_comes_back() {
+        for (name, path) in [
+            ("a/b", "a%2Fb"),
+            ("a%2Fb", "a%252Fb"),
+            (".", "%2E"),
+            ("..", "%2E%2E"),
+            ("🦀", "%F0%9F%A6%80"),
+            ("\u{e000}", "%EE%80%80"),
+        ] {
+            assert_eq!(encode(name), path);
+            assert_eq!(decode(path).unwrap().as_str(), name);
+        }
+    }
+
+    #[test]
+    fn a_component_that_no_name_has_is_a_strangers() {
+        for path in ["a%2fb", "a%62", "a%", "%FF", " a"] {
+            assert_eq!(decode(path), None, "{path:?}");
+        }
+    }
+
+    #[test]
+    fn nodes_are_sorted_by_their_number_whatever_stands_before_it() {
+        let mut nodes = ["_c_b-latch-0000000002", "_c_c-latch-0000000001"].map(String::from);
+        sort(&mut nodes);
+        assert!(nodes[0].ends_with('1'));
+    }
+
+    #[test]
+    fn the_nonce_is_the_uuid_of_the_node() {
+        let prefix = node_prefix(Nonce::from_bits(1));
+        assert_eq!(prefix, "_c_00000000-0000-0000-0000-000000000001-latch-");
+        let nonce = nonce_of(&format!("{prefix}0000000000"));
+        assert_eq!(nonce, Some(Nonce::from_bits(1)));
+        assert_eq!(nonce_of("_c_short-latch-0000000000"), None);
+    }
+}

@@ -1,0 +1,262 @@
+//! Which nodes are ours, and until when they count.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::task::JoinHandle;
+
+use super::path;
+use crate::backend::{Bid, Held, Nonce};
+use crate::clock::Moment;
+use crate::model::{ContenderId, FencingToken, MutexName, StoreTime};
+
+/// A latch node that was created.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Node {
+    /// Its name under the mutex.
+    pub(super) child: String,
+    pub(super) token: FencingToken,
+    pub(super) created_at: StoreTime,
+}
+
+/// What a bid of ours has in the store.
+#[derive(Debug)]
+pub(super) struct Place {
+    pub(super) name: MutexName,
+    pub(super) contender: ContenderId,
+    /// The session that it lives in.
+    pub(super) session: i64,
+    /// `None`: its creation was sent, and no answer has come.
+    pub(super) node: Option<Node>,
+    /// Until when it owns, once it does.
+    pub(super) owns_until: Option<Moment>,
+    /// Since when nobody wants it.
+    pub(super) left_at: Option<Moment>,
+    watch: Option<Watch>,
+}
+
+/// The watch on the node before it.
+#[derive(Debug)]
+struct Watch {
+    child: String,
+    task: JoinHandle<()>,
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+/// What is known of a bid before it is asked for.
+#[derive(Debug)]
+pub(super) enum Standing {
+    /// Nothing was ever sent for it in this session.
+    New,
+    /// A creation was sent whose outcome is not known.
+    Unknown,
+    At(Node),
+    /// It was left, or its lease has run out: this must go first.
+    Over(Option<Node>),
+}
+
+/// A grant that counts.
+#[derive(Clone, Debug)]
+pub(super) struct Owned {
+    pub(super) contender: ContenderId,
+    pub(super) node: Node,
+    pub(super) until: Moment,
+}
+
+/// A place that is to be deleted.
+#[derive(Debug)]
+pub(super) struct Over {
+    pub(super) nonce: Nonce,
+    pub(super) name: MutexName,
+    pub(super) session: i64,
+    pub(super) node: Option<Node>,
+}
+
+/// How long whoever leaves a place may take to delete it himself.
+const GRACE: Duration = Duration::from_secs(1);
+
+#[derive(Debug, Default)]
+pub(super) struct Places(Mutex<HashMap<Nonce, Place>>);
+
+impl Places {
+    fn book(&self) -> MutexGuard<'_, HashMap<Nonce, Place>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn standing(&self, nonce: Nonce, session: i64, now: Moment) -> Standing {
+        let book = self.book();
+        let Some(place) = book.get(&nonce).filter(|place| place.session == session) else {
+            return Standing::New;
+        };
+        if place.is_over(now) {
+            return Standing::Over(place.node.clone());
+        }
+        match &place.node {
+            Some(node) => Standing::At(node.clone()),
+            None => Standing::Unknown,
+        }
+    }
+
+    /// Notes that a node for `bid` is about to be created: from here on it may
+    /// be there.
+    pub(super) fn begin(&self, bid: &Bid, session: i64) {
+        let place = Place {
+            name: bid.name.clone(),
+            contender: bid.contender.clone(),
+            session,
+            node: None,
+            owns_until: None,
+            left_at: None,
+            watch: None,
+        };
+        self.book().insert(bid.nonce, place);
+    }
+
+    /// The node of `nonce` is this. False when it was left in the meantime.
+    pub(super) fn created(&self, nonce: Nonce, session: i64, node: Node) -> bool {
+        let mut book = self.book();
+        match book.get_mut(&nonce).filter(|p| p.session == session) {
+            Some(place) => {
+                place.node = Some(node);
+                place.left_at.is_none()
+            }
+            None => false,
+        }
+    }
+
+    /// The node of `nonce` leads: it owns until `until`, unless it did before.
+    pub(super) fn grant(&self, nonce: Nonce, session: i64, until: Moment) -> Option<Owned> {
+        let mut book = self.book();
+        let place = book.get_mut(&nonce).filter(|p| p.session == session)?;
+        place.watch = None;
+        place.owns_until.get_or_insert(until);
+        place.owned()
+    }
+
+    /// The grant `held`, if it counts at `now`.
+    pub(super) fn owned(&self, held: &Held, session: i64, now: Moment) -> Option<Owned> {
+        let book = self.book();
+        let place = book.get(&held.nonce).filter(|p| p.session == session)?;
+        let owned = place.owned().filter(|_| !place.is_over(now))?;
+        let is_it = place.name == held.name
+            && place.contender == held.contender
+            && owned.node.token.store() == held.token.store();
+        is_it.then_some(owned)
+    }
+
+    /// Lengthens the grant of `nonce`, unless it is over.
+    pub(super) fn extend(
+        &self,
+        nonce: Nonce,
+        session: i64,
+        until: Moment,
+        now: Moment,
+    ) -> Option<Owned> {
+        let mut book = self.book();
+        let place = book.get_mut(&nonce).filter(|p| p.session == session)?;
+        if place.is_over(now) {
+            return None;
+        }
+        place.owns_until = place.owns_until.max(Some(until));
+        place.owned()
+    }
+
+    /// The grant whose node is `child`, of this session.
+    pub(super) fn at(&self, name: &MutexName, child: &str, session: i64) -> Option<Owned> {
+        let nonce = path::nonce_of(child)?;
+        let book = self.book();
+        let place = book.get(&nonce).filter(|p| p.session == session)?;
+        let owned = place.owned().filter(|owned| owned.node.child == child)?;
+        (place.name == *name).then_some(owned)
+    }
+
+    /// From `now` on nobody wants the place of `nonce`.
+    pub(super) fn leave(&self, nonce: Nonce, now: Moment) {
+        if let Some(place) = self.book().get_mut(&nonce) {
+            place.left_at.get_or_insert(now);
+            place.watch = None;
+        }
+    }
+
+    /// Nothing of `nonce` is in the store. Only if it is still that node: the
+    /// bid may have asked again.
+    pub(super) fn forget(&self, nonce: Nonce, node: Option<&Node>) {
+        let mut book = self.book();
+        let is_it = book
+            .get(&nonce)
+            .is_some_and(|place| node.is_none() || place.node.as_ref() == node);
+        if is_it {
+            book.remove(&nonce);
+        }
+    }
+
+    pub(super) fn forget_session(&self, session: i64) {
+        self.book().retain(|_, place| place.session != session);
+    }
+
+    pub(super) fn forget_all(&self) {
+        self.book().clear();
+    }
+
+    /// Whether the place of `nonce` watches `child`.
+    pub(super) fn watches(&self, nonce: Nonce, child: &str) -> bool {
+        let book = self.book();
+        let watch = book.get(&nonce).and_then(|place| place.watch.as_ref());
+        watch.is_some_and(|watch| watch.child == child && !watch.task.is_finished())
+    }
+
+    /// Keeps the watch of `nonce` on `child`, in place of the one it had.
+    pub(super) fn watch(&self, nonce: Nonce, child: String, task: JoinHandle<()>) {
+        let watch = Watch { child, task };
+        if let Some(place) = self.book().get_mut(&nonce).filter(|p| p.left_at.is_none()) {
+            place.watch = Some(watch);
+        }
+    }
+
+    /// What has been over at `now` and was not taken away by its user.
+    pub(super) fn over(&self, now: Moment) -> Vec<Over> {
+        let book = self.book();
+        let over = book
+            .iter()
+            .filter(|(_, place)| place.reaped_at() <= Some(now));
+        let over = over.filter(|(_, place)| place.reaped_at().is_some());
+        over.map(|(nonce, place)| Over {
+            nonce: *nonce,
+            name: place.name.clone(),
+            session: place.session,
+            node: place.node.clone(),
+        })
+        .collect()
+    }
+
+    /// When there is next something to delete.
+    pub(super) fn next_over(&self) -> Option<Moment> {
+        self.book().values().filter_map(Place::reaped_at).min()
+    }
+}
+
+impl Place {
+    fn is_over(&self, now: Moment) -> bool {
+        self.left_at.is_some() || self.owns_until.is_some_and(|until| now >= until)
+    }
+
+    /// When it is taken away unless its user has done so.
+    fn reaped_at(&self) -> Option<Moment> {
+        let left = self.left_at.map(|at| at + GRACE);
+        left.into_iter().chain(self.owns_until).min()
+    }
+
+    fn owned(&self) -> Option<Owned> {
+        Some(Owned {
+            contender: self.contender.clone(),
+            node: self.node.clone()?,
+            until: self.owns_until?,
+        })
+    }
+}

@@ -1,0 +1,210 @@
+//! Who owns, who waits.
+
+use futures_util::future::{join, join_all};
+use zookeeper_client::{Error as Fault, Stat};
+
+use super::client::Store;
+use super::places::Owned;
+use super::session::Session;
+use super::{fault, path, scale};
+use crate::backend::{Answer, Entry, Listing, Page};
+use crate::error::{Error, ErrorKind, Outcome, Result, Retry};
+use crate::model::{ContenderId, FencingToken, MutexName, MutexOwner, StoreTime};
+
+/// How often a read whose node went away in between is made again.
+pub(super) const ATTEMPTS: usize = 16;
+
+/// How many mutexes are listed at a time.
+const TOGETHER: usize = 32;
+
+/// How many owners are remembered before all are forgotten.
+const REMEMBERED: usize = 1024;
+
+impl Store {
+    pub(super) fn now(&self) -> StoreTime {
+        self.scale.at(self.clock.now())
+    }
+
+    /// The nodes before the mutex at `dir`, in order, by the quorum's word:
+    /// without the `sync` a server that lags would show an old owner.
+    pub(super) async fn synced(&self, session: &Session, dir: &str) -> Result<Vec<String>> {
+        let client = session.ask(&self.clock);
+        let (synced, listed) = join(client.sync(dir), client.list_children(dir)).await;
+        synced.map_err(fault::read)?;
+        sorted(listed, fault::read)
+    }
+
+    /// The owner whose node is `child`; `None` when it has gone.
+    pub(super) async fn owner_at(
+        &self,
+        session: &Session,
+        name: &MutexName,
+        dir: &str,
+        child: &str,
+    ) -> Result<Option<MutexOwner>> {
+        if let Some(owner) = self.known_owner(session, name, child) {
+            return Ok(Some(owner));
+        }
+        let path = format!("{dir}/{child}");
+        match session.ask(&self.clock).get_data(&path).await {
+            Ok((data, stat)) => self.remember(name, child, &data, &stat).map(Some),
+            Err(Fault::NoNode) => Ok(None),
+            Err(error) => Err(fault::read(error)),
+        }
+    }
+
+    /// The owner whose node is `child`, without asking: a grant of our own, or
+    /// one that was read before. What a latch node says never changes.
+    pub(super) fn known_owner(
+        &self,
+        session: &Session,
+        name: &MutexName,
+        child: &str,
+    ) -> Option<MutexOwner> {
+        if let Some(owned) = self.places.at(name, child, session.id()) {
+            return Some(self.owner_of(session, &owned));
+        }
+        let seen = self.seen();
+        let seen = seen.get(name).filter(|(known, _)| known == child);
+        seen.map(|(_, owner)| owner.clone())
+    }
+
+    /// A grant of our own, with its times.
+    pub(super) fn owner_of(&self, session: &Session, owned: &Owned) -> MutexOwner {
+        let (node, id) = (&owned.node, owned.contender.clone());
+        let ttl_at = self.scale.at(owned.until - session.terms().transition());
+        let transition_at = self.scale.at(owned.until);
+        MutexOwner::new(id, node.created_at, ttl_at, transition_at).with_token(node.token)
+    }
+
+    /// Remembers what the node `child` says.
+    pub(super) fn remember(
+        &self,
+        name: &MutexName,
+        child: &str,
+        data: &[u8],
+        stat: &Stat,
+    ) -> Result<MutexOwner> {
+        let created_at = scale::time(stat.ctime);
+        self.scale.saw(created_at, self.clock.now());
+        let owner = MutexOwner::foreign(id(data, child)?)
+            .acquired_since(created_at)
+            .with_token(token(stat)?);
+        let mut seen = self.seen();
+        if seen.len() >= REMEMBERED {
+            seen.clear();
+        }
+        seen.insert(name.clone(), (child.to_owned(), owner.clone()));
+        Ok(owner)
+    }
+
+    /// Who owns `name`, and by which node.
+    pub(super) async fn leader(
+        &self,
+        session: &Session,
+        name: &MutexName,
+    ) -> Result<Option<(String, MutexOwner)>> {
+        let dir = self.config.paths.mutex(name);
+        for _ in 0..ATTEMPTS {
+            let children = self.synced(session, &dir).await?;
+            let Some(first) = children.into_iter().next() else {
+                return Ok(None);
+            };
+            if let Some(owner) = self.owner_at(session, name, &dir, &first).await? {
+                return Ok(Some((first, owner)));
+            }
+        }
+        Err(restless(Outcome::DidNot))
+    }
+
+    /// "No", with whoever owns now.
+    pub(super) async fn refusal(&self, session: &Session, name: &MutexName) -> Result<Answer> {
+        let leader = self.leader(session, name).await?;
+        let owner = leader.map_or(MutexOwner::NONE, |(_, owner)| owner);
+        Ok(Answer::refused(owner, self.now()))
+    }
+
+    pub(super) async fn list(&self, page: &Page) -> Result<Listing> {
+        let session = self.session()?;
+        let components = self.synced(&session, self.config.paths.latches()).await?;
+        let names = components.iter().filter_map(|part| path::decode(part));
+        let after = |name: &MutexName| page.after.as_ref().is_none_or(|after| name > after);
+        let mut names: Vec<_> = names.filter(after).collect();
+        names.sort_unstable();
+        let mut entries = Vec::new();
+        for some in names.chunks(TOGETHER) {
+            let found = join_all(some.iter().map(|name| self.entry(&session, name))).await;
+            for entry in found {
+                entries.extend(entry?);
+            }
+            if entries.len() > page.limit {
+                break;
+            }
+        }
+        Ok(Listing::of(entries, page, self.now()))
+    }
+
+    /// The mutex `name` with all who wait; `None` when nobody does.
+    async fn entry(&self, session: &Session, name: &MutexName) -> Result<Option<Entry>> {
+        let dir = self.config.paths.mutex(name);
+        let client = session.ask(&self.clock);
+        let children = sorted(client.list_children(&dir).await, fault::read)?;
+        let paths: Vec<_> = children.iter().map(|c| format!("{dir}/{c}")).collect();
+        let read = join_all(paths.iter().map(|path| client.get_data(path))).await;
+        let mut entry = None;
+        let mut waiters = Vec::new();
+        for (child, read) in children.iter().zip(read) {
+            let (data, stat) = match read {
+                Ok(read) => read,
+                Err(Fault::NoNode) => continue,
+                Err(error) => return Err(fault::read(error)),
+            };
+            if entry.is_some() {
+                waiters.push(id(&data, child)?);
+                continue;
+            }
+            let owner = match self.known_owner(session, name, child) {
+                Some(owner) => owner,
+                None => self.remember(name, child, &data, &stat)?,
+            };
+            let token = owner.token();
+            entry = Some(Entry::new(name.clone(), owner, token));
+        }
+        Ok(entry.map(|entry| entry.with_waiters(waiters)))
+    }
+}
+
+/// A listing in order; a parent that is not there has no children.
+pub(super) fn sorted(
+    listed: Result<Vec<String>, Fault>,
+    failed: fn(Fault) -> Error,
+) -> Result<Vec<String>> {
+    match listed {
+        Ok(mut children) => {
+            path::sort(&mut children);
+            Ok(children)
+        }
+        Err(Fault::NoNode) => Ok(Vec::new()),
+        Err(error) => Err(failed(error)),
+    }
+}
+
+/// The contender of a node. Curator's is empty unless its user sets one: then
+/// the node's own name tells it from others.
+fn id(data: &[u8], child: &str) -> Result<ContenderId> {
+    let id = std::str::from_utf8(data).ok();
+    id.and_then(|id| ContenderId::new(id).ok())
+        .map_or_else(|| ContenderId::new(child), Ok)
+}
+
+/// The token of the grant that this node is.
+pub(super) fn token(stat: &Stat) -> Result<FencingToken> {
+    FencingToken::from_store(u64::try_from(stat.czxid).unwrap_or(u64::MAX))
+}
+
+/// The nodes changed faster than they could be read.
+pub(super) fn restless(outcome: Outcome) -> Error {
+    Error::new(ErrorKind::Store, outcome)
+        .with_message("the nodes of the mutex changed faster than they could be read")
+        .with_retry(Retry::AtOnce)
+}

@@ -1,0 +1,69 @@
+//! What the tests of both SQL stores need to say differently.
+
+use sqlx::{ConnectOptions as _, Executor as _, MySqlConnection};
+use tenure_testkit::servers::{MariaDb, MariaDbBuilder};
+
+/// What the documentation says is enough.
+const USER: &str = "CREATE USER app@'%' IDENTIFIED BY 's3cret-word'; \
+     GRANT SELECT, INSERT, UPDATE ON tenure.simba_mutex TO app@'%'; \
+     GRANT SELECT, INSERT, UPDATE, DELETE ON tenure.tenure_schedule TO app@'%'";
+
+fn with_user(builder: MariaDbBuilder) -> MariaDb {
+    let server = builder.start().unwrap();
+    server.sql(&schema(&server.url())).unwrap();
+    server.sql(USER).unwrap();
+    server
+}
+
+/// A server with a user `app` who needs a password.
+pub(crate) fn guarded() -> MariaDb {
+    with_user(MariaDb::builder())
+}
+
+/// The same with few connections.
+pub(crate) fn crowded() -> MariaDb {
+    with_user(MariaDb::builder().set("max-connections", "10"))
+}
+
+pub(crate) fn as_app(server: &MariaDb, password: &str) -> String {
+    server.url().replace("root@", &format!("app:{password}@"))
+}
+
+pub(crate) fn schema(url: &str) -> String {
+    tenure::stores::mysql::schema(&url.parse().unwrap()).unwrap()
+}
+
+pub(crate) fn set_read_only(server: &MariaDb, on: bool) {
+    let sql = format!("SET GLOBAL read_only = {}", u8::from(on));
+    server.sql(&sql).unwrap();
+}
+
+pub(crate) fn connections(server: &MariaDb) -> u64 {
+    let sql = "SELECT COUNT(*) FROM information_schema.PROCESSLIST \
+               WHERE DB = 'tenure' AND ID <> CONNECTION_ID()";
+    server.sql(sql).unwrap().parse().unwrap()
+}
+
+/// Holds a row's lock until it is dropped.
+pub(crate) async fn lock_row(server: &MariaDb, mutex: &str) -> MySqlConnection {
+    let options: sqlx::mysql::MySqlConnectOptions = server.url().parse().unwrap();
+    let mut connection = options.connect().await.unwrap();
+    connection.execute("BEGIN").await.unwrap();
+    sqlx::query("SELECT * FROM simba_mutex WHERE mutex = ? FOR UPDATE")
+        .bind(mutex)
+        .fetch_one(&mut connection)
+        .await
+        .unwrap();
+    connection
+}
+
+/// A server with this certificate, whose user `app` must come over TLS.
+pub(crate) fn encrypted(cert: &[u8], key: &[u8]) -> MariaDb {
+    let builder = MariaDb::builder()
+        .file("server.pem", cert)
+        .file("server.key", key);
+    let builder = builder.set("ssl-cert", "{dir}/server.pem");
+    let server = with_user(builder.set("ssl-key", "{dir}/server.key"));
+    server.sql("ALTER USER app@'%' REQUIRE SSL").unwrap();
+    server
+}

@@ -1,0 +1,25 @@
+//! MySQL and MariaDB: the contract, and what only this store has.
+
+mod contract;
+mod counts;
+mod dialect;
+mod jvm;
+mod tables;
+mod zone;
+
+// What both SQL stores must stand.
+#[path = "../sql/faults.rs"]
+mod faults;
+#[path = "../sql/ground.rs"]
+mod ground;
+#[path = "../sql/outage.rs"]
+mod outage;
+#[path = "../sql/process.rs"]
+mod process;
+#[path = "../sql/tls.rs"]
+mod tls;
+
+pub(crate) use ground::SERVER;
+pub(crate) use tenure_testkit::servers::MariaDb as Server;
+
+tenure_testkit::peer_process!();

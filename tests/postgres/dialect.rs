@@ -1,0 +1,80 @@
+//! What the tests of both SQL stores need to say differently.
+
+use sqlx::{ConnectOptions as _, Executor as _, PgConnection};
+use tenure_testkit::servers::{Postgres, PostgresBuilder};
+
+const RULES: &str = "host all postgres all trust\nhost all all all scram-sha-256\n";
+
+/// What the documentation says is enough.
+const USER: &str = "CREATE USER app PASSWORD 's3cret-word'; \
+     GRANT SELECT, INSERT, UPDATE ON simba_mutex, tenure_schedule TO app";
+
+fn with_user(builder: PostgresBuilder) -> Postgres {
+    with_rules(builder, RULES)
+}
+
+fn with_rules(builder: PostgresBuilder, rules: &str) -> Postgres {
+    let builder = builder.file("rules", rules).set("hba_file", "{dir}/rules");
+    let server = builder.start().unwrap();
+    server.sql(&schema(&server.url())).unwrap();
+    server.sql(USER).unwrap();
+    server
+}
+
+/// A server with a user `app` who needs a password.
+pub(crate) fn guarded() -> Postgres {
+    with_user(Postgres::builder())
+}
+
+/// The same with few connections.
+pub(crate) fn crowded() -> Postgres {
+    let builder = Postgres::builder().set("max_connections", "10");
+    with_user(builder.set("max_wal_senders", "0"))
+}
+
+pub(crate) fn as_app(server: &Postgres, password: &str) -> String {
+    server
+        .url()
+        .replace("postgres@", &format!("app:{password}@"))
+}
+
+pub(crate) fn schema(url: &str) -> String {
+    tenure::stores::postgres::schema(&url.parse().unwrap()).unwrap()
+}
+
+pub(crate) fn set_read_only(server: &Postgres, on: bool) {
+    let sql = format!("ALTER SYSTEM SET default_transaction_read_only = {on}");
+    server.sql(&sql).unwrap();
+    server.sql("SELECT pg_reload_conf()").unwrap();
+}
+
+pub(crate) fn connections(server: &Postgres) -> u64 {
+    let sql = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'tenure'";
+    server.sql(sql).unwrap().parse().unwrap()
+}
+
+/// Holds a row's lock until it is dropped.
+pub(crate) async fn lock_row(server: &Postgres, mutex: &str) -> PgConnection {
+    let options: sqlx::postgres::PgConnectOptions = server.url().parse().unwrap();
+    let mut connection = options.connect().await.unwrap();
+    connection.execute("BEGIN").await.unwrap();
+    sqlx::query("SELECT * FROM simba_mutex WHERE mutex = $1 FOR UPDATE")
+        .bind(mutex)
+        .fetch_one(&mut connection)
+        .await
+        .unwrap();
+    connection
+}
+
+/// A server with this certificate, whose user `app` must come over TLS.
+pub(crate) fn encrypted(cert: &[u8], key: &[u8]) -> Postgres {
+    let builder = Postgres::builder()
+        .file("server.pem", cert)
+        .file("server.key", key);
+    let builder = builder
+        .set("ssl", "on")
+        .set("ssl_cert_file", "{dir}/server.pem");
+    let builder = builder.set("ssl_key_file", "{dir}/server.key");
+    let rules = RULES.replace("host all all", "hostssl all all");
+    with_rules(builder, &rules)
+}

@@ -1,0 +1,25 @@
+//! PostgreSQL: the contract, and what only this store has.
+
+mod contract;
+mod counts;
+mod dialect;
+mod pooler;
+mod push;
+mod races;
+
+// What both SQL stores must stand.
+#[path = "../sql/faults.rs"]
+mod faults;
+#[path = "../sql/ground.rs"]
+mod ground;
+#[path = "../sql/outage.rs"]
+mod outage;
+#[path = "../sql/process.rs"]
+mod process;
+#[path = "../sql/tls.rs"]
+mod tls;
+
+pub(crate) use ground::SERVER;
+pub(crate) use tenure_testkit::servers::Postgres as Server;
+
+tenure_testkit::peer_process!();

@@ -1,0 +1,12 @@
+//! The SQLite store: the contract, its files, and many processes on one of them.
+
+mod contract;
+mod crash;
+mod faults;
+mod kills;
+mod opening;
+mod schedule;
+mod support;
+mod waiting;
+
+tenure_testkit::peer_process!();

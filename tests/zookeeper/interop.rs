@@ -1,0 +1,177 @@
+//! Sharing a mutex with Curator's LeaderLatch.
+
+use std::ffi::OsString;
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, LazyLock, Mutex};
+use std::time::{Duration, Instant};
+
+use tenure::service::LocalContender;
+use tenure_testkit::servers::find::Server;
+
+use crate::ground::{PATIENCE, SERVER, coordinator, name, until};
+
+/// What `tests/interop/Latch.java` needs; what a jar's directory lacks is not
+/// missed.
+const JARS: [&str; 11] = [
+    "curator-recipes",
+    "curator-framework",
+    "curator-client",
+    "zookeeper",
+    "zookeeper-jute",
+    "slf4j-api",
+    "slf4j-nop",
+    "guava",
+    "netty-all",
+    "metrics-core",
+    "snappy-java",
+];
+
+/// The class path, with our program compiled.
+static CLASSES: LazyLock<OsString> = LazyLock::new(|| {
+    let recipes = Server::Curator.find("curator-recipes.jar").unwrap();
+    let jars = recipes.parent().unwrap();
+    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("interop");
+    std::fs::create_dir_all(&directory).unwrap();
+    let jars = JARS.iter().map(|jar| jars.join(format!("{jar}.jar")));
+    let path = std::env::join_paths(jars.chain([directory.clone()])).unwrap();
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/interop/Latch.java");
+    let compiled = Command::new(Server::Curator.find("javac").unwrap())
+        .args([Path::new("-d"), &directory, &source])
+        .arg("-cp")
+        .arg(&path)
+        .status();
+    assert!(compiled.unwrap().success(), "{} compiles", source.display());
+    path
+});
+
+/// A contender of Curator's, in a Java machine of its own.
+struct Curator {
+    child: Child,
+    commands: ChildStdin,
+    lines: Receiver<String>,
+}
+
+impl Curator {
+    fn start(path: &str, id: &str, timeout: Duration) -> Self {
+        let java: PathBuf = Server::ZooKeeper.find("java").unwrap();
+        let mut child = Command::new(java)
+            .args(["-Xmx64m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"])
+            .arg("-cp")
+            .arg(&*CLASSES)
+            .args(["Latch", &SERVER.address().to_string(), path, id])
+            .arg(timeout.as_millis().to_string())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let commands = child.stdin.take().unwrap();
+        let out = BufReader::new(child.stdout.take().unwrap());
+        let (said, lines) = channel();
+        std::thread::spawn(move || {
+            for line in out.lines().map_while(Result::ok) {
+                if said.send(line).is_err() {
+                    return;
+                }
+            }
+        });
+        let mut curator = Self {
+            child,
+            commands,
+            lines,
+        };
+        curator.hear("ready");
+        curator
+    }
+
+    fn tell(&mut self, command: &str) {
+        writeln!(self.commands, "{command}").unwrap();
+    }
+
+    /// All lines until this one.
+    fn hear(&mut self, wanted: &str) -> Vec<String> {
+        let mut heard = Vec::new();
+        let end = Instant::now() + PATIENCE;
+        loop {
+            let left = end.saturating_duration_since(Instant::now());
+            match self.lines.recv_timeout(left) {
+                Ok(line) if line == wanted => return heard,
+                Ok(line) => heard.push(line),
+                Err(error) => panic!("Curator did not say {wanted:?}: {error}, after {heard:?}"),
+            }
+        }
+    }
+}
+
+impl Drop for Curator {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn leadership_passes_to_curator_and_back() {
+    let name = name("shared");
+    let path = format!("/simba/{name}");
+    let timeout = Duration::from_secs(2);
+    let mut curator = Curator::start(&path, "java", timeout);
+    curator.tell("start");
+    curator.hear("leader");
+
+    let coordinator = coordinator(SERVER.address(), "2s").await;
+    let contender = LocalContender::new(&name).unwrap();
+    let contender = contender.with_id("rust").unwrap();
+    let led: Arc<Mutex<Option<Instant>>> = Arc::default();
+    let when = Arc::clone(&led);
+    let contender = contender.on_acquired(move |_| {
+        when.lock().unwrap().get_or_insert_with(Instant::now);
+    });
+    let service = coordinator.contend_service(contender).unwrap();
+    service.start().unwrap();
+    until("ours knows who leads", || {
+        let state = service.state();
+        state
+            .after
+            .owner_id()
+            .is_some_and(|id| id.as_str() == "java")
+    })
+    .await;
+    // Curator lists ours with its id.
+    curator.tell("list");
+    let listed = curator.hear("end");
+    assert_eq!(listed, ["participant java leads", "participant rust waits"]);
+
+    let closed = Instant::now();
+    curator.tell("close");
+    curator.hear("closed");
+    until("ours leads", || service.is_owner()).await;
+    let took = led.lock().unwrap().unwrap().duration_since(closed);
+    eprintln!("from Curator to ours: {took:?}");
+
+    // Back: ours goes, Curator leads.
+    curator.tell("start");
+    until("Curator waits", || {
+        curator.tell("list");
+        curator.hear("end").len() == 2
+    })
+    .await;
+    curator.tell("list");
+    let listed = curator.hear("end");
+    assert_eq!(listed, ["participant rust leads", "participant java waits"]);
+    let stopping = Instant::now();
+    service.stop().await.unwrap();
+    curator.hear("leader");
+    eprintln!("from ours to Curator: {:?}", stopping.elapsed());
+
+    // Killed, it leads until its session has expired.
+    service.start().unwrap();
+    let killed = Instant::now();
+    drop(curator);
+    until("ours leads again", || service.is_owner()).await;
+    let took = killed.elapsed();
+    eprintln!("after the death of Curator's: {took:?}");
+    coordinator.close().await.unwrap();
+}
