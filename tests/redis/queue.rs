@@ -255,3 +255,25 @@ async fn after_a_crash_the_head_owns_soon_after_the_lease() {
     assert!(delays[4] < Duration::from_secs(2), "{delays:?}");
     assert!(calls(&server, "evalsha") < 200, "no tight loop");
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_listens_is_heard_once_it_was_refused_again() {
+    let server = shared();
+    let owner = client(server).await;
+    let mutex = fresh("listens");
+    win(&owner, &bid(&mutex, "owner", long())).await;
+    for round in 0..5 {
+        // A new client each time: its push connection has yet to be made.
+        let there = client(server).await;
+        let id = format!("w{round}");
+        let waiter = Waiter::stand(&there, bid(&mutex, &id, long())).await;
+        let channel = format!("simba:{{{mutex}}}:{id}");
+        let count = server.command(&["PUBSUB", "NUMSUB", &channel]).unwrap();
+        assert_eq!(
+            count.lines().nth(1),
+            Some("1"),
+            "a release now would miss it"
+        );
+        there.leave(&waiter.bid).await.unwrap();
+    }
+}
