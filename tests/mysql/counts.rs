@@ -98,7 +98,10 @@ async fn one_round_trip_to_take_renew_and_free_and_two_for_a_refusal() {
     let costs = [taken, renewed, refused, freed];
     // With or without the ping of the first call.
     for (cost, most) in costs.into_iter().zip([1, 1, 2, 1]) {
-        assert!((most..=most + 1).contains(&cost), "take, renew, refusal, release: {costs:?}");
+        assert!(
+            (most..=most + 1).contains(&cost),
+            "take, renew, refusal, release: {costs:?}"
+        );
     }
 }
 
@@ -125,7 +128,9 @@ async fn two_hundred_waiters_cost_no_more_looks_than_one() {
         tokio::time::sleep(Duration::from_secs(1)).await;
         counted.push(counter.count(tokio::time::sleep(FOR)).await);
     }
-    let [one, many] = counted[..] else { unreachable!() };
+    let [one, many] = counted[..] else {
+        unreachable!()
+    };
     let slowest = 2_000 / 60;
     assert!(one <= slowest * 2, "an adaptive look: {one} in {FOR:?}");
     assert!(many <= one + one / 3 + 3, "one waiter: {one}, 200: {many}");
@@ -138,7 +143,10 @@ async fn two_hundred_waiters_cost_no_more_looks_than_one() {
 #[tokio::test]
 async fn a_graceful_release_is_seen_within_100_ms() {
     let server = &crate::SERVER;
-    let (here, there) = (client(&server.url()).await.unwrap(), client(&server.url()).await.unwrap());
+    let (here, there) = (
+        client(&server.url()).await.unwrap(),
+        client(&server.url()).await.unwrap(),
+    );
     let mut latencies = Vec::new();
     for round in 0..9 {
         let held = win(&here, &bid("seen", "a")).await;
@@ -173,11 +181,18 @@ async fn a_thousand_held_mutexes_renew_in_fifty_statements_over_four_connections
         service.start().unwrap();
         services.push(service);
     }
-    let all = async || services.iter().all(tenure::service::ContendService::is_owner).then_some(());
+    let all = async || {
+        services
+            .iter()
+            .all(tenure::service::ContendService::is_owner)
+            .then_some(())
+    };
     until("all are owned", all).await;
     // A period for the renewals to fall in step.
     tokio::time::sleep(Duration::from_secs(9)).await;
-    let counted = counter.count(tokio::time::sleep(Duration::from_secs(8))).await;
+    let counted = counter
+        .count(tokio::time::sleep(Duration::from_secs(8)))
+        .await;
     let threads = "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE DB = 'tenure' \
                    AND ID <> CONNECTION_ID()";
     let connections: u64 = counter.server.sql(threads).unwrap().parse().unwrap();

@@ -95,8 +95,15 @@ async fn a_jvm_contender_and_ours_take_turns() {
             assert!(simba.contend().await, "the JVM renews its own");
             let refused = ours.acquire(&mine).await.unwrap();
             assert!(!refused.is_won(), "the JVM owns");
-            assert!(refused.owner().is_owner(&"jvm-1".parse().unwrap()), "{refused:?}");
-            assert_eq!(refused.owner().token(), None, "its version moves as it renews");
+            assert!(
+                refused.owner().is_owner(&"jvm-1".parse().unwrap()),
+                "{refused:?}"
+            );
+            assert_eq!(
+                refused.owner().token(),
+                None,
+                "its version moves as it renews"
+            );
             assert!(refused.owner().transition_at().is_some(), "{refused:?}");
         }
         assert!(simba.release().await);
@@ -132,7 +139,10 @@ async fn each_waits_for_the_others_lease_after_a_crash() {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
     assert!(took, "our lease is over");
-    assert!(!renew(&ours, &held).await.unwrap().is_won(), "the JVM owns by now");
+    assert!(
+        !renew(&ours, &held).await.unwrap().is_won(),
+        "the JVM owns by now"
+    );
     assert!(!ours.release(&held).await.unwrap().is_won());
 }
 
@@ -143,7 +153,10 @@ async fn a_jvm_twin_with_our_id_ends_our_grant_and_never_shares_it() {
     let held = win(&ours, &bid("twin", "same-id")).await;
     // A JVM contender believes whoever has its id to be itself.
     assert!(twin.contend().await);
-    assert!(!renew(&ours, &held).await.unwrap().is_won(), "the grant is not ours any more");
+    assert!(
+        !renew(&ours, &held).await.unwrap().is_won(),
+        "the grant is not ours any more"
+    );
     assert!(!ours.release(&held).await.unwrap().is_won());
     assert!(twin.release().await);
 }

@@ -23,7 +23,10 @@ fn local(server: &MariaDb, epoch: u64) -> String {
 
 #[tokio::test]
 async fn leases_hold_over_both_changes_of_the_clock_in_new_york() {
-    let server = MariaDb::builder().env("TZ", "America/New_York").start().unwrap();
+    let server = MariaDb::builder()
+        .env("TZ", "America/New_York")
+        .start()
+        .unwrap();
     let user = "CREATE USER app@'%' IDENTIFIED BY 'secret'; GRANT ALL ON tenure.* TO app@'%'";
     server.sql(user).unwrap();
     // In 2026: 8 March 02:00 EST and 1 November 02:00 EDT.
@@ -31,7 +34,11 @@ async fn leases_hold_over_both_changes_of_the_clock_in_new_york() {
         (1_772_953_200, "01:59:50", "03:00:05"),
         (1_793_512_800, "01:59:50", "01:00:05"),
     ] {
-        assert_eq!(local(&server, change - 10), before, "the server is in New York");
+        assert_eq!(
+            local(&server, change - 10),
+            before,
+            "the server is in New York"
+        );
         assert_eq!(local(&server, change + 5), after, "its clock is set");
         let mine = bid(&format!("over-{change}"), "a");
         let here = client_at(&server, change - 10).await;
@@ -48,23 +55,45 @@ async fn leases_hold_over_both_changes_of_the_clock_in_new_york() {
         assert_eq!(rest, Some(Duration::from_secs(1)));
         let renewed = renew(&there, &held).await.unwrap();
         assert!(renewed.is_won(), "{renewed:?}");
-        assert_eq!(renewed.owner().remaining(renewed.now()), Some(Duration::from_secs(16)));
+        assert_eq!(
+            renewed.owner().remaining(renewed.now()),
+            Some(Duration::from_secs(16))
+        );
         // The last moment is still owned, the next is not.
         let last = client_at(&server, change + 21).await;
-        assert!(!last.acquire(&bid(mine.name.as_str(), "b")).await.unwrap().is_won());
+        assert!(
+            !last
+                .acquire(&bid(mine.name.as_str(), "b"))
+                .await
+                .unwrap()
+                .is_won()
+        );
         let over = client_at(&server, change + 22).await;
         let next = win(&over, &bid(mine.name.as_str(), "b")).await;
         assert!(next.token > held.token);
-        assert!(!renew(&over, &held).await.unwrap().is_won(), "its lease is over");
+        assert!(
+            !renew(&over, &held).await.unwrap().is_won(),
+            "its lease is over"
+        );
     }
 }
 
 #[tokio::test]
 async fn the_doctor_names_a_zone_that_could_hurt_jvm_peers() {
-    let server = MariaDb::builder().env("TZ", "America/New_York").start().unwrap();
+    let server = MariaDb::builder()
+        .env("TZ", "America/New_York")
+        .start()
+        .unwrap();
     let client = client(&server.url()).await.unwrap();
     let findings = client.check().await;
-    let zone = findings.iter().find(|finding| finding.subject == "time zone").unwrap();
-    assert_eq!(zone.severity, tenure::backend::Severity::Warning, "{zone:?}");
+    let zone = findings
+        .iter()
+        .find(|finding| finding.subject == "time zone")
+        .unwrap();
+    assert_eq!(
+        zone.severity,
+        tenure::backend::Severity::Warning,
+        "{zone:?}"
+    );
     assert!(zone.remedy.contains("UTC"), "{zone:?}");
 }

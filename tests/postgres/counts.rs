@@ -17,7 +17,9 @@ fn chatty() -> Postgres {
 /// The statements so far, of clients of the store.
 fn statements(server: &Postgres) -> usize {
     let log = server.log();
-    log.lines().filter(|line| line.starts_with("tenure>LOG:")).count()
+    log.lines()
+        .filter(|line| line.starts_with("tenure>LOG:"))
+        .count()
 }
 
 /// The statements from now until a while after `work`.
@@ -66,7 +68,10 @@ async fn those_who_wait_by_push_ask_nothing() {
         win(&store, &long).await;
         streams.push(store.changes(&Interest::in_turn(&long)));
     }
-    until("it listens", async || server.log().contains("LISTEN").then_some(())).await;
+    until("it listens", async || {
+        server.log().contains("LISTEN").then_some(())
+    })
+    .await;
     let asked = count(&server, tokio::time::sleep(Duration::from_secs(2))).await;
     // One to see whether the connection lives, at most.
     assert!(asked <= 1, "{asked} statements for 200 who wait");
@@ -76,7 +81,9 @@ async fn those_who_wait_by_push_ask_nothing() {
 async fn two_hundred_who_wait_by_looking_cost_no_more_than_one() {
     const FOR: Duration = Duration::from_secs(2);
     let server = chatty();
-    let store = client(&format!("{}?notify=off", server.url())).await.unwrap();
+    let store = client(&format!("{}?notify=off", server.url()))
+        .await
+        .unwrap();
     let mut streams = Vec::new();
     let mut counted = Vec::new();
     for waiters in [1, 200] {
@@ -89,12 +96,21 @@ async fn two_hundred_who_wait_by_looking_cost_no_more_than_one() {
         tokio::time::sleep(Duration::from_secs(1)).await;
         counted.push(count(&server, tokio::time::sleep(FOR)).await);
     }
-    let [one, many] = counted[..] else { unreachable!() };
-    assert!((5..=70).contains(&one), "an adaptive look: {one} in {FOR:?}");
+    let [one, many] = counted[..] else {
+        unreachable!()
+    };
+    assert!(
+        (5..=70).contains(&one),
+        "an adaptive look: {one} in {FOR:?}"
+    );
     assert!(many <= one + one / 3 + 3, "one waiter: {one}, 200: {many}");
     drop(streams);
     tokio::time::sleep(Duration::from_millis(200)).await;
-    assert_eq!(count(&server, tokio::time::sleep(FOR)).await, 0, "nobody waits");
+    assert_eq!(
+        count(&server, tokio::time::sleep(FOR)).await,
+        0,
+        "nobody waits"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

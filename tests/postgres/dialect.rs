@@ -8,7 +8,9 @@ const RULES: &str = "host all postgres all trust\nhost all all all scram-sha-256
 fn with_user(builder: PostgresBuilder) -> Postgres {
     let builder = builder.file("rules", RULES).set("hba_file", "{dir}/rules");
     let server = builder.start().unwrap();
-    server.sql("CREATE USER app PASSWORD 's3cret-word'").unwrap();
+    server
+        .sql("CREATE USER app PASSWORD 's3cret-word'")
+        .unwrap();
     server.sql("GRANT ALL ON SCHEMA public TO app").unwrap();
     server
 }
@@ -25,7 +27,9 @@ pub(crate) fn crowded() -> Postgres {
 }
 
 pub(crate) fn as_app(server: &Postgres, password: &str) -> String {
-    server.url().replace("postgres@", &format!("app:{password}@"))
+    server
+        .url()
+        .replace("postgres@", &format!("app:{password}@"))
 }
 
 pub(crate) fn schema(url: &str) -> String {

@@ -104,7 +104,10 @@ async fn without_push_a_transaction_pooler_is_fine() {
         let mut hints = store.changes(&Interest::in_turn(&bid("pooled", "b")));
         assert!(store.release(&held).await.unwrap().is_won());
         hints.next().await.expect("open");
-        assert_eq!(store.check().await[0].severity, tenure::backend::Severity::Good);
+        assert_eq!(
+            store.check().await[0].severity,
+            tenure::backend::Severity::Good
+        );
     }
     // And so this pooler does what it is here for.
     let prepared = client(&url("")).await;

@@ -18,7 +18,11 @@ fn listeners(server: &Postgres) -> u64 {
 async fn waiter(store: &AnyBackend) -> Hints {
     let waiter = bid("m", "waiter");
     let mut hints = store.changes(&Interest::in_turn(&waiter));
-    assert_eq!(hints.next().await, Some(Hint::Resumed), "it listens from now on");
+    assert_eq!(
+        hints.next().await,
+        Some(Hint::Resumed),
+        "it listens from now on"
+    );
     hints
 }
 
@@ -29,13 +33,19 @@ async fn owned(store: &AnyBackend) -> tenure::backend::Held {
 }
 
 async fn next_within(hints: &mut Hints, limit: Duration) -> Option<Hint> {
-    tokio::time::timeout(limit, hints.next()).await.ok().flatten()
+    tokio::time::timeout(limit, hints.next())
+        .await
+        .ok()
+        .flatten()
 }
 
 #[tokio::test]
 async fn a_release_is_heard_at_once() {
     let server = Postgres::start().unwrap();
-    let (here, there) = (client(&server.url()).await.unwrap(), client(&server.url()).await.unwrap());
+    let (here, there) = (
+        client(&server.url()).await.unwrap(),
+        client(&server.url()).await.unwrap(),
+    );
     let mut hints = waiter(&there).await;
     let mut latencies = Vec::new();
     for _ in 0..9 {
@@ -52,13 +62,22 @@ async fn a_release_is_heard_at_once() {
 #[tokio::test]
 async fn who_looks_behind_a_pooler_is_heard_by_those_who_listen() {
     let server = Postgres::start().unwrap();
-    let here = client(&format!("{}?notify=off", server.url())).await.unwrap();
+    let here = client(&format!("{}?notify=off", server.url()))
+        .await
+        .unwrap();
     let there = client(&server.url()).await.unwrap();
     let held = owned(&here).await;
     let mut hints = waiter(&there).await;
     assert!(here.release(&held).await.unwrap().is_won());
-    assert_eq!(next_within(&mut hints, Duration::from_secs(30)).await, Some(Hint::Turn));
-    assert_eq!(listeners(&server), 1, "the one behind the pooler does not listen");
+    assert_eq!(
+        next_within(&mut hints, Duration::from_secs(30)).await,
+        Some(Hint::Turn)
+    );
+    assert_eq!(
+        listeners(&server),
+        1,
+        "the one behind the pooler does not listen"
+    );
 }
 
 #[tokio::test]
@@ -75,7 +94,10 @@ async fn a_listener_that_was_cut_off_listens_again_and_says_so() {
         assert_eq!(hint, Some(Hint::Resumed), "what was sent meanwhile is lost");
     }
     assert!(store.release(&held).await.unwrap().is_won());
-    assert_eq!(next_within(&mut hints, Duration::from_secs(30)).await, Some(Hint::Turn));
+    assert_eq!(
+        next_within(&mut hints, Duration::from_secs(30)).await,
+        Some(Hint::Turn)
+    );
 }
 
 #[tokio::test]
@@ -88,7 +110,10 @@ async fn a_listener_survives_a_restart_of_the_server() {
     let hint = next_within(&mut hints, Duration::from_secs(30)).await;
     assert_eq!(hint, Some(Hint::Resumed));
     until("it is released", async || store.release(&held).await.ok()).await;
-    assert_eq!(next_within(&mut hints, Duration::from_secs(30)).await, Some(Hint::Turn));
+    assert_eq!(
+        next_within(&mut hints, Duration::from_secs(30)).await,
+        Some(Hint::Turn)
+    );
 }
 
 #[tokio::test]
@@ -103,8 +128,14 @@ async fn a_listener_on_a_half_open_connection_is_replaced_by_a_timer() {
     let before = proxy.connections();
     // Nobody is told: the server's packets are gone.
     proxy.set(Way::ToClient, Flow::Hold);
-    until("it tries anew", async || (proxy.connections() > before).then_some(())).await;
-    assert!(direct.release(&held).await.unwrap().is_won(), "and this is not heard");
+    until("it tries anew", async || {
+        (proxy.connections() > before).then_some(())
+    })
+    .await;
+    assert!(
+        direct.release(&held).await.unwrap().is_won(),
+        "and this is not heard"
+    );
     proxy.cut().unwrap();
     proxy.heal().unwrap();
     let hint = next_within(&mut hints, Duration::from_secs(30)).await;
@@ -118,6 +149,9 @@ async fn nobody_listens_when_nobody_waits() {
     let hints = waiter(&store).await;
     assert_eq!(listeners(&server), 1);
     drop(hints);
-    until("it has gone", async || (listeners(&server) == 0).then_some(())).await;
+    until("it has gone", async || {
+        (listeners(&server) == 0).then_some(())
+    })
+    .await;
     let _again = waiter(&store).await;
 }

@@ -26,7 +26,9 @@ async fn thirty_two_contenders_on_a_new_name_twenty_times_and_no_error() {
             let won: Vec<_> = answers.iter().filter(|answer| answer.is_won()).collect();
             assert_eq!(won.len(), 1, "{isolation}, round {round}");
             let winner = won[0].owner().owner_id().unwrap();
-            let blind = answers.iter().filter(|answer| !answer.owner().is_owner(winner));
+            let blind = answers
+                .iter()
+                .filter(|answer| !answer.owner().is_owner(winner));
             assert_eq!(blind.count(), 0, "a refusal names the winner ({isolation})");
         }
     }
@@ -64,10 +66,14 @@ async fn a_table_without_a_nonce_gets_an_error_with_the_alter() {
     let server = &crate::SERVER;
     let url = format!("{}?table=from_before", server.url());
     drop(client(&url).await.unwrap());
-    server.sql("ALTER TABLE from_before DROP COLUMN nonce").unwrap();
+    server
+        .sql("ALTER TABLE from_before DROP COLUMN nonce")
+        .unwrap();
     let error = client(&url).await.unwrap_err();
     assert_eq!(error.kind(), tenure::ErrorKind::Conflict, "{error:?}");
     let text = error.to_string();
-    server.sql(&text[text.find("ALTER TABLE").expect("the ALTER")..]).unwrap();
+    server
+        .sql(&text[text.find("ALTER TABLE").expect("the ALTER")..])
+        .unwrap();
     win(&client(&url).await.unwrap(), &bid("m", "a")).await;
 }

@@ -16,7 +16,9 @@ async fn a_wrong_password_is_denied_and_never_shown() {
     let store = client(&right).await.unwrap();
     win(&store, &bid("m", "a")).await;
     assert!(!format!("{store:?}").contains("s3cret"), "{store:?}");
-    let error = client(&dialect::as_app(&server, "wr0ng-word")).await.unwrap_err();
+    let error = client(&dialect::as_app(&server, "wr0ng-word"))
+        .await
+        .unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Denied, "{error:?}");
     assert_eq!(error.outcome(), Outcome::DidNot);
     assert_eq!(error.retry(), Retry::Never);
@@ -26,10 +28,15 @@ async fn a_wrong_password_is_denied_and_never_shown() {
 #[tokio::test]
 async fn nobody_there_is_unreachable() {
     let port = tenure_testkit::servers::Port::choose().unwrap();
-    let url = SERVER.url().replace(&SERVER.port().to_string(), &port.number().to_string());
+    let url = SERVER
+        .url()
+        .replace(&SERVER.port().to_string(), &port.number().to_string());
     let error = client(&url).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unreachable, "{error:?}");
-    assert_eq!((error.outcome(), error.retry()), (Outcome::DidNot, Retry::Later));
+    assert_eq!(
+        (error.outcome(), error.retry()),
+        (Outcome::DidNot, Retry::Later)
+    );
 }
 
 #[tokio::test]
@@ -38,7 +45,10 @@ async fn a_missing_table_is_named_with_its_ddl_unless_it_may_be_made() {
     let url = format!("{}{options}", SERVER.url());
     let error = client(&format!("{url}&create=false")).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotFound, "{error:?}");
-    assert_eq!((error.outcome(), error.retry()), (Outcome::DidNot, Retry::Never));
+    assert_eq!(
+        (error.outcome(), error.retry()),
+        (Outcome::DidNot, Retry::Never)
+    );
     // What is printed is what makes them.
     let text = error.to_string();
     let ddl = &text[text.find("CREATE TABLE").expect("the DDL")..];
@@ -48,13 +58,19 @@ async fn a_missing_table_is_named_with_its_ddl_unless_it_may_be_made() {
     SERVER.sql("DROP TABLE not_there").unwrap();
     let error = store.release(&held).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotFound, "{error:?}");
-    assert_eq!((error.outcome(), error.retry()), (Outcome::DidNot, Retry::Never));
+    assert_eq!(
+        (error.outcome(), error.retry()),
+        (Outcome::DidNot, Retry::Never)
+    );
     // The printed schema alone is enough.
     SERVER.sql("DROP TABLE nor_this").unwrap();
     SERVER.sql(&dialect::schema(&url)).unwrap();
     let store = client(&format!("{url}&create=false")).await.unwrap();
     win(&store, &bid("m", "a")).await;
-    assert_eq!(store.read_ledger(&"m".parse().unwrap()).await.unwrap(), None);
+    assert_eq!(
+        store.read_ledger(&"m".parse().unwrap()).await.unwrap(),
+        None
+    );
 }
 
 #[tokio::test]
@@ -63,17 +79,21 @@ async fn the_documented_privileges_are_enough() {
     let admin = client(&server.url()).await.unwrap();
     win(&admin, &bid("made", "admin")).await;
     dialect::only_documented_privileges(&server);
-    let store = client(&dialect::as_app(&server, "s3cret-word")).await.unwrap();
+    let store = client(&dialect::as_app(&server, "s3cret-word"))
+        .await
+        .unwrap();
     let held = win(&store, &bid("m", "a")).await;
     assert!(crate::ground::renew(&store, &held).await.unwrap().is_won());
     let claim = tenure::backend::Claim::new("plan", Default::default(), 1, Default::default());
     store.claim_tick(&held, &claim).await.unwrap();
-    store.finish_tick(&held, &tenure::backend::TickEnd::new(1, true)).await.unwrap();
+    store
+        .finish_tick(&held, &tenure::backend::TickEnd::new(1, true))
+        .await
+        .unwrap();
     store.list(&tenure::backend::Page::first(10)).await.unwrap();
     assert!(store.release(&held).await.unwrap().is_won());
-    let bad = |finding: &tenure::backend::Finding| {
-        finding.severity == tenure::backend::Severity::Bad
-    };
+    let bad =
+        |finding: &tenure::backend::Finding| finding.severity == tenure::backend::Severity::Bad;
     let findings = store.check().await;
     assert!(!findings.iter().any(bad), "{findings:?}");
 }
@@ -81,15 +101,33 @@ async fn the_documented_privileges_are_enough() {
 #[tokio::test]
 async fn a_read_only_server_is_denied_for_now() {
     let server = dialect::guarded();
-    let store = client(&dialect::as_app(&server, "s3cret-word")).await.unwrap();
+    let store = client(&dialect::as_app(&server, "s3cret-word"))
+        .await
+        .unwrap();
     let held = win(&store, &bid("m", "a")).await;
     dialect::set_read_only(&server, true);
-    let error = until("it is read-only", async || store.acquire(&bid("n", "a")).await.err()).await;
+    let error = until("it is read-only", async || {
+        store.acquire(&bid("n", "a")).await.err()
+    })
+    .await;
     assert_eq!(error.kind(), ErrorKind::Denied, "{error:?}");
-    assert_eq!((error.outcome(), error.retry()), (Outcome::DidNot, Retry::Later));
-    assert!(store.owner(&held.name).await.unwrap().owner().is_owner(&held.contender));
+    assert_eq!(
+        (error.outcome(), error.retry()),
+        (Outcome::DidNot, Retry::Later)
+    );
+    assert!(
+        store
+            .owner(&held.name)
+            .await
+            .unwrap()
+            .owner()
+            .is_owner(&held.contender)
+    );
     dialect::set_read_only(&server, false);
-    until("it is not", async || store.acquire(&bid("n", "a")).await.ok()).await;
+    until("it is not", async || {
+        store.acquire(&bid("n", "a")).await.ok()
+    })
+    .await;
 }
 
 #[tokio::test]
@@ -106,7 +144,10 @@ async fn a_server_without_connections_left_is_unreachable_for_now() {
         assert!(crowd.len() < 100, "it has room for all");
     };
     assert_eq!(full.kind(), ErrorKind::Unreachable, "{full:?}");
-    assert_eq!((full.outcome(), full.retry()), (Outcome::DidNot, Retry::Later));
+    assert_eq!(
+        (full.outcome(), full.retry()),
+        (Outcome::DidNot, Retry::Later)
+    );
     // Who has a connection goes on.
     win(&store, &bid("m", "a")).await;
     drop(crowd);
@@ -136,13 +177,18 @@ async fn waiting_holds_no_connection() {
     calls.join_all().await;
     tokio::time::sleep(Duration::from_millis(300)).await;
     let connections = dialect::connections(&server);
-    assert!((2..=3).contains(&connections), "one each, and one to listen: {connections}");
+    assert!(
+        (2..=3).contains(&connections),
+        "one each, and one to listen: {connections}"
+    );
 }
 
 #[tokio::test]
 async fn a_caller_that_gives_up_frees_its_connection() {
     let server = crate::Server::start().unwrap();
-    let store = client(&format!("{}?connections=1", server.url())).await.unwrap();
+    let store = client(&format!("{}?connections=1", server.url()))
+        .await
+        .unwrap();
     let held = win(&store, &bid("m", "a")).await;
     let _locked = dialect::lock_row(&server, "m").await;
     let release = store.release(&held);

@@ -37,7 +37,11 @@ pub(crate) fn bid(mutex: &str, id: &str) -> Bid {
 /// What `bid` holds; it must win.
 pub(crate) async fn win(client: &AnyBackend, bid: &Bid) -> Held {
     let answer = client.acquire(bid).await.expect("acquire");
-    bid.held(answer.token().unwrap_or_else(|| panic!("must win: {answer:?}")))
+    bid.held(
+        answer
+            .token()
+            .unwrap_or_else(|| panic!("must win: {answer:?}")),
+    )
 }
 
 pub(crate) async fn renew(client: &AnyBackend, held: &Held) -> tenure::Result<Answer> {

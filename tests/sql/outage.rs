@@ -26,13 +26,20 @@ impl Standing {
         let contender = LocalContender::new("m").unwrap();
         let service = coordinator.contend_service(contender).unwrap();
         service.start().unwrap();
-        let standing = Self { server, coordinator, service };
+        let standing = Self {
+            server,
+            coordinator,
+            service,
+        };
         let tenure = standing.owned().await;
         (standing, tenure)
     }
 
     async fn owned(&self) -> Tenure {
-        until("it owns", async || self.service.tenure().filter(|tenure| !tenure.is_lost())).await
+        until("it owns", async || {
+            self.service.tenure().filter(|tenure| !tenure.is_lost())
+        })
+        .await
     }
 }
 
@@ -60,7 +67,10 @@ async fn an_outage_longer_than_the_lease_is_a_loss_in_time_and_a_new_tenure() {
     let gone_at = Instant::now();
     tenure.lost().await;
     let lost_after = gone_at.elapsed();
-    assert!(lost_after < Duration::from_secs(6), "{lost_after:?} after the server went");
+    assert!(
+        lost_after < Duration::from_secs(6),
+        "{lost_after:?} after the server went"
+    );
     tokio::task::block_in_place(|| standing.server.start().unwrap());
     let next = standing.owned().await;
     assert!(next.token().unwrap() > token);
@@ -91,13 +101,22 @@ async fn what_the_server_confirmed_before_it_was_killed_is_there_afterwards() {
     assert!(!confirmed.is_empty());
     let store = client(&url).await.unwrap();
     for answer in store.renew(&confirmed).await {
-        assert!(answer.unwrap().is_won(), "a confirmed grant survives the server");
+        assert!(
+            answer.unwrap().is_won(),
+            "a confirmed grant survives the server"
+        );
     }
     // The one that was under way happened or not; its bid finds out.
     let answer = store.acquire(&lost).await.unwrap();
     assert!(answer.is_won(), "{error:?}: {answer:?}");
     store.leave(&lost).await.unwrap();
-    assert!(store.acquire(&bid(lost.name.as_str(), "b")).await.unwrap().is_won());
+    assert!(
+        store
+            .acquire(&bid(lost.name.as_str(), "b"))
+            .await
+            .unwrap()
+            .is_won()
+    );
 }
 
 #[tokio::test]
@@ -120,7 +139,11 @@ async fn a_take_whose_answer_was_lost_can_be_found_and_left() {
             assert!(again.is_won(), "the bid finds its grant: {again:?}");
             if seen.owner().owner_id().is_some() {
                 let (first, found) = (seen.owner(), again.owner());
-                assert_eq!(found.transition_at(), first.transition_at(), "and what remains of it");
+                assert_eq!(
+                    found.transition_at(),
+                    first.transition_at(),
+                    "and what remains of it"
+                );
             }
         } else {
             store.leave(&mine).await.unwrap();

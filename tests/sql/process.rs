@@ -76,7 +76,10 @@ fn a_killed_waiter_is_in_nobodys_way() {
     let stopped_at = Instant::now();
     waiter.wait_acquired(SOON);
     let took = stopped_at.elapsed();
-    assert!(took < Duration::from_secs(10), "the lease had a minute: {took:?}");
+    assert!(
+        took < Duration::from_secs(10),
+        "the lease had a minute: {took:?}"
+    );
     fleet.assert_one_owner_at_a_time();
 }
 

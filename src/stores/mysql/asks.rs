@@ -45,7 +45,12 @@ impl Ask<MySqlConnection> for Take {
     type Reply = Option<u64>;
 
     async fn ask(&self, connection: &mut MySqlConnection) -> sqlx::Result<Option<u64>> {
-        let Bid { name, contender, terms, .. } = &self.bid;
+        let Bid {
+            name,
+            contender,
+            terms,
+            ..
+        } = &self.bid;
         let done = sqlx::query(AssertSqlSafe(Arc::clone(&self.to.take)))
             .bind(contender.as_str())
             .bind(millis(terms.ttl()))
@@ -227,7 +232,9 @@ impl Ask<MySqlConnection> for Now {
 
     async fn ask(&self, connection: &mut MySqlConnection) -> sqlx::Result<u64> {
         let sql = format!("SELECT {} AS now", super::statements::NOW);
-        let row = sqlx::query(AssertSqlSafe(sql)).fetch_one(connection).await?;
+        let row = sqlx::query(AssertSqlSafe(sql))
+            .fetch_one(connection)
+            .await?;
         number(&row, "now")
     }
 }

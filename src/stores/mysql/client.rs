@@ -9,10 +9,10 @@ use tokio::task::JoinSet;
 
 use super::asks::{Find, FindMany, Free, Insert, List, Now, Renew, Take};
 use super::driver::Connector;
+use super::ledger;
 use super::schema::{self, Create, INT_WARNING, Inspect, Layout};
 use super::stamp::{Dial, Stamp};
 use super::statements::Statements;
-use super::ledger;
 use crate::backend::{
     Answer, Backend, Bid, Claim, ClaimAnswer, Finding, Held, Hints, Interest, LedgerEntry, Listing,
     Page, Profile, TickEnd,
@@ -20,9 +20,7 @@ use crate::backend::{
 use crate::clock::Clock;
 use crate::error::{Error, Result};
 use crate::model::{FencingToken, MutexName, MutexOwner, StoreTime};
-use crate::stores::sql::{
-    Ask, Batch, Ears, Effect, Look, POLL, Pool, Row, Seen, Settings, poll,
-};
+use crate::stores::sql::{Ask, Batch, Ears, Effect, Look, POLL, Pool, Row, Seen, Settings, poll};
 
 /// How often a take is tried again that failed though the row is free.
 const TRIES: usize = 4;
@@ -47,7 +45,12 @@ impl MySql {
         clock: Clock,
     ) -> Result<Self> {
         let statements = Arc::clone(&connector.statements);
-        let pool = Pool::new(connector, settings.connections, settings.limits, clock.clone());
+        let pool = Pool::new(
+            connector,
+            settings.connections,
+            settings.limits,
+            clock.clone(),
+        );
         let dial = Dial::new(clock);
         dial.set(pool.ask(Now, Effect::Reads).await?);
         let inspect = || pool.ask(Inspect(Arc::clone(&statements)), Effect::Reads);
@@ -105,7 +108,12 @@ impl MySql {
     /// and the time.
     async fn find(&self, name: &MutexName) -> Result<(Option<Row>, StoreTime)> {
         let name = name.clone();
-        let (row, now) = self.read(Find { to: self.to(), name }).await?;
+        let (row, now) = self
+            .read(Find {
+                to: self.to(),
+                name,
+            })
+            .await?;
         self.0.dial.set(now);
         Ok((row, StoreTime::from_millis(now)))
     }
@@ -156,7 +164,11 @@ impl MySql {
             Ok((rows, now)) if rows == batch.held.len() as u64 => {
                 self.0.dial.set(now);
                 let now = StoreTime::from_millis(now);
-                return batch.held.iter().map(|held| Ok(extended(held, now))).collect();
+                return batch
+                    .held
+                    .iter()
+                    .map(|held| Ok(extended(held, now)))
+                    .collect();
             }
             Ok(_) => self.which(batch).await,
             Err(error) => Err(error),
@@ -174,7 +186,12 @@ impl MySql {
     /// renewed.
     async fn which(&self, batch: &Batch) -> Result<Vec<Result<Answer>>> {
         let names = batch.held.iter().map(|held| held.name.clone()).collect();
-        let rows = self.read(FindMany { to: self.to(), names }).await?;
+        let rows = self
+            .read(FindMany {
+                to: self.to(),
+                names,
+            })
+            .await?;
         let about_now = self.about_now();
         let answers = batch.held.iter().map(|held| {
             let row = rows.iter().find(|row| row.mutex == held.name.as_str());
@@ -230,7 +247,11 @@ impl Backend for MySql {
             let (Some(row), _) = self.find(&bid.name).await? else {
                 // A row without an owner is nothing to undo.
                 let name = bid.name.clone();
-                self.read(Insert { to: self.to(), name }).await?;
+                self.read(Insert {
+                    to: self.to(),
+                    name,
+                })
+                .await?;
                 continue;
             };
             if row.mutex != bid.name.as_str() {
@@ -277,11 +298,15 @@ impl Backend for MySql {
                 }
             }
         }
-        answers.into_iter().map(|answer| answer.unwrap_or_else(|| Err(unanswered()))).collect()
+        answers
+            .into_iter()
+            .map(|answer| answer.unwrap_or_else(|| Err(unanswered())))
+            .collect()
     }
 
     async fn release(&self, held: &Held) -> Result<Answer> {
-        self.free(&held.name, Free::Held(self.to(), held.clone())).await
+        self.free(&held.name, Free::Held(self.to(), held.clone()))
+            .await
     }
 
     async fn leave(&self, bid: &Bid) -> Result<()> {
@@ -289,7 +314,9 @@ impl Backend for MySql {
             // Its orphan cannot be told from a twin's grant; its lease ends it.
             return self.0.pool.is_open();
         }
-        self.write(Free::Left(self.to(), bid.clone())).await.map(drop)
+        self.write(Free::Left(self.to(), bid.clone()))
+            .await
+            .map(drop)
     }
 
     async fn owner(&self, name: &MutexName) -> Result<Answer> {
@@ -310,7 +337,13 @@ impl Backend for MySql {
     async fn list(&self, page: &Page) -> Result<Listing> {
         let after = page.after.as_ref().map_or("", MutexName::as_str).to_owned();
         let most = page.limit.saturating_add(1) as u64;
-        let rows = self.read(List { to: self.to(), after, most }).await?;
+        let rows = self
+            .read(List {
+                to: self.to(),
+                after,
+                most,
+            })
+            .await?;
         let now = rows.first().map_or(self.about_now(), Row::now);
         let entry = |row: &Row| row.entry(row.owner()?);
         let entries = rows.iter().map(entry).collect::<Result<_>>()?;
@@ -318,7 +351,8 @@ impl Backend for MySql {
     }
 
     async fn revoke(&self, name: &MutexName, token: Option<FencingToken>) -> Result<Answer> {
-        self.free(name, Free::Revoked(self.to(), name.clone(), token)).await
+        self.free(name, Free::Revoked(self.to(), name.clone(), token))
+            .await
     }
 
     async fn check(&self) -> Vec<Finding> {
@@ -365,7 +399,10 @@ impl Look for Looker {
             };
             for row in self.0.ask(find, Effect::Reads).await? {
                 let owner = (!row.is_free()).then_some(row.owner_id);
-                seen.push(Seen { name: row.mutex, owner });
+                seen.push(Seen {
+                    name: row.mutex,
+                    owner,
+                });
             }
         }
         Ok(seen)

@@ -37,7 +37,9 @@ pub(crate) async fn open(url: &StoreUrl, clock: Clock) -> Result<MySql> {
 pub fn schema(url: &StoreUrl) -> Result<String> {
     let settings = settings(url)?;
     let statements = Statements::new(&settings.table, &settings.schedule_table);
-    Ok(super::schema::ddl(&statements).map(|ddl| ddl + ";\n").join("\n"))
+    Ok(super::schema::ddl(&statements)
+        .map(|ddl| ddl + ";\n")
+        .join("\n"))
 }
 
 fn settings(url: &StoreUrl) -> Result<Settings> {

@@ -36,7 +36,9 @@ impl Ask<MySqlConnection> for Survey {
              CAST(COALESCE((SELECT MAX(version) FROM {}), 0) AS UNSIGNED) AS largest",
             self.0.table
         );
-        let row = sqlx::query(AssertSqlSafe(sql)).fetch_one(connection).await?;
+        let row = sqlx::query(AssertSqlSafe(sql))
+            .fetch_one(connection)
+            .await?;
         let read_only: i64 = row.try_get("read_only")?;
         Ok(Surveyed {
             version: row.try_get("version")?,
@@ -63,7 +65,10 @@ impl MySql {
         findings.extend(self.survey_table().await);
         let table = &to.table;
         if self.layout().has_int_version() && surveyed.largest >= INT_WARNING {
-            let detail = format!("a mutex has version {}; it ends at {INT_LIMIT}", surveyed.largest);
+            let detail = format!(
+                "a mutex has version {}; it ends at {INT_LIMIT}",
+                surveyed.largest
+            );
             let remedy = format!("ALTER TABLE {table} MODIFY version BIGINT UNSIGNED NOT NULL;");
             findings.push(if surveyed.largest >= INT_LIMIT {
                 Finding::bad("version", detail, remedy)
@@ -100,7 +105,10 @@ impl MySql {
 
     async fn survey_table(&self) -> Option<Finding> {
         let to = self.statements();
-        let found = self.pool().ask(Inspect(Arc::clone(to)), Effect::Reads).await;
+        let found = self
+            .pool()
+            .ask(Inspect(Arc::clone(to)), Effect::Reads)
+            .await;
         match found.and_then(|found| layout(to, &found.columns)) {
             Ok(_) => Some(Finding::good("table", to.table.clone())),
             Err(error) => Some(Finding::bad("table", error.to_string(), "")),

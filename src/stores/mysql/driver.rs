@@ -36,9 +36,7 @@ impl Driver for Connector {
             return Fault::Ended;
         };
         let statements = &*self.statements;
-        let no = |kind, message: String| {
-            Error::new(kind, Outcome::DidNot).with_message(message)
-        };
+        let no = |kind, message: String| Error::new(kind, Outcome::DidNot).with_message(message);
         let said = error.message();
         Fault::Error(match error.number() {
             // Deadlock; a row that changed under a snapshot.

@@ -37,7 +37,12 @@ fn entry(row: &MySqlRow) -> sqlx::Result<LedgerEntry> {
     let plan: String = row.try_get("plan")?;
     let token = FencingToken::from_value(row.try_get("token")?);
     let token = token.map_err(|error| sqlx::Error::Decode(error.into()))?;
-    let claim = Claim::new(plan, time("origin")?, row.try_get("last_tick")?, time("due_at")?);
+    let claim = Claim::new(
+        plan,
+        time("origin")?,
+        row.try_get("last_tick")?,
+        time("due_at")?,
+    );
     let finished_at: Option<u64> = row.try_get("finished_at")?;
     let state: String = row.try_get("state")?;
     let mut entry = LedgerEntry::claimed(&claim, token);

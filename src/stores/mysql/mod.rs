@@ -19,5 +19,5 @@ mod stamp;
 mod statements;
 
 pub use client::MySql;
-pub use config::schema;
 pub(crate) use config::open;
+pub use config::schema;

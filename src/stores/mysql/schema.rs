@@ -22,7 +22,9 @@ pub(super) const INT_WARNING: u64 = (1 << 31) - (1 << 20);
 /// same columns, wide enough for every id, and a collation that compares
 /// bytes.
 pub(super) fn ddl(statements: &Statements) -> [String; 2] {
-    let Statements { table, schedule, .. } = statements;
+    let Statements {
+        table, schedule, ..
+    } = statements;
     let tail = "ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin";
     [
         format!(

@@ -78,7 +78,9 @@ impl Dial {
 
     /// About the server's time.
     pub(super) fn about(&self) -> u64 {
-        self.offset.load(Ordering::Relaxed).saturating_add(self.passed())
+        self.offset
+            .load(Ordering::Relaxed)
+            .saturating_add(self.passed())
     }
 }
 

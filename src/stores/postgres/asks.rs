@@ -129,8 +129,12 @@ impl Ask<PgConnection> for One {
     type Reply = Said;
 
     async fn ask(&self, connection: &mut PgConnection) -> sqlx::Result<Said> {
-        let rows = self.wire.rows(connection, &self.sql, self.values.clone()).await?;
-        rows.first().map_or(Err(sqlx::Error::RowNotFound), Said::read)
+        let rows = self
+            .wire
+            .rows(connection, &self.sql, self.values.clone())
+            .await?;
+        rows.first()
+            .map_or(Err(sqlx::Error::RowNotFound), Said::read)
     }
 }
 
@@ -176,7 +180,10 @@ impl Ask<PgConnection> for Many {
     type Reply = Vec<Said>;
 
     async fn ask(&self, connection: &mut PgConnection) -> sqlx::Result<Vec<Said>> {
-        let rows = self.wire.rows(connection, &self.sql, self.values.clone()).await?;
+        let rows = self
+            .wire
+            .rows(connection, &self.sql, self.values.clone())
+            .await?;
         rows.iter().map(Said::read).collect()
     }
 }

@@ -169,7 +169,9 @@ impl Backend for Postgres {
     }
 
     async fn acquire(&self, bid: &Bid) -> Result<Answer> {
-        let mut said = self.write(One::take(self.statements(), self.wire(), bid)).await?;
+        let mut said = self
+            .write(One::take(self.statements(), self.wire(), bid))
+            .await?;
         let mut looks = 0;
         loop {
             let Some(row) = &said.row else {
@@ -177,7 +179,9 @@ impl Backend for Postgres {
                     return refused(&said);
                 }
                 looks += 1;
-                said = self.read(One::find(self.statements(), self.wire(), &bid.name)).await?;
+                said = self
+                    .read(One::find(self.statements(), self.wire(), &bid.name))
+                    .await?;
                 continue;
             };
             if said.won {
@@ -187,9 +191,11 @@ impl Backend for Postgres {
                 looks += 1;
                 // Seen free by a fresh look, it is free to take.
                 said = if looks == 1 {
-                    self.read(One::find(self.statements(), self.wire(), &bid.name)).await?
+                    self.read(One::find(self.statements(), self.wire(), &bid.name))
+                        .await?
                 } else {
-                    self.write(One::take(self.statements(), self.wire(), bid)).await?
+                    self.write(One::take(self.statements(), self.wire(), bid))
+                        .await?
                 };
                 continue;
             }
@@ -225,11 +231,15 @@ impl Backend for Postgres {
                 }
             }
         }
-        answers.into_iter().map(|answer| answer.unwrap_or_else(|| Err(unanswered()))).collect()
+        answers
+            .into_iter()
+            .map(|answer| answer.unwrap_or_else(|| Err(unanswered())))
+            .collect()
     }
 
     async fn release(&self, held: &Held) -> Result<Answer> {
-        self.free(One::release(self.statements(), self.wire(), held)).await
+        self.free(One::release(self.statements(), self.wire(), held))
+            .await
     }
 
     async fn leave(&self, bid: &Bid) -> Result<()> {
@@ -259,7 +269,8 @@ impl Backend for Postgres {
             };
             pool.runtime().spawn(listening.run());
         } else {
-            pool.runtime().spawn(poll(ears, Looker(pool.clone()), clock));
+            pool.runtime()
+                .spawn(poll(ears, Looker(pool.clone()), clock));
         }
         hints
     }
@@ -267,15 +278,20 @@ impl Backend for Postgres {
     async fn list(&self, page: &Page) -> Result<Listing> {
         let after = page.after.as_ref().map_or("", MutexName::as_str);
         let most = page.limit.saturating_add(1);
-        let said = self.read(Many::list(self.statements(), self.wire(), after, most)).await?;
+        let said = self
+            .read(Many::list(self.statements(), self.wire(), after, most))
+            .await?;
         let now = said.first().map_or(StoreTime::ZERO, Said::now);
         let rows = said.iter().filter_map(|said| said.row.as_ref());
-        let entries = rows.map(|row| row.entry(owner(row)?)).collect::<Result<_>>()?;
+        let entries = rows
+            .map(|row| row.entry(owner(row)?))
+            .collect::<Result<_>>()?;
         Ok(Listing::of(entries, page, now))
     }
 
     async fn revoke(&self, name: &MutexName, token: Option<FencingToken>) -> Result<Answer> {
-        self.free(One::revoke(self.statements(), self.wire(), name, token)).await
+        self.free(One::revoke(self.statements(), self.wire(), name, token))
+            .await
     }
 
     async fn check(&self) -> Vec<Finding> {
@@ -290,13 +306,25 @@ impl Backend for Postgres {
     async fn claim_tick(&self, held: &Held, claim: &Claim) -> Result<ClaimAnswer> {
         let (to, wire) = (Arc::clone(self.statements()), self.wire());
         let (held, claim) = (held.clone(), claim.clone());
-        self.write(ledger::Start { to, wire, held, claim }).await
+        self.write(ledger::Start {
+            to,
+            wire,
+            held,
+            claim,
+        })
+        .await
     }
 
     async fn finish_tick(&self, held: &Held, end: &TickEnd) -> Result<bool> {
         let (to, wire) = (Arc::clone(self.statements()), self.wire());
         let (held, end) = (held.clone(), *end);
-        self.write(ledger::Finish { to, wire, held, end }).await
+        self.write(ledger::Finish {
+            to,
+            wire,
+            held,
+            end,
+        })
+        .await
     }
 
     async fn close(&self) -> Result<()> {

@@ -52,10 +52,12 @@ impl Postgres {
         let to = self.statements();
         let inspect = Inspect(Arc::clone(to), self.wire());
         let found = self.pool().ask(inspect, Effect::Reads).await;
-        findings.push(match found.and_then(|found| schema::check(to, &found.columns)) {
-            Ok(()) => Finding::good("table", to.table.clone()),
-            Err(error) => Finding::bad("table", error.to_string(), ""),
-        });
+        findings.push(
+            match found.and_then(|found| schema::check(to, &found.columns)) {
+                Ok(()) => Finding::good("table", to.table.clone()),
+                Err(error) => Finding::bad("table", error.to_string(), ""),
+            },
+        );
         if surveyed.encoding != "UTF8" {
             findings.push(Finding::warning(
                 "encoding",

@@ -30,9 +30,7 @@ impl Driver for Connector {
             return Fault::Ended;
         };
         let statements = &*self.statements;
-        let no = |kind, message: String| {
-            Error::new(kind, Outcome::DidNot).with_message(message)
-        };
+        let no = |kind, message: String| Error::new(kind, Outcome::DidNot).with_message(message);
         let said = error.message();
         Fault::Error(match error.code() {
             // Serialization failure, deadlock, and a table that two made at once.

@@ -11,7 +11,11 @@ use crate::backend::{Claim, ClaimAnswer, Held, LedgerEntry, TickEnd, TickState};
 use crate::model::{FencingToken, MutexName, StoreTime};
 use crate::stores::sql::Ask;
 
-pub(super) struct Read(pub(super) Arc<Statements>, pub(super) Wire, pub(super) MutexName);
+pub(super) struct Read(
+    pub(super) Arc<Statements>,
+    pub(super) Wire,
+    pub(super) MutexName,
+);
 
 impl Ask<PgConnection> for Read {
     type Reply = Option<LedgerEntry>;
@@ -27,7 +31,9 @@ async fn read(
     to: &Statements,
     name: &MutexName,
 ) -> sqlx::Result<Option<LedgerEntry>> {
-    let rows = wire.rows(connection, &to.read_ledger, vec![name.as_str().into()]).await?;
+    let rows = wire
+        .rows(connection, &to.read_ledger, vec![name.as_str().into()])
+        .await?;
     rows.first().map(entry).transpose()
 }
 
@@ -44,7 +50,8 @@ fn entry(row: &PgRow) -> sqlx::Result<LedgerEntry> {
     let finished_at: Option<i64> = row.try_get("finished_at")?;
     let state: String = row.try_get("state")?;
     let mut entry = LedgerEntry::claimed(&claim, token);
-    entry.finished_at = finished_at.map(|at| StoreTime::from_millis(u64::try_from(at).unwrap_or(0)));
+    entry.finished_at =
+        finished_at.map(|at| StoreTime::from_millis(u64::try_from(at).unwrap_or(0)));
     entry.state = match state.as_str() {
         "done" => TickState::Done,
         "failed" => TickState::Failed,
@@ -66,7 +73,12 @@ impl Ask<PgConnection> for Start {
     type Reply = ClaimAnswer;
 
     async fn ask(&self, connection: &mut PgConnection) -> sqlx::Result<ClaimAnswer> {
-        let Self { to, wire, held, claim } = self;
+        let Self {
+            to,
+            wire,
+            held,
+            claim,
+        } = self;
         let mut transaction = connection.begin().await?;
         let grant = vec![
             held.name.as_str().into(),

@@ -14,7 +14,9 @@ use crate::stores::sql::Ask;
 /// The statements that make the tables. Half-filled pages, so that renewals
 /// find room beside the row they replace.
 pub(super) fn ddl(statements: &Statements) -> [String; 2] {
-    let Statements { table, schedule, .. } = statements;
+    let Statements {
+        table, schedule, ..
+    } = statements;
     [
         format!(
             "CREATE TABLE IF NOT EXISTS {table} (\n  \
@@ -97,7 +99,9 @@ impl Ask<PgConnection> for Create {
 
     async fn ask(&self, connection: &mut PgConnection) -> sqlx::Result<()> {
         for ddl in ddl(&self.0) {
-            connection.execute(sqlx::raw_sql(AssertSqlSafe(ddl))).await?;
+            connection
+                .execute(sqlx::raw_sql(AssertSqlSafe(ddl)))
+                .await?;
         }
         Ok(())
     }

@@ -152,5 +152,9 @@ fn columns(of: &str) -> String {
 /// What was written, or else what was there before.
 fn either(written: &str, before: &str) -> String {
     let either = |column| format!("COALESCE({written}{column}, {before}{column}) AS {column}");
-    COLUMNS.split(", ").map(either).collect::<Vec<_>>().join(", ")
+    COLUMNS
+        .split(", ")
+        .map(either)
+        .collect::<Vec<_>>()
+        .join(", ")
 }

@@ -69,9 +69,15 @@ fn plain(sql: &str, values: &[Value]) -> String {
     let mut rest = sql;
     while let Some(at) = rest.find('$') {
         out.push_str(&rest[..at]);
-        let digits = rest[at + 1..].bytes().take_while(u8::is_ascii_digit).count();
+        let digits = rest[at + 1..]
+            .bytes()
+            .take_while(u8::is_ascii_digit)
+            .count();
         let end = at + 1 + digits;
-        let value = rest[at + 1..end].parse::<usize>().ok().and_then(|n| values.get(n - 1));
+        let value = rest[at + 1..end]
+            .parse::<usize>()
+            .ok()
+            .and_then(|n| values.get(n - 1));
         literal(&mut out, value.expect("every parameter has a value"));
         rest = &rest[end..];
     }
@@ -122,9 +128,18 @@ mod tests {
 
     #[test]
     fn lists_are_arrays() {
-        let values = [Value::Texts(vec!["a".into(), String::new()]), Value::Ints(vec![1, -2])];
+        let values = [
+            Value::Texts(vec!["a".into(), String::new()]),
+            Value::Ints(vec![1, -2]),
+        ];
         let sql = plain("$1::text[] $2::bigint[]", &values);
-        let (a, none) = ("convert_from(decode('61','hex'),'UTF8')", "convert_from(decode('','hex'),'UTF8')");
-        assert_eq!(sql, format!("ARRAY[{a},{none}]::text[] ARRAY[(1)::bigint,(-2)::bigint]::bigint[]"));
+        let (a, none) = (
+            "convert_from(decode('61','hex'),'UTF8')",
+            "convert_from(decode('','hex'),'UTF8')",
+        );
+        assert_eq!(
+            sql,
+            format!("ARRAY[{a},{none}]::text[] ARRAY[(1)::bigint,(-2)::bigint]::bigint[]")
+        );
     }
 }

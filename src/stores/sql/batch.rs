@@ -32,7 +32,10 @@ impl Batch {
             for places in places.chunks(MOST) {
                 batches.push(Self {
                     terms: question[places[0]].terms,
-                    held: places.iter().map(|place| question[*place].clone()).collect(),
+                    held: places
+                        .iter()
+                        .map(|place| question[*place].clone())
+                        .collect(),
                     places: places.to_vec(),
                 });
             }
@@ -56,7 +59,10 @@ mod tests {
 
     fn held(name: &str, ttl: u64) -> Held {
         let terms = LeaseTerms::new(Duration::from_secs(ttl), Duration::from_secs(5)).unwrap();
-        let (name, id) = (MutexName::new(name).unwrap(), ContenderId::new("a").unwrap());
+        let (name, id) = (
+            MutexName::new(name).unwrap(),
+            ContenderId::new("a").unwrap(),
+        );
         Bid::new(name, id, terms).held(FencingToken::from_store(1).unwrap())
     }
 

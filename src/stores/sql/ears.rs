@@ -58,13 +58,16 @@ impl Ears {
         book.next_number += 1;
         let number = book.next_number;
         let (tell, hints) = mpsc::channel(WAITING_HINTS);
-        book.ears.entry(interest.name.clone()).or_default().push(Ear {
-            number,
-            waits: interest.waiter.is_some(),
-            observes: interest.owner,
-            is_new: true,
-            tell,
-        });
+        book.ears
+            .entry(interest.name.clone())
+            .or_default()
+            .push(Ear {
+                number,
+                waits: interest.waiter.is_some(),
+                observes: interest.owner,
+                is_new: true,
+                tell,
+            });
         let must_begin = !std::mem::replace(&mut book.is_watched, true);
         drop(book);
         self.changed.notify_one();
@@ -129,9 +132,17 @@ impl Ears {
     }
 
     fn tell(&self, name: &str, whom: impl Fn(&Ear) -> bool, hint: Hint) {
-        let Ok(name) = MutexName::new(name) else { return };
+        let Ok(name) = MutexName::new(name) else {
+            return;
+        };
         let book = self.book();
-        for ear in book.ears.get(&name).into_iter().flatten().filter(|ear| whom(ear)) {
+        for ear in book
+            .ears
+            .get(&name)
+            .into_iter()
+            .flatten()
+            .filter(|ear| whom(ear))
+        {
             ear.tell(hint);
         }
     }

@@ -85,8 +85,10 @@ fn tell(
     known: &mut BTreeMap<MutexName, Known>,
     now: Moment,
 ) -> bool {
-    let mut owners: BTreeMap<String, Option<String>> =
-        seen.into_iter().map(|seen| (seen.name, seen.owner)).collect();
+    let mut owners: BTreeMap<String, Option<String>> = seen
+        .into_iter()
+        .map(|seen| (seen.name, seen.owner))
+        .collect();
     known.retain(|name, _| names.binary_search(name).is_ok());
     let mut any = false;
     for name in names {

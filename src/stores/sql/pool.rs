@@ -36,8 +36,7 @@ const RACES: usize = 20;
 pub(in crate::stores) trait Ask<C>: Send + Sync + 'static {
     type Reply: Send + 'static;
 
-    fn ask(&self, connection: &mut C)
-    -> impl Future<Output = sqlx::Result<Self::Reply>> + Send;
+    fn ask(&self, connection: &mut C) -> impl Future<Output = sqlx::Result<Self::Reply>> + Send;
 }
 
 /// What differs between the databases.

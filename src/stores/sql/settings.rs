@@ -138,5 +138,10 @@ fn tls(options: &mut Options) -> Result<Tls> {
             "with \"tls_ca\" the option \"tls\" is verify-ca or verify-full, or left out",
         ));
     }
-    Ok(Tls { mode, ca, cert, key })
+    Ok(Tls {
+        mode,
+        ca,
+        cert,
+        key,
+    })
 }
