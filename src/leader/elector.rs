@@ -109,10 +109,8 @@ impl Elector {
     /// Stands for election for as long as the campaign lives, and tells
     /// everything that happens. After [`close`](crate::Coordinator::close) the
     /// campaign ends at once.
-    #[must_use]
     pub fn campaign(&self) -> Campaign {
-        self.start_campaign()
-            .unwrap_or_else(|error| Campaign::stillborn(error))
+        self.start_campaign().unwrap_or_else(Campaign::stillborn)
     }
 
     /// Watches who leads, without standing.
