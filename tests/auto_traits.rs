@@ -1,6 +1,8 @@
 //! What may be moved, shared, pinned and copied: part of the interface, though
 //! nobody wrote it down.
 
+#![allow(clippy::assertions_on_constants)] // constants are what is asserted
+
 use std::time::Duration;
 
 use tenure::lock::queue::{Competitor, CompetitorQueue, Place};

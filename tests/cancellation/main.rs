@@ -2,8 +2,7 @@
 //! every kind of trouble: nothing is left behind, not in the local line, not in the store's
 //! queue, not as an owner, and the next one gets the lock promptly.
 
-// A future is prepared by one async closure and dropped by another hand.
-#![allow(clippy::async_yields_async, clippy::large_futures)]
+#![allow(clippy::async_yields_async, clippy::large_futures)] // they are polled by hand, once each
 
 mod coordinator;
 mod cut;

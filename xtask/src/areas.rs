@@ -49,11 +49,12 @@ impl Area {
     /// The servers that the area's tests start.
     fn servers(self) -> &'static [Server] {
         match self {
-            Self::Core | Self::Sqlite => &[],
+            Self::Core => &[],
+            Self::Sqlite => &[Server::Faketime],
             Self::Redis => &[Server::Redis],
             Self::Mysql => &[Server::MariaDb],
             Self::Postgres => &[Server::Postgres],
-            Self::Zookeeper => &[Server::ZooKeeper, Server::Curator],
+            Self::Zookeeper => &[Server::ZooKeeper, Server::Curator, Server::Faketime],
             Self::Servers => &Server::ALL,
         }
     }
@@ -131,14 +132,19 @@ mod tests {
     #[test]
     fn areas_need_only_their_own_servers() {
         let server = Program::Server;
-        assert_eq!(needs(&[Area::Core, Area::Sqlite]), [Program::Compiler]);
+        assert_eq!(needs(&[Area::Core]), [Program::Compiler]);
+        assert_eq!(
+            needs(&[Area::Core, Area::Sqlite]),
+            [Program::Compiler, server(Server::Faketime)]
+        );
         assert_eq!(
             needs(&[Area::Redis, Area::Zookeeper]),
             [
                 Program::Compiler,
                 server(Server::Redis),
                 server(Server::ZooKeeper),
-                server(Server::Curator)
+                server(Server::Curator),
+                server(Server::Faketime)
             ]
         );
         assert_eq!(needs(&[Area::Servers]).len(), 1 + Server::ALL.len());
