@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 
 use tenure::blocking::{Coordinator, Tick};
 use tenure::schedule::ScheduleConfig;
-use tenure_testkit::servers::Server;
+use tenure_testkit::servers::find::Server;
 
 use super::support::{Place, SOON};
 
