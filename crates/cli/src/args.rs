@@ -22,6 +22,7 @@ Examples:
   tenure run nightly-report -- ./report.sh      one at a time, the others wait
   tenure run --no-wait sync -- rsync -a a/ b/   skip if it already runs
   tenure lead billing -- ./worker               one live worker among many hosts
+  tenure schedule tidy --every 1h -- ./tidy     on one of many hosts, hourly
   tenure status                                 who owns what
   tenure demo                                   see a leader die and be replaced";
 
@@ -70,6 +71,8 @@ pub(crate) enum Command {
     Run(Run),
     /// Stand for leader for ever; run a command while leading
     Lead(Lead),
+    /// Run a command on a schedule, in one place at a time
+    Schedule(Schedule),
     /// Show who owns what
     Status(Status),
     /// Follow changes of owner
@@ -122,8 +125,65 @@ pub(crate) struct Lead {
     /// Resign and exit with the command's code when it exits
     #[arg(long)]
     pub(crate) once: bool,
+    /// Answer /leader (who leads, and is it this one) and /healthz here, as in
+    /// 127.0.0.1:4040
+    #[arg(long, value_name = "ADDR")]
+    pub(crate) http: Option<String>,
     #[command(flatten)]
     pub(crate) job: Job,
+}
+
+/// Run a command on a schedule, in one place at a time
+///
+/// Start it with the same schedule on every host: the leader runs the command,
+/// and when it dies the next one goes on where it stopped. The command gets
+/// TENURE_RUN, the number of the run, and TENURE_DUE, when it was due, beside
+/// TENURE_NAME, TENURE_TOKEN and TENURE_CONTENDER. All times are the store's.
+#[derive(Args, Debug)]
+#[command(group = clap::ArgGroup::new("when").required(true).args(["every", "delay", "cron"]))]
+pub(crate) struct Schedule {
+    /// What is scheduled
+    pub(crate) name: String,
+    /// Runs begin this far apart
+    #[arg(long, value_name = "DUR", value_parser = duration)]
+    pub(crate) every: Option<Duration>,
+    /// Each run begins this long after the end of the last
+    #[arg(long, value_name = "DUR", value_parser = duration)]
+    pub(crate) delay: Option<Duration>,
+    /// Runs begin when the clock says so: minute hour day month weekday
+    #[arg(long, value_name = "EXPR", conflicts_with = "initial_delay")]
+    pub(crate) cron: Option<String>,
+    /// The zone of --cron, as in Europe/Zurich; UTC unless given
+    #[arg(long, value_name = "ZONE", conflicts_with_all = ["every", "delay"])]
+    pub(crate) tz: Option<String>,
+    /// The very first run waits this long
+    #[arg(long, value_name = "DUR", value_parser = duration)]
+    pub(crate) initial_delay: Option<Duration>,
+    /// A run that takes longer is ended, and has failed
+    #[arg(long, value_name = "DUR", value_parser = duration)]
+    pub(crate) timeout: Option<Duration>,
+    /// What becomes of runs that came due while nobody could run them
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) misfire: Misfire,
+    /// Run again what a leader began and did not finish
+    #[arg(long)]
+    pub(crate) rerun_unfinished: bool,
+    /// Replace the schedule that this name has had so far
+    #[arg(long)]
+    pub(crate) replace: bool,
+    #[command(flatten)]
+    pub(crate) job: Job,
+}
+
+#[derive(Clone, Copy, Debug, Default, clap::ValueEnum)]
+pub(crate) enum Misfire {
+    /// None of them is run
+    Skip,
+    /// The last of them is run at once
+    #[default]
+    Once,
+    /// All of them are run, one after the other
+    Burst,
 }
 
 #[derive(Args, Debug)]

@@ -1,6 +1,7 @@
 //! Running a command under a tenure: begun after its guardian is ready, told
 //! every signal, ended before ownership is.
 
+use std::pin::pin;
 use std::process::ExitStatus;
 use std::time::Duration;
 
@@ -22,6 +23,8 @@ pub(crate) struct Task<'a> {
     /// Further variables for the command.
     pub(crate) environment: &'a [(&'static str, String)],
     pub(crate) grace: Duration,
+    /// How long it may run.
+    pub(crate) limit: Option<Duration>,
 }
 
 /// How a command ended.
@@ -32,6 +35,8 @@ pub(crate) struct End {
     pub(crate) lost: Option<LeaseLost>,
     /// Whether it was told to end because ownership was about to.
     pub(crate) was_stopped: bool,
+    /// Whether it was ended because it ran too long.
+    pub(crate) was_too_long: bool,
     /// The last signal that asked this program to end.
     pub(crate) asked: Option<Signal>,
 }
@@ -99,6 +104,7 @@ struct Guarded<'a> {
 impl Guarded<'_> {
     async fn run(mut self, signals: &mut Signals) -> Result<End, Failure> {
         let (mut lost, mut was_stopped, mut asked) = (None, false, None);
+        let (mut limit, mut was_too_long) = (pin!(sleep(self.task.limit)), false);
         let mut renewed = Box::pin(self.tenure.renewed());
         self.post.until(moment::end_of(self.tenure));
         loop {
@@ -124,7 +130,7 @@ impl Guarded<'_> {
                     Report::Stopping => {
                         was_stopped = true;
                         self.voice.warn(&format_args!(
-                            "ownership cannot be renewed: the command has {} to end",
+                            "ownership was not renewed in time: the command is told to end, and has {}",
                             brief(self.tenure.remaining())
                         ));
                     }
@@ -132,6 +138,13 @@ impl Guarded<'_> {
                     Report::Gone => self.replace_guardian().await?,
                     Report::Ready => {}
                 },
+                () = &mut limit => {
+                    // Asked first, and made to when the grace is over.
+                    let signal = if was_too_long { Signal::KILL } else { Signal::TERM };
+                    self.child.signal(signal);
+                    limit.set(sleep((!was_too_long).then_some(self.task.grace)));
+                    was_too_long = true;
+                }
                 signal = signals.next() => {
                     self.child.signal(signal);
                     if !matches!(signal, Signal::USR1 | Signal::USR2) {
@@ -147,11 +160,12 @@ impl Guarded<'_> {
             .map_err(|error| Failure::system("wait for the command", &error))?;
         let grace = self.task.grace.min(self.tenure.remaining());
         self.child.sweep(grace).await;
-        self.post.dismiss();
+        was_stopped |= self.post.dismiss();
         Ok(End {
             status,
             lost: lost.or_else(|| self.tenure.token().err()),
             was_stopped,
+            was_too_long,
             asked,
         })
     }
@@ -174,14 +188,22 @@ impl Guarded<'_> {
     }
 
     async fn replace_guardian(&mut self) -> Result<(), Failure> {
-        self.voice
-            .warn(&"the guardian has died: starting another one");
         // If it dies again and again, this keeps the loop from spinning.
         tokio::time::sleep(Duration::from_millis(20)).await;
         self.post = Post::start(self.task.grace)
             .map_err(|error| Failure::system("start the guardian", &error))?;
         self.post
             .guard(self.child.group(), moment::end_of(self.tenure));
+        self.voice
+            .warn(&"the guardian has died; another one has taken its place");
         Ok(())
+    }
+}
+
+/// Returns after `length`, or never.
+async fn sleep(length: Option<Duration>) {
+    match length {
+        Some(length) => tokio::time::sleep(length).await,
+        None => std::future::pending().await,
     }
 }

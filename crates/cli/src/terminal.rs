@@ -17,8 +17,8 @@ impl Terminal {
     pub(crate) fn lend(group: Pid) -> Option<Self> {
         let ours = getpgrp();
         let holder = tcgetpgrp(std::io::stdin()).ok()?;
-        let lent = holder == ours && hand(group);
-        lent.then_some(Self { ours })
+        // Made only when it was lent: dropped, it takes the terminal.
+        (holder == ours && hand(group)).then(|| Self { ours })
     }
 
     /// Takes it back.

@@ -18,7 +18,7 @@ pub(crate) async fn init(
     if init.print {
         let url = settings.url.as_deref().unwrap_or("sqlite:tenure.db");
         let text = tenure::stores::setup(&StoreUrl::parse(url)?)?;
-        output::data(&text.trim());
+        output::data(&text.trim_end());
         return Ok(ExitCode::SUCCESS);
     }
     // Opening a store sets up what it needs and is allowed to.

@@ -1,5 +1,7 @@
 //! `tenure lead`: stand for leader for ever, and run a command while leading.
 
+mod http;
+
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -44,7 +46,14 @@ async fn campaign(
         command: &lead.job.command,
         environment: &[],
         grace,
+        limit: None,
     };
+    let office = http::Office::new(&lead.name);
+    if let Some(address) = &lead.http {
+        let served = http::serve(address, office.clone()).await;
+        let at = served.map_err(|error| Failure::usage(format!("--http {address}: {error}")))?;
+        voice.detail(&format_args!("answering on http://{at}/leader"));
+    }
     let mut campaign = coordinator.elector(&lead.name)?.campaign();
     loop {
         let event = tokio::select! {
@@ -53,6 +62,7 @@ async fn campaign(
         };
         match event {
             Some(CampaignEvent::Elected(leadership)) => {
+                office.elected(leadership.tenure());
                 voice.detail(&format_args!("leading {}", lead.name));
                 if let Some(code) = in_office(lead, task, leadership, signals, voice).await? {
                     return Ok(code);
@@ -62,6 +72,7 @@ async fn campaign(
             Some(CampaignEvent::Trouble(error)) => {
                 voice.warn(&format_args!("will try again: {}", told(&error)));
             }
+            Some(CampaignEvent::Observed(state)) => office.observed(&state.after),
             Some(_) => {}
             None => return Err(Failure::new(exit::SYSTEM, "the campaign has ended")),
         }

@@ -7,6 +7,7 @@ mod lead;
 mod pages;
 mod revoke;
 mod run;
+mod schedule;
 mod status;
 mod waiting;
 mod watch;
@@ -40,6 +41,9 @@ pub(crate) fn dispatch(cli: Cli, voice: &Voice) -> Result<ExitCode, Failure> {
         match cli.command {
             Command::Run(run) => Box::pin(run::run(run, &settings, voice)).await,
             Command::Lead(lead) => Box::pin(lead::lead(lead, &settings, voice)).await,
+            Command::Schedule(schedule) => {
+                Box::pin(schedule::schedule(schedule, &settings, voice)).await
+            }
             Command::Status(status) => status::status(status, &settings, voice).await,
             Command::Watch(watch) => watch::watch(watch, &settings, voice).await,
             Command::Revoke(revoke) => revoke::revoke(revoke, &settings, voice).await,

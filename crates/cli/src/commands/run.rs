@@ -51,6 +51,7 @@ async fn locked(
         command: &run.job.command,
         environment: &[],
         grace,
+        limit: None,
     };
     let end = supervise(task, guard.tenure(), signals, voice).await?;
     free(guard, end, voice).await

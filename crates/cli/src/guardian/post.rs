@@ -1,12 +1,11 @@
 //! This program's end of the line to the guardian.
 
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::process::Stdio;
 use std::time::Duration;
 
 use rustix::process::Pid;
-use tokio::io::{AsyncBufReadExt, BufReader, Lines};
 
 use super::WORD;
 use crate::child::ourselves;
@@ -31,7 +30,8 @@ pub(crate) enum Report {
 pub(crate) struct Post {
     process: Option<std::process::Child>,
     to: UnixStream,
-    from: Lines<BufReader<tokio::net::UnixStream>>,
+    from: tokio::net::UnixStream,
+    heard: Vec<u8>,
 }
 
 impl Post {
@@ -50,7 +50,8 @@ impl Post {
         Ok(Self {
             process: Some(process),
             to,
-            from: BufReader::new(from).lines(),
+            from,
+            heard: Vec::new(),
         })
     }
 
@@ -67,17 +68,51 @@ impl Post {
 
     /// What it tells next.
     pub(crate) async fn report(&mut self) -> Report {
-        match self.from.next_line().await.ok().flatten().as_deref() {
-            Some("ready") => Report::Ready,
-            Some("stopping") => Report::Stopping,
-            Some("killed") => Report::Killed,
-            _ => Report::Gone,
+        loop {
+            if let Some(report) = self.first() {
+                return report;
+            }
+            let mut piece = [0; 64];
+            let length = match self.from.readable().await {
+                Ok(()) => self.from.try_read(&mut piece),
+                Err(error) => Err(error),
+            };
+            match length {
+                Ok(length) if length > 0 => self.heard.extend_from_slice(&piece[..length]),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                _ => return Report::Gone,
+            }
         }
     }
 
-    /// Lets it go: there is nothing to guard any more.
-    pub(crate) fn dismiss(mut self) {
-        self.tell("done");
+    /// Lets it go: there is nothing to guard any more. Returns whether it had
+    /// told the group to end.
+    pub(crate) fn dismiss(mut self) -> bool {
+        // It speaks before it acts, so its word is here if the group heard it.
+        let mut piece = [0; 256];
+        while let Ok(length @ 1..) = self.to.read(&mut piece) {
+            self.heard.extend_from_slice(&piece[..length]);
+        }
+        let has_acted = std::iter::from_fn(|| self.first())
+            .any(|report| matches!(report, Report::Stopping | Report::Killed));
+        // By force, because it may be stopped.
+        if let Some(mut process) = self.process.take() {
+            let _ = process.kill();
+            let _ = process.wait();
+        }
+        has_acted
+    }
+
+    /// The first line of what was heard.
+    fn first(&mut self) -> Option<Report> {
+        let end = self.heard.iter().position(|byte| *byte == b'\n')?;
+        let line: Vec<u8> = self.heard.drain(..=end).collect();
+        Some(match line.trim_ascii() {
+            b"ready" => Report::Ready,
+            b"stopping" => Report::Stopping,
+            b"killed" => Report::Killed,
+            _ => Report::Gone,
+        })
     }
 
     fn tell(&mut self, line: &str) {

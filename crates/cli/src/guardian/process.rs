@@ -17,8 +17,9 @@ use super::watch::{Act, Watch};
 use crate::child::signal_group;
 use crate::{exit, moment};
 
-/// Reads `until NANOS` and `group PID NANOS` from its stdin, a socket, until
-/// `done`; answers `ready`, `stopping` and `killed`.
+/// Reads `group PID NANOS` and then `until NANOS` from its stdin, a socket;
+/// answers `ready`, `stopping` and `killed`. It is killed when it is not needed
+/// any more.
 pub(crate) fn main(mut words: impl Iterator<Item = OsString>) -> ExitCode {
     let _ = rustix::thread::set_name(c"tenure-guardian");
     // Out of reach of the terminal's signals and of the caller's directory.
@@ -76,17 +77,18 @@ impl Guardian {
             }
             while let Some(end) = text.iter().position(|byte| *byte == b'\n') {
                 let line: Vec<u8> = text.drain(..=end).collect();
-                match self.hear(str::from_utf8(&line).unwrap_or_default()) {
-                    Some(Heard::Done) => return ExitCode::SUCCESS,
-                    Some(Heard::Well) => {}
-                    // Whoever speaks nonsense is not to be trusted to guard.
-                    None => return self.abandon(),
+                // Whoever speaks nonsense is not to be trusted to renew.
+                if self
+                    .hear(str::from_utf8(&line).unwrap_or_default())
+                    .is_none()
+                {
+                    return self.abandon();
                 }
             }
         }
     }
 
-    fn hear(&mut self, line: &str) -> Option<Heard> {
+    fn hear(&mut self, line: &str) -> Option<()> {
         let mut words = line.split_whitespace();
         match words.next()? {
             "group" => {
@@ -99,24 +101,25 @@ impl Guardian {
                 let until = words.next()?.parse().ok()?;
                 self.charge.as_mut()?.1.move_to(until);
             }
-            "done" => return Some(Heard::Done),
             _ => return None,
         }
-        Some(Heard::Well)
+        Some(())
     }
 
     fn act(&mut self) {
         let Some((group, watch)) = &mut self.charge else {
             return;
         };
+        let group = *group;
+        // Said first: when the group has heard of it, so can this program.
         match watch.act(moment::now()) {
             Some(Act::Terminate) => {
-                signal_group(*group, Signal::TERM);
                 self.say("stopping");
+                signal_group(group, Signal::TERM);
             }
             Some(Act::Kill) => {
-                signal_group(*group, Signal::KILL);
                 self.say("killed");
+                signal_group(group, Signal::KILL);
             }
             None => {}
         }
@@ -157,9 +160,4 @@ impl Guardian {
         let _ = self.line.write_all(format!("{word}\n").as_bytes());
         let _ = self.line.set_nonblocking(false);
     }
-}
-
-enum Heard {
-    Well,
-    Done,
 }

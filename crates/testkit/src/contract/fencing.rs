@@ -67,6 +67,9 @@ pub async fn renewals_keep_the_token(subject: &impl Subject) {
         assert_eq!(answer.token(), Some(win.token()), "a renewal is no grant");
     }
     let (owner, _) = ground.owner(&client, &win.held.name).await;
-    assert!(shows(&client.profile(), &owner, &win), "a renewal is no grant");
+    assert!(
+        shows(&client.profile(), &owner, &win),
+        "a renewal is no grant"
+    );
     ground.release(&client, &win.held).await;
 }

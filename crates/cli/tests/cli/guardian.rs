@@ -1,0 +1,165 @@
+//! The command ends before ownership does, whatever happens to the program.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
+
+use rustix::process::{Signal, kill_process};
+
+use super::support::{
+    Home, SHORT, bounded, code, eventually, guardian_of, is_running, signal, start, text,
+};
+
+/// Has a child that sleeps, and waits for it.
+const FAMILY: &str = "sleep 1000 & echo $! > grandchild; echo $$ > child; wait";
+
+#[test]
+fn kill_9_of_the_program_kills_the_command_and_its_children() {
+    let home = Home::new();
+    let holder = start(&mut home.run_script(FAMILY));
+    let (child, grandchild) = (home.pid("child"), home.pid("grandchild"));
+    let guardian = guardian_of(&holder.0);
+    signal(&holder.0, Signal::KILL);
+    for (who, pid) in [
+        ("child", child),
+        ("grandchild", grandchild),
+        ("guardian", guardian),
+    ] {
+        eventually(&format!("the {who} is dead"), || !is_running(pid));
+    }
+    let next = home.output(["run", "--wait", "30s", "m", "--", "true"]);
+    assert_eq!(next.status.code(), Some(0), "its lease runs out");
+}
+
+/// A stopped owner cannot renew, and cannot know. Its command must have ended
+/// when the next one begins.
+#[test]
+fn a_program_stopped_for_longer_than_its_lease_is_replaced_after_its_command_has_ended() {
+    let home = Home::new();
+    // SIGTERM does not impress it.
+    let beats = "trap '' TERM; echo $$ > child; while :; do date +%s%N >> beats; done";
+    let mut holder = start(&mut home.run_script(beats));
+    let child = home.pid("child");
+    signal(&holder.0, Signal::STOP);
+    let words = [
+        "run",
+        "--wait",
+        "30s",
+        "m",
+        "--",
+        "sh",
+        "-c",
+        "date +%s%N > next; echo $TENURE_TOKEN",
+    ];
+    let next = bounded(home.tenure(SHORT).args(words));
+    assert_eq!(next.status.code(), Some(0), "{next:?}");
+    assert!(!is_running(child));
+    let beats = fs::read_to_string(home.path("beats")).unwrap();
+    let last: u64 = beats.lines().next_back().unwrap().parse().unwrap();
+    let began: u64 = home.line("next").parse().unwrap();
+    assert!(
+        last < began,
+        "the old command worked until {last}, the next began at {began}"
+    );
+
+    signal(&holder.0, Signal::CONT);
+    assert_eq!(code(&mut holder.0), Some(76));
+}
+
+#[test]
+fn a_command_is_asked_to_end_before_it_is_made_to() {
+    let home = Home::new();
+    let script =
+        "trap 'echo yes > asked; exit 0' TERM; echo $$ > child; while :; do sleep 0.05; done";
+    let mut holder = start(home.run_script(script).stderr(Stdio::piped()));
+    let child = home.pid("child");
+    signal(&holder.0, Signal::STOP);
+    eventually("it has ended", || !is_running(child));
+    assert_eq!(home.line("asked"), "yes");
+    signal(&holder.0, Signal::CONT);
+    assert_eq!(code(&mut holder.0), Some(76), "it did not end by itself");
+}
+
+#[test]
+fn a_guardian_that_dies_is_replaced() {
+    let home = Home::new();
+    let mut holder = start(home.run_script(FAMILY).stderr(Stdio::piped()));
+    let (child, grandchild) = (home.pid("child"), home.pid("grandchild"));
+    let first = guardian_of(&holder.0);
+    kill_process(first, Signal::KILL).unwrap();
+    let mut said = BufReader::new(holder.0.stderr.take().unwrap()).lines();
+    let line = said.next().unwrap().unwrap();
+    assert!(line.contains("another one has taken its place"), "{line}");
+    let second = guardian_of(&holder.0);
+    assert_ne!(first, second);
+    assert!(is_running(child), "the command works on");
+    signal(&holder.0, Signal::KILL);
+    for pid in [child, grandchild] {
+        eventually("all are dead", || !is_running(pid));
+    }
+}
+
+#[test]
+fn a_stopped_guardian_is_not_needed_while_the_program_lives() {
+    let home = Home::new();
+    let mut holder = start(home.run_script(FAMILY).stderr(Stdio::null()));
+    let (child, grandchild) = (home.pid("child"), home.pid("grandchild"));
+    let guardian = guardian_of(&holder.0);
+    kill_process(guardian, Signal::STOP).unwrap();
+    assert_eq!(home.output(["revoke", "m", "--yes"]).status.code(), Some(0));
+    assert_eq!(code(&mut holder.0), Some(76));
+    for pid in [child, grandchild, guardian] {
+        assert!(!is_running(pid));
+    }
+}
+
+#[test]
+fn the_command_dies_also_when_program_and_guardian_are_killed_at_once() {
+    let home = Home::new();
+    let holder = start(&mut home.run_script("echo $$ > child; while :; do sleep 0.05; done"));
+    let child = home.pid("child");
+    let guardian = guardian_of(&holder.0);
+    // Stopped first, so that neither can do anything about the other's end.
+    kill_process(guardian, Signal::STOP).unwrap();
+    signal(&holder.0, Signal::STOP);
+    kill_process(guardian, Signal::KILL).unwrap();
+    signal(&holder.0, Signal::KILL);
+    eventually("the command is dead", || !is_running(child));
+}
+
+#[test]
+fn what_the_command_leaves_behind_ends_before_the_lock_is_freed() {
+    let home = Home::new();
+    let output = bounded(&mut home.run_script("sleep 1000 & echo $! > left; exit 3"));
+    assert_eq!(output.status.code(), Some(3));
+    assert!(!is_running(home.pid("left")));
+
+    let stubborn = "sh -c 'trap \"\" TERM; echo $$ > deaf; while :; do sleep 0.05; done' & \
+                    while [ ! -s deaf ]; do sleep 0.01; done";
+    let output = bounded(&mut home.run_script(stubborn));
+    assert_eq!(output.status.code(), Some(0));
+    assert!(!is_running(home.pid("deaf")));
+}
+
+#[test]
+fn a_revoked_owner_is_stopped_at_its_next_renewal() {
+    let home = Home::new();
+    let mut holder = start(home.run_script(FAMILY).stderr(Stdio::piped()));
+    let (child, grandchild) = (home.pid("child"), home.pid("grandchild"));
+    let revoked = home.output(["revoke", "m", "--yes"]);
+    assert_eq!(revoked.status.code(), Some(0), "{revoked:?}");
+    assert_eq!(code(&mut holder.0), Some(76));
+    assert!(!is_running(child) && !is_running(grandchild));
+    let mut said = String::new();
+    std::io::Read::read_to_string(&mut holder.0.stderr.take().unwrap(), &mut said).unwrap();
+    assert!(said.contains("the store has given it to another"), "{said}");
+}
+
+#[test]
+fn a_long_run_is_renewed_and_left_alone() {
+    let home = Home::new();
+    let output = bounded(&mut home.run_script("sleep 5; echo done"));
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    assert_eq!(text(&output.stdout), "done\n");
+    assert_eq!(text(&output.stderr), "");
+}

@@ -1,0 +1,177 @@
+//! `tenure run`: what it passes through, and how it ends.
+
+use std::io::Write;
+use std::process::Stdio;
+
+use super::support::{Home, eventually, start, text};
+
+#[test]
+fn the_exit_code_is_the_commands() {
+    let home = Home::new();
+    for (script, code) in [("exit 0", 0), ("exit 7", 7), ("kill -9 $$", 137)] {
+        let output = home.output(["run", "m", "--", "sh", "-c", script]);
+        assert_eq!(output.status.code(), Some(code), "{script}");
+        assert_eq!(text(&output.stderr), "", "{script}");
+    }
+}
+
+#[test]
+fn a_command_that_cannot_be_run_ends_as_in_a_shell() {
+    let home = Home::new();
+    let missing = home.output(["run", "m", "--", "no-such-command"]);
+    assert_eq!(missing.status.code(), Some(127));
+    assert!(text(&missing.stderr).contains("no-such-command"));
+    let data = home.output(["run", "m", "--", "/etc/passwd"]);
+    assert_eq!(data.status.code(), Some(126));
+    let free = home.output(["run", "--no-wait", "m", "--", "true"]);
+    assert_eq!(free.status.code(), Some(0), "the lock is free again");
+}
+
+#[test]
+fn stdin_and_stdout_are_the_commands() {
+    let home = Home::new();
+    let mut process = home
+        .tenure(["run", "m", "--", "cat"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let bytes: Vec<u8> = (0..300_000_u32).map(|n| n.to_le_bytes()[0]).collect();
+    let mut stdin = process.stdin.take().unwrap();
+    let sent = bytes.clone();
+    let writer = std::thread::spawn(move || stdin.write_all(&sent).unwrap());
+    let output = process.wait_with_output().unwrap();
+    writer.join().unwrap();
+    assert_eq!(output.stdout, bytes);
+}
+
+#[test]
+fn the_command_knows_what_it_holds() {
+    let home = Home::new();
+    let script = "echo $TENURE_NAME; echo $TENURE_TOKEN; echo $TENURE_CONTENDER";
+    let words = ["--id", "me", "run", "some name", "--", "sh", "-c", script];
+    let out = text(&home.output(words).stdout);
+    let lines: Vec<&str> = out.lines().collect();
+    assert_eq!(lines[0], "some name");
+    assert!(lines[1].parse::<u64>().unwrap() > 0);
+    assert!(lines[2].starts_with("me/"), "{out}");
+}
+
+#[test]
+fn the_command_inherits_no_file_of_ours() {
+    let home = Home::new();
+    let bare = home.command("ls").arg("/proc/self/fd").output().unwrap();
+    let under = home.output(["run", "m", "--", "ls", "/proc/self/fd"]);
+    assert_eq!(text(&under.stdout), text(&bare.stdout));
+}
+
+#[test]
+fn tokens_rise_from_run_to_run() {
+    let home = Home::new();
+    let token = || {
+        let output = home.output(["run", "m", "--", "printenv", "TENURE_TOKEN"]);
+        text(&output.stdout).trim().parse::<u64>().unwrap()
+    };
+    let (first, second, third) = (token(), token(), token());
+    assert!(first < second && second < third);
+}
+
+#[test]
+fn who_does_not_get_it_ends_with_75_and_says_who_has_it() {
+    let home = Home::new();
+    let mut holder = start(
+        home.tenure(["--id", "holder", "run", "m", "--", "cat"])
+            .stdin(Stdio::piped()),
+    );
+    eventually("it is held", || {
+        home.output(["run", "-n", "m", "--", "true"]).status.code() == Some(75)
+    });
+    let refused = home.output(["run", "--wait", "100ms", "m", "--", "touch", "ran"]);
+    assert_eq!(refused.status.code(), Some(75));
+    assert!(
+        text(&refused.stderr).contains("held by holder/"),
+        "{refused:?}"
+    );
+    assert!(!home.path("ran").exists());
+    let other = home.output(["run", "-n", "n", "--", "true"]);
+    assert_eq!(other.status.code(), Some(0), "another name is free");
+
+    let waiting = start(
+        home.tenure(["run", "--wait", "60s", "m", "--", "touch", "ran"])
+            .stderr(Stdio::piped()),
+    );
+    drop(holder.0.stdin.take());
+    eventually("the waiter runs", || home.path("ran").exists());
+    drop(waiting);
+}
+
+#[test]
+fn mistakes_end_with_2_and_a_store_that_is_not_there_with_69() {
+    let home = Home::new();
+    let cases: [(&[&str], i32, &str); 8] = [
+        (&["run", "m"], 2, "CMD"),
+        (&["run", "m", "--wait", "5", "--", "true"], 2, "500ms"),
+        (
+            &["run", "m", "--wait", "5s", "-n", "--", "true"],
+            2,
+            "cannot be used with",
+        ),
+        (&["run", " m", "--", "true"], 2, "white space"),
+        (
+            &["run", "--grace", "6s", "m", "--", "true"],
+            2,
+            "shorter than the transition",
+        ),
+        (&["run", "--url", "nope:x", "m", "--", "true"], 2, "sqlite"),
+        (
+            &["run", "--url", "sqlite:x?colour=red", "m", "--", "true"],
+            2,
+            "busy_timeout",
+        ),
+        (
+            &["run", "--url", "sqlite:/no/such/place/x", "m", "--", "true"],
+            69,
+            "/no/such/place",
+        ),
+    ];
+    for (words, code, message) in cases {
+        let output = home.output(words);
+        assert_eq!(output.status.code(), Some(code), "{words:?}");
+        let said = text(&output.stderr);
+        assert!(said.contains(message), "{words:?}: {said}");
+        assert_eq!(text(&output.stdout), "", "{words:?}");
+    }
+}
+
+#[test]
+fn flags_come_before_the_environment_and_that_before_the_file() {
+    let home = Home::new();
+    std::fs::write(
+        home.path("c.toml"),
+        "url = 'sqlite:file.db'\nid = 'from-file'\n",
+    )
+    .unwrap();
+    let contender = |words: &[&str], url: Option<&str>| {
+        let mut command = home.tenure(words);
+        command.args(["run", "m", "--", "printenv", "TENURE_CONTENDER"]);
+        if let Some(url) = url {
+            command.env("TENURE_URL", url);
+        }
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        text(&output.stdout)
+    };
+    assert!(contender(&["--config", "c.toml"], None).starts_with("from-file/"));
+    assert!(home.path("file.db").exists());
+    let id = contender(
+        &["--config", "c.toml", "--id", "flag"],
+        Some("sqlite:env.db"),
+    );
+    assert!(id.starts_with("flag/") && home.path("env.db").exists());
+    contender(&["--url", "sqlite:flag.db"], Some("sqlite:other.db"));
+    assert!(home.path("flag.db").exists() && !home.path("other.db").exists());
+    assert!(
+        !home.path("tenure").exists(),
+        "the default file was not touched"
+    );
+}

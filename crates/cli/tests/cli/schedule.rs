@@ -1,0 +1,103 @@
+//! `tenure schedule`: each run once, on one of many.
+
+use std::fs;
+use std::process::Stdio;
+
+use rustix::process::Signal;
+
+use super::support::{
+    Home, SHORT, Started, bounded, code, eventually, is_running, signal, start, text,
+};
+
+const NOTE: &str = "echo $TENURE_RUN $TENURE_TOKEN $TENURE_DUE >> runs";
+
+fn scheduler(home: &Home, script: &str) -> Started {
+    let mut command = home.tenure(SHORT);
+    command.args([
+        "schedule", "m", "--every", "200ms", "--", "sh", "-c", script,
+    ]);
+    start(command.stderr(Stdio::null()))
+}
+
+/// Number and token of each run.
+fn runs(home: &Home) -> Vec<(u64, u64)> {
+    let text = fs::read_to_string(home.path("runs")).unwrap_or_default();
+    let run = |line: &str| {
+        let mut words = line.split(' ');
+        let run = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
+        words.next().filter(|due| due.ends_with('Z'))?;
+        Some(run)
+    };
+    text.lines().map(|line| run(line).unwrap()).collect()
+}
+
+#[test]
+fn runs_go_on_after_the_leader_was_killed_and_none_is_run_twice() {
+    let home = Home::new();
+    let one = scheduler(&home, NOTE);
+    eventually("it runs", || runs(&home).len() >= 3);
+    let mut two = scheduler(&home, NOTE);
+    signal(&one.0, Signal::KILL);
+    let before = runs(&home).len();
+    eventually("it goes on", || runs(&home).len() >= before + 3);
+    signal(&two.0, Signal::TERM);
+    assert_eq!(code(&mut two.0), Some(143));
+    let runs = runs(&home);
+    assert!(
+        runs.is_sorted_by(|a, b| a.0 < b.0 && a.1 <= b.1),
+        "{runs:?}"
+    );
+    assert!(runs[0].1 < runs.last().unwrap().1, "two terms: {runs:?}");
+}
+
+#[test]
+fn a_run_that_takes_too_long_is_ended_and_the_schedule_goes_on() {
+    let home = Home::new();
+    let script =
+        "echo $$ > child; echo $TENURE_RUN >> begun; trap '' TERM; while :; do sleep 0.02; done";
+    let mut command = home.tenure(SHORT);
+    let words = ["--delay", "10ms", "--timeout", "100ms", "--grace", "100ms"];
+    command
+        .args(["schedule", "m"])
+        .args(words)
+        .args(["--", "sh", "-c", script]);
+    let mut scheduler = start(command.stderr(Stdio::null()));
+    eventually("it was begun three times", || {
+        fs::read_to_string(home.path("begun")).is_ok_and(|text| text.lines().count() >= 3)
+    });
+    signal(&scheduler.0, Signal::TERM);
+    assert_eq!(code(&mut scheduler.0), Some(143));
+    assert!(!is_running(home.pid("child")));
+}
+
+#[test]
+fn a_failing_command_does_not_end_the_schedule() {
+    let home = Home::new();
+    let _scheduler = scheduler(&home, &format!("{NOTE}; exit 3"));
+    eventually("it runs again and again", || runs(&home).len() >= 3);
+}
+
+#[test]
+fn one_name_has_one_schedule() {
+    let home = Home::new();
+    let _first = scheduler(&home, NOTE);
+    eventually("it runs", || !runs(&home).is_empty());
+    let other = home.output(["schedule", "m", "--every", "5s", "--", "true"]);
+    assert_eq!(other.status.code(), Some(69), "{other:?}");
+    assert!(text(&other.stderr).contains("200ms"), "{other:?}");
+    for (words, message) in [
+        (
+            &["--every", "1s", "--delay", "1s"][..],
+            "cannot be used with",
+        ),
+        (&["--every", "1s", "--tz", "UTC"], "cannot be used with"),
+        (&["--cron", "never"], "cron"),
+        (&[], "--every"),
+    ] {
+        let mut command = home.tenure(["schedule", "n"]);
+        let output = bounded(command.args(words).args(["--", "true"]));
+        assert_eq!(output.status.code(), Some(2), "{words:?}");
+        let said = text(&output.stderr);
+        assert!(said.contains(message), "{words:?}: {said}");
+    }
+}

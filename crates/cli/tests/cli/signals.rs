@@ -1,0 +1,77 @@
+//! Signals reach the command.
+
+use rustix::process::Signal;
+
+use super::support::{Home, code, eventually, signal, start};
+
+/// Says which signal came, and ends with a code of its own.
+const LISTENER: &str = "for s in TERM INT HUP USR1; do trap \"echo $s > got; exit 5\" $s; done; \
+                        echo $$ > child; while :; do sleep 0.02; done";
+
+#[test]
+fn signals_are_passed_on_and_the_command_decides() {
+    for (sent, name) in [
+        (Signal::TERM, "TERM"),
+        (Signal::INT, "INT"),
+        (Signal::HUP, "HUP"),
+        (Signal::USR1, "USR1"),
+    ] {
+        let home = Home::new();
+        let mut holder = start(&mut home.tenure(["run", "m", "--", "sh", "-c", LISTENER]));
+        home.pid("child");
+        signal(&holder.0, sent);
+        assert_eq!(code(&mut holder.0), Some(5), "{name}");
+        assert_eq!(home.line("got"), name);
+        let next = home.output(["run", "-n", "m", "--", "true"]);
+        assert_eq!(next.status.code(), Some(0), "it was freed in order");
+    }
+}
+
+#[test]
+fn a_command_that_dies_of_the_signal_gives_its_code() {
+    let home = Home::new();
+    let mut holder = start(&mut home.tenure([
+        "run",
+        "m",
+        "--",
+        "sh",
+        "-c",
+        "echo $$ > child; exec sleep 1000",
+    ]));
+    home.pid("child");
+    signal(&holder.0, Signal::TERM);
+    assert_eq!(code(&mut holder.0), Some(143));
+}
+
+#[test]
+fn a_waiter_that_is_told_to_end_does() {
+    let home = Home::new();
+    let holder = start(&mut home.run_script("echo $$ > child; exec sleep 1000"));
+    home.pid("child");
+    let mut waiter = start(&mut home.tenure(["run", "m", "--", "touch", "ran"]));
+    // It listens before it opens the store; the store's file tells nothing of
+    // waiters, so look at the threads that waiting needs.
+    eventually("it has begun", || {
+        std::fs::read_dir(format!("/proc/{}/task", waiter.0.id()))
+            .is_ok_and(|tasks| tasks.count() > 1)
+    });
+    signal(&waiter.0, Signal::TERM);
+    assert_eq!(code(&mut waiter.0), Some(143));
+    signal(&holder.0, Signal::TERM);
+    let next = home.output(["run", "--wait", "30s", "m", "--", "true"]);
+    assert_eq!(next.status.code(), Some(0));
+    assert!(!home.path("ran").exists());
+}
+
+#[test]
+fn what_was_ignored_stays_ignored() {
+    let home = Home::new();
+    let script = "trap '' HUP; exec \"$TENURE\" run m -- sh -c 'echo $$ > child; \
+                  while [ ! -e end ]; do sleep 0.02; done; exit 6'";
+    let mut holder = start(home.command("sh").args(["-c", script]));
+    let child = home.pid("child");
+    signal(&holder.0, Signal::HUP);
+    rustix::process::kill_process(child, Signal::HUP).unwrap();
+    std::fs::write(home.path("end"), "").unwrap();
+    assert_eq!(code(&mut holder.0), Some(6), "as under nohup");
+}

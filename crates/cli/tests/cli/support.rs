@@ -1,0 +1,175 @@
+//! What the tests of this binary share.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+/// Longer than anything takes on a busy machine; only failures wait it out.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Terms under which a lease is over in two seconds.
+pub(crate) const SHORT: [&str; 4] = ["--ttl", "1s", "--transition", "1s"];
+
+/// A home of its own: a directory, and the embedded store in it.
+pub(crate) struct Home {
+    dir: tempfile::TempDir,
+}
+
+impl Home {
+    pub(crate) fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        Self { dir }
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    /// The program, with its store and its working directory here.
+    pub(crate) fn command(&self, program: impl AsRef<OsStr>) -> Command {
+        let mut command = Command::new(program);
+        command
+            .current_dir(self.dir.path())
+            .env("XDG_STATE_HOME", self.dir.path())
+            .env("TENURE", env!("CARGO_BIN_EXE_tenure"))
+            .env_remove("TENURE_URL")
+            .stdin(Stdio::null());
+        command
+    }
+
+    pub(crate) fn tenure<S: AsRef<OsStr>>(&self, words: impl IntoIterator<Item = S>) -> Command {
+        let mut command = self.command(env!("CARGO_BIN_EXE_tenure"));
+        command.args(words);
+        command
+    }
+
+    /// `tenure run m` under short terms, for a shell script.
+    pub(crate) fn run_script(&self, script: &str) -> Command {
+        let mut command = self.tenure(SHORT);
+        command.args(["run", "m", "--", "sh", "-c", script]);
+        command
+    }
+
+    pub(crate) fn output<S: AsRef<OsStr>>(&self, words: impl IntoIterator<Item = S>) -> Output {
+        bounded(&mut self.tenure(words))
+    }
+
+    /// What is in the file, once there is a whole line in it.
+    pub(crate) fn line(&self, name: &str) -> String {
+        let path = self.path(name);
+        let mut text = String::new();
+        eventually(&format!("there is a line in {name}"), || {
+            text = fs::read_to_string(&path).unwrap_or_default();
+            text.ends_with('\n')
+        });
+        text.trim().to_owned()
+    }
+
+    /// The number of a process that wrote it to the file.
+    pub(crate) fn pid(&self, name: &str) -> Pid {
+        Pid::from_raw(self.line(name).parse().unwrap()).unwrap()
+    }
+}
+
+pub(crate) fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
+    let end = Instant::now() + PATIENCE;
+    while !is_so() {
+        assert!(Instant::now() < end, "never: {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// The output of a command that is killed if it takes for ever.
+pub(crate) fn bounded(command: &mut Command) -> Output {
+    let process = command
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let pid = Pid::from_child(&process);
+    let (done, is_done) = mpsc::channel::<()>();
+    let watchdog = std::thread::spawn(move || {
+        if is_done.recv_timeout(PATIENCE * 2) == Err(mpsc::RecvTimeoutError::Timeout) {
+            let _ = kill_process(pid, Signal::KILL);
+        }
+    });
+    let output = process.wait_with_output().unwrap();
+    drop(done);
+    watchdog.join().unwrap();
+    output
+}
+
+/// The exit code of a process that ends within reason.
+pub(crate) fn code(process: &mut Child) -> Option<i32> {
+    let mut status = None;
+    eventually("the process ends", || {
+        status = process.try_wait().unwrap();
+        status.is_some()
+    });
+    status.unwrap().code()
+}
+
+/// Whether a process of that number runs; one that is dead and not yet
+/// collected does not.
+pub(crate) fn is_running(pid: Pid) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_pid()));
+    let state = stat.ok().and_then(|stat| {
+        let rest = stat.rsplit(')').next()?.trim().to_owned();
+        rest.chars().next()
+    });
+    state.is_some_and(|state| state != 'Z' && state != 'X')
+}
+
+pub(crate) fn signal(process: &Child, signal: Signal) {
+    kill_process(Pid::from_child(process), signal).unwrap();
+}
+
+/// The guardian of the program `process`.
+pub(crate) fn guardian_of(process: &Child) -> Pid {
+    let mut found = None;
+    eventually("there is a guardian", || {
+        found = find_guardian(process.id());
+        found.is_some()
+    });
+    found.unwrap()
+}
+
+fn find_guardian(parent: u32) -> Option<Pid> {
+    let entries = fs::read_dir("/proc").unwrap().flatten();
+    let numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
+    numbers.filter_map(Pid::from_raw).find(|pid| {
+        let path = format!("/proc/{}/stat", pid.as_raw_pid());
+        let stat = fs::read_to_string(path).unwrap_or_default();
+        let mut rest = stat
+            .rsplit(')')
+            .next()
+            .unwrap_or_default()
+            .split_whitespace();
+        stat.contains("(tenure-guardian)")
+            && rest.next() != Some("Z")
+            && rest.next() == Some(&parent.to_string())
+    })
+}
+
+pub(crate) fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+/// A process that is killed when the test ends, however it ends.
+pub(crate) struct Started(pub(crate) Child);
+
+impl Drop for Started {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+pub(crate) fn start(command: &mut Command) -> Started {
+    Started(command.spawn().unwrap())
+}
