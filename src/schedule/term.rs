@@ -135,7 +135,11 @@ impl Term<'_> {
                 let token = entry.token;
                 match book.refused(claim, entry).map_err(about(&core.name))? {
                     Refusal::Ours => {}
-                    Refusal::Behind => return Ok(Claimed::PlanAnew),
+                    Refusal::Behind => {
+                        // Whatever the ledger does: never as fast as it goes.
+                        core.engine.clock().sleep(core.engine.pause(1)).await;
+                        return Ok(Claimed::PlanAnew);
+                    }
                     Refusal::Newer => {
                         tracing::error!(
                             target: "tenure::schedule",
