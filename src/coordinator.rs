@@ -55,7 +55,6 @@ impl Coordinator {
     }
 
     /// Sets more than a URL can.
-    #[must_use]
     pub fn builder() -> CoordinatorBuilder {
         CoordinatorBuilder::default()
     }

@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 pub mod backend;
+pub mod blocking;
 pub mod clock;
 mod coordinator;
 mod engine;

@@ -86,6 +86,6 @@ impl Engine {
 /// Returns at the next hint; never when there will be none.
 async fn heard(hints: &mut Hints) {
     if hints.next().await.is_none() {
-        std::future::pending().await
+        std::future::pending::<()>().await;
     }
 }

@@ -127,7 +127,7 @@ impl Campaign {
     }
 
     /// Stops standing and waits until the store has been told.
-    pub(super) async fn end(mut self) {
+    pub(crate) async fn end(mut self) {
         self.contention = None;
         while self.events.recv().await.is_some() {}
     }

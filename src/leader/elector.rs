@@ -68,7 +68,8 @@ impl Elector {
     /// Trouble with the store is logged and retried for ever.
     ///
     /// # Errors
-    /// [`Closed`](ErrorKind::Closed) when the coordinator is closed meanwhile.
+    /// [`Closed`](ErrorKind::Closed) when the coordinator is closed meanwhile;
+    /// `work` has been dropped then, and the office resigned.
     ///
     /// # Cancel safety
     /// Dropped, it drops `work`, then resigns in the background.
@@ -108,10 +109,8 @@ impl Elector {
     /// Stands for election for as long as the campaign lives, and tells
     /// everything that happens. After [`close`](crate::Coordinator::close) the
     /// campaign ends at once.
-    #[must_use]
     pub fn campaign(&self) -> Campaign {
-        self.start_campaign()
-            .unwrap_or_else(|error| Campaign::stillborn(error))
+        self.start_campaign().unwrap_or_else(Campaign::stillborn)
     }
 
     /// Watches who leads, without standing.

@@ -169,6 +169,9 @@ impl Lock {
     ///
     /// # Errors
     /// When the store does not answer, or with an error.
+    ///
+    /// # Cancel safety
+    /// It only looks: dropping it changes nothing.
     pub async fn owner(&self) -> Result<MutexOwner> {
         self.engine().open()?;
         let answer = self.engine().look(&self.name).await;

@@ -4,6 +4,24 @@
 //! its head asks the store, and a holder may pass the lock on to the next in
 //! line without asking the store at all, within bounds, each time under a
 //! larger token.
+//!
+//! | to | use |
+//! | --- | --- |
+//! | wait for it, for ever or for a while | [`Lock::acquire`], [`Lock::acquire_within`] |
+//! | try once | [`Lock::try_acquire`] |
+//! | stop work at the loss | [`LockGuard::protect`], [`LockGuard::lost`] |
+//! | write what nobody else may overwrite | [`LockGuard::token`] and a [`Fence`] at the resource |
+//! | survive work that hangs | [`LockOptions::max_hold`] |
+//! | let other processes in more often | [`HandOver`] |
+//!
+//! A guard is renewed in the background while it lives and given back when it
+//! is dropped. When the store cannot be reached in time, or gives the lock to
+//! another, the guard is lost: it knows by its own clock, before anybody else
+//! can own. A lost guard bars nobody, neither strangers nor the tasks of its
+//! own process.
+//!
+//! Taking and freeing a lock that nobody else wants costs one call to the
+//! store each; waiting costs none between two wake-ups.
 
 mod estate;
 mod fence;

@@ -21,7 +21,9 @@ use crate::model::{FencingToken, LeaseTerms};
 #[derive(Clone, Debug, Default)]
 pub struct LockOptions {
     /// A guard that lives longer than this is lost, and is not renewed any
-    /// more: for work that may hang. Counted for each guard.
+    /// more: for work that may hang. Counted for each guard. Others, also of
+    /// this process, can have the lock one lease later, or as soon as the
+    /// guard is dropped.
     pub max_hold: Option<Duration>,
     /// How long tasks of this process may pass the lock among themselves.
     pub hand_over: HandOver,

@@ -230,7 +230,7 @@ fn length(what: &str, length: Duration) -> Result<Duration> {
     if length < Duration::from_millis(1) {
         return wrong("must be at least 1 ms");
     }
-    if length.subsec_nanos() % 1_000_000 != 0 {
+    if !length.subsec_nanos().is_multiple_of(1_000_000) {
         return wrong("must be a whole number of milliseconds");
     }
     if length > LONGEST {

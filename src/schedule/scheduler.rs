@@ -178,7 +178,7 @@ impl Scheduler {
     }
 
     /// The end of the present life, or of the last.
-    pub(super) async fn ended(&self) -> Result<()> {
+    pub(crate) async fn ended(&self) -> Result<()> {
         self.core.ended().await
     }
 

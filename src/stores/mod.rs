@@ -6,6 +6,10 @@
 //! | `sqlite:` | a file, for the processes of one Linux host | `sqlite` |
 //! | `mysql:`, `mariadb:` | MySQL, MariaDB | `mysql` |
 //! | `postgres:`, `postgresql:` | PostgreSQL | `postgres` |
+//! | `redis://`, `rediss://` | one Redis server, plain or over TLS | `redis` |
+//! | `redis+unix:` | one Redis server behind a Unix socket | `redis` |
+//! | `redis+sentinel://`, `rediss+sentinel://` | the master that sentinels name | `redis` |
+//! | `redis+cluster://`, `rediss+cluster://` | a Redis Cluster | `redis` |
 //! | `zookeeper:` | ZooKeeper, shared with Curator | `zookeeper` |
 
 pub mod memory;
@@ -13,6 +17,8 @@ pub mod memory;
 pub mod mysql;
 #[cfg(feature = "postgres")]
 pub mod postgres;
+#[cfg(feature = "redis")]
+pub mod redis;
 #[cfg(any(feature = "mysql", feature = "postgres"))]
 mod sql;
 #[cfg(all(feature = "sqlite", target_os = "linux"))]
@@ -48,6 +54,13 @@ pub const SCHEMES: &[Scheme] = &[
     scheme!("mariadb", "mysql"),
     scheme!("postgres", "postgres"),
     scheme!("postgresql", "postgres"),
+    scheme!("redis", "redis"),
+    scheme!("rediss", "redis"),
+    scheme!("redis+unix", "redis"),
+    scheme!("redis+sentinel", "redis"),
+    scheme!("rediss+sentinel", "redis"),
+    scheme!("redis+cluster", "redis"),
+    scheme!("rediss+cluster", "redis"),
     scheme!("zookeeper", "zookeeper"),
 ];
 
@@ -56,6 +69,9 @@ pub const SCHEMES: &[Scheme] = &[
 /// # Errors
 /// [`Invalid`](crate::ErrorKind::Invalid) for an unknown scheme or option,
 /// naming what is known; otherwise what the store's own opening fails with.
+///
+/// # Cancel safety
+/// Dropped, whatever was opened is closed.
 pub async fn open(url: &StoreUrl, clock: Clock) -> Result<AnyBackend> {
     let scheme = Scheme::find(SCHEMES, url.scheme())?;
     match scheme.name {
@@ -71,6 +87,10 @@ pub async fn open(url: &StoreUrl, clock: Clock) -> Result<AnyBackend> {
         "mysql" | "mariadb" => mysql::open(url, clock).await.map(AnyBackend::new),
         #[cfg(feature = "postgres")]
         "postgres" | "postgresql" => postgres::open(url, clock).await.map(AnyBackend::new),
+        #[cfg(feature = "redis")]
+        name if name.starts_with("redis") => {
+            redis::Redis::open(url, clock).await.map(AnyBackend::new)
+        }
         #[cfg(feature = "zookeeper")]
         "zookeeper" => zookeeper::open(url, clock).await.map(AnyBackend::new),
         _ => unreachable!("{:?} is in the table of schemes", scheme.name),

@@ -141,11 +141,9 @@ impl World {
         let mut processes = Vec::new();
         let mut tasks = Vec::new();
         for number in 0..2 + self.below(3) {
-            let rates = rates[self.below(4) as usize]
-                .clone()
-                .delays_up_to(millis(800));
+            let rates = rates[self.below(4) as usize].delays_up_to(millis(800));
             let seed = self.seed * 31 + number;
-            let faults = Faults::seeded(self.clock.clone(), seed, rates.clone());
+            let faults = Faults::seeded(self.clock.clone(), seed, rates);
             let store = FaultBackend::new(self.store.another_client(), &faults);
             let process = Coordinator::builder()
                 .clock(self.clock.clone())
@@ -204,7 +202,7 @@ impl World {
             }
             self.clock.sleep(millis(self.below(2_500))).await;
             faults.heal();
-            faults.at_rates(rates.clone());
+            faults.at_rates(*rates);
         }
     }
 

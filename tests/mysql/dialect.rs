@@ -3,11 +3,14 @@
 use sqlx::{ConnectOptions as _, Executor as _, MySqlConnection};
 use tenure_testkit::servers::{MariaDb, MariaDbBuilder};
 
+/// What the documentation says is enough.
 const USER: &str = "CREATE USER app@'%' IDENTIFIED BY 's3cret-word'; \
-     GRANT ALL ON tenure.* TO app@'%'";
+     GRANT SELECT, INSERT, UPDATE ON tenure.simba_mutex TO app@'%'; \
+     GRANT SELECT, INSERT, UPDATE, DELETE ON tenure.tenure_schedule TO app@'%'";
 
 fn with_user(builder: MariaDbBuilder) -> MariaDb {
     let server = builder.start().unwrap();
+    server.sql(&schema(&server.url())).unwrap();
     server.sql(USER).unwrap();
     server
 }
@@ -41,13 +44,6 @@ pub(crate) fn connections(server: &MariaDb) -> u64 {
     server.sql(sql).unwrap().parse().unwrap()
 }
 
-pub(crate) fn only_documented_privileges(server: &MariaDb) {
-    let sql = "REVOKE ALL ON tenure.* FROM app@'%'; \
-               GRANT SELECT, INSERT, UPDATE ON tenure.simba_mutex TO app@'%'; \
-               GRANT SELECT, INSERT, UPDATE, DELETE ON tenure.tenure_schedule TO app@'%'";
-    server.sql(sql).unwrap();
-}
-
 /// Holds a row's lock until it is dropped.
 pub(crate) async fn lock_row(server: &MariaDb, mutex: &str) -> MySqlConnection {
     let options: sqlx::mysql::MySqlConnectOptions = server.url().parse().unwrap();
@@ -59,4 +55,15 @@ pub(crate) async fn lock_row(server: &MariaDb, mutex: &str) -> MySqlConnection {
         .await
         .unwrap();
     connection
+}
+
+/// A server with this certificate, whose user `app` must come over TLS.
+pub(crate) fn encrypted(cert: &[u8], key: &[u8]) -> MariaDb {
+    let builder = MariaDb::builder()
+        .file("server.pem", cert)
+        .file("server.key", key);
+    let builder = builder.set("ssl-cert", "{dir}/server.pem");
+    let server = with_user(builder.set("ssl-key", "{dir}/server.key"));
+    server.sql("ALTER USER app@'%' REQUIRE SSL").unwrap();
+    server
 }

@@ -16,6 +16,8 @@ mod ground;
 mod outage;
 #[path = "../sql/process.rs"]
 mod process;
+#[path = "../sql/tls.rs"]
+mod tls;
 
 pub(crate) use ground::SERVER;
 pub(crate) use tenure_testkit::servers::MariaDb as Server;

@@ -146,12 +146,7 @@ async fn an_id_too_long_for_an_old_table_gets_an_error_with_the_alter() {
     let error = client.acquire(&bid("m", &long)).await.unwrap_err();
     is_final(&error);
     follow(&error);
-    let url = format!("{}?table=old", SERVER.url());
-    win(
-        &crate::ground::client(&url).await.unwrap(),
-        &bid("m", &long),
-    )
-    .await;
+    win(&client, &bid("m", &long)).await;
 }
 
 #[tokio::test]
@@ -192,8 +187,6 @@ async fn versions_warn_before_their_end_and_are_refused_at_it() {
     }
     assert_eq!(version(&client).await.unwrap().severity, Severity::Bad);
     follow(&client.acquire(&bid("m", "a")).await.unwrap_err());
-    let url = format!("{}?table=ends", SERVER.url());
-    let client = crate::ground::client(&url).await.unwrap();
     let next = win(&client, &bid("m", "b")).await;
     assert_eq!(next.token.store(), 1 << 31);
     set(1 << 38);

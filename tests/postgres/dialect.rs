@@ -5,13 +5,19 @@ use tenure_testkit::servers::{Postgres, PostgresBuilder};
 
 const RULES: &str = "host all postgres all trust\nhost all all all scram-sha-256\n";
 
+/// What the documentation says is enough.
+const USER: &str = "CREATE USER app PASSWORD 's3cret-word'; \
+     GRANT SELECT, INSERT, UPDATE ON simba_mutex, tenure_schedule TO app";
+
 fn with_user(builder: PostgresBuilder) -> Postgres {
-    let builder = builder.file("rules", RULES).set("hba_file", "{dir}/rules");
+    with_rules(builder, RULES)
+}
+
+fn with_rules(builder: PostgresBuilder, rules: &str) -> Postgres {
+    let builder = builder.file("rules", rules).set("hba_file", "{dir}/rules");
     let server = builder.start().unwrap();
-    server
-        .sql("CREATE USER app PASSWORD 's3cret-word'")
-        .unwrap();
-    server.sql("GRANT ALL ON SCHEMA public TO app").unwrap();
+    server.sql(&schema(&server.url())).unwrap();
+    server.sql(USER).unwrap();
     server
 }
 
@@ -47,12 +53,6 @@ pub(crate) fn connections(server: &Postgres) -> u64 {
     server.sql(sql).unwrap().parse().unwrap()
 }
 
-pub(crate) fn only_documented_privileges(server: &Postgres) {
-    let sql = "REVOKE ALL ON SCHEMA public FROM app; GRANT USAGE ON SCHEMA public TO app; \
-               GRANT SELECT, INSERT, UPDATE ON simba_mutex, tenure_schedule TO app";
-    server.sql(sql).unwrap();
-}
-
 /// Holds a row's lock until it is dropped.
 pub(crate) async fn lock_row(server: &Postgres, mutex: &str) -> PgConnection {
     let options: sqlx::postgres::PgConnectOptions = server.url().parse().unwrap();
@@ -64,4 +64,17 @@ pub(crate) async fn lock_row(server: &Postgres, mutex: &str) -> PgConnection {
         .await
         .unwrap();
     connection
+}
+
+/// A server with this certificate, whose user `app` must come over TLS.
+pub(crate) fn encrypted(cert: &[u8], key: &[u8]) -> Postgres {
+    let builder = Postgres::builder()
+        .file("server.pem", cert)
+        .file("server.key", key);
+    let builder = builder
+        .set("ssl", "on")
+        .set("ssl_cert_file", "{dir}/server.pem");
+    let builder = builder.set("ssl_key_file", "{dir}/server.key");
+    let rules = RULES.replace("host all all", "hostssl all all");
+    with_rules(builder, &rules)
 }

@@ -5,13 +5,20 @@ use std::time::{Duration, Instant};
 use tenure::backend::{AnyBackend, Backend, Hint, Hints, Interest};
 use tenure_testkit::servers::{Flow, Postgres, Proxy, Way};
 
+use crate::SERVER;
 use crate::ground::{bid, client, terms, through, until, win};
 
-/// How many connections listen.
-fn listeners(server: &Postgres) -> u64 {
-    let sql = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'tenure' \
-               AND query LIKE 'LISTEN%'";
-    server.sql(sql).unwrap().parse().unwrap()
+/// The URL of a table of its own.
+fn url(table: &str) -> String {
+    format!("{}?table={table}", SERVER.url())
+}
+
+/// Asks about the connections that listen for `table`.
+fn listeners(table: &str, what: &str) -> String {
+    let sql = format!(
+        "SELECT count({what}) FROM pg_stat_activity WHERE query LIKE 'LISTEN \"{table}\"%'"
+    );
+    SERVER.sql(&sql).unwrap()
 }
 
 /// One who waits for `m`, whose stream is up.
@@ -41,11 +48,8 @@ async fn next_within(hints: &mut Hints, limit: Duration) -> Option<Hint> {
 
 #[tokio::test]
 async fn a_release_is_heard_at_once() {
-    let server = Postgres::start().unwrap();
-    let (here, there) = (
-        client(&server.url()).await.unwrap(),
-        client(&server.url()).await.unwrap(),
-    );
+    let url = url("at_once");
+    let (here, there) = (client(&url).await.unwrap(), client(&url).await.unwrap());
     let mut hints = waiter(&there).await;
     let mut latencies = Vec::new();
     for _ in 0..9 {
@@ -61,11 +65,10 @@ async fn a_release_is_heard_at_once() {
 
 #[tokio::test]
 async fn who_looks_behind_a_pooler_is_heard_by_those_who_listen() {
-    let server = Postgres::start().unwrap();
-    let here = client(&format!("{}?notify=off", server.url()))
+    let here = client(&format!("{}&notify=off", url("mixed")))
         .await
         .unwrap();
-    let there = client(&server.url()).await.unwrap();
+    let there = client(&url("mixed")).await.unwrap();
     let held = owned(&here).await;
     let mut hints = waiter(&there).await;
     assert!(here.release(&held).await.unwrap().is_won());
@@ -74,22 +77,19 @@ async fn who_looks_behind_a_pooler_is_heard_by_those_who_listen() {
         Some(Hint::Turn)
     );
     assert_eq!(
-        listeners(&server),
-        1,
+        listeners("mixed", "*"),
+        "1",
         "the one behind the pooler does not listen"
     );
 }
 
 #[tokio::test]
 async fn a_listener_that_was_cut_off_listens_again_and_says_so() {
-    let server = Postgres::start().unwrap();
-    let store = client(&server.url()).await.unwrap();
+    let store = client(&url("cut_off")).await.unwrap();
     let held = owned(&store).await;
     let mut hints = waiter(&store).await;
     for _ in 0..3 {
-        let sql = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity \
-                   WHERE application_name = 'tenure' AND query LIKE 'LISTEN%'";
-        assert_eq!(server.sql(sql).unwrap(), "1");
+        assert_eq!(listeners("cut_off", "pg_terminate_backend(pid)"), "1");
         let hint = next_within(&mut hints, Duration::from_secs(30)).await;
         assert_eq!(hint, Some(Hint::Resumed), "what was sent meanwhile is lost");
     }
@@ -118,11 +118,12 @@ async fn a_listener_survives_a_restart_of_the_server() {
 
 #[tokio::test]
 async fn a_listener_on_a_half_open_connection_is_replaced_by_a_timer() {
-    let server = Postgres::start().unwrap();
-    let proxy = Proxy::start(server.address()).unwrap();
-    let url = format!("{}?call_timeout=1s", through(&proxy, &server));
-    let store = client(&url).await.unwrap();
-    let direct = client(&server.url()).await.unwrap();
+    let proxy = Proxy::start(SERVER.address()).unwrap();
+    let options = "?table=half_open&call_timeout=1s";
+    let store = client(&format!("{}{options}", through(&proxy, &SERVER)))
+        .await
+        .unwrap();
+    let direct = client(&url("half_open")).await.unwrap();
     let held = owned(&direct).await;
     let mut hints = waiter(&store).await;
     let before = proxy.connections();
@@ -144,13 +145,12 @@ async fn a_listener_on_a_half_open_connection_is_replaced_by_a_timer() {
 
 #[tokio::test]
 async fn nobody_listens_when_nobody_waits() {
-    let server = Postgres::start().unwrap();
-    let store = client(&server.url()).await.unwrap();
+    let store = client(&url("nobody")).await.unwrap();
     let hints = waiter(&store).await;
-    assert_eq!(listeners(&server), 1);
+    assert_eq!(listeners("nobody", "*"), "1");
     drop(hints);
     until("it has gone", async || {
-        (listeners(&server) == 0).then_some(())
+        (listeners("nobody", "*") == "0").then_some(())
     })
     .await;
     let _again = waiter(&store).await;

@@ -1,18 +1,25 @@
 //! Many at once, at every isolation.
 
 use tenure::backend::Backend;
-use tenure_testkit::servers::Postgres;
 
+use crate::SERVER;
 use crate::ground::{bid, client, terms, win};
+
+/// The URL of a database whose transactions are of this isolation.
+fn database(name: &str, isolation: &str) -> String {
+    SERVER.sql(&format!("CREATE DATABASE {name}")).unwrap();
+    let set = format!("ALTER DATABASE {name} SET default_transaction_isolation = '{isolation}'");
+    SERVER.sql(&set).unwrap();
+    format!("{}/{name}", SERVER.url().strip_suffix("/postgres").unwrap())
+}
 
 #[tokio::test]
 async fn thirty_two_contenders_on_a_new_name_twenty_times_and_no_error() {
-    for isolation in ["read committed", "serializable"] {
-        let server = Postgres::builder().set("default_transaction_isolation", isolation);
-        let server = server.start().unwrap();
+    for (name, isolation) in [("rc", "read committed"), ("ser", "serializable")] {
+        let url = database(name, isolation);
         let mut clients = Vec::new();
         for _ in 0..8 {
-            clients.push(client(&server.url()).await.unwrap());
+            clients.push(client(&url).await.unwrap());
         }
         for round in 0..20 {
             let mut bids = tokio::task::JoinSet::new();
@@ -36,11 +43,10 @@ async fn thirty_two_contenders_on_a_new_name_twenty_times_and_no_error() {
 
 #[tokio::test]
 async fn a_contended_row_is_taken_and_released_without_an_error_when_serializable() {
-    let server = Postgres::builder().set("default_transaction_isolation", "serializable");
-    let server = server.start().unwrap();
+    let url = database("contended", "serializable");
     let mut workers = tokio::task::JoinSet::new();
     for number in 0..8 {
-        let store = client(&server.url()).await.unwrap();
+        let store = client(&url).await.unwrap();
         workers.spawn(async move {
             let mut tokens = Vec::new();
             while tokens.len() < 20 {
@@ -63,16 +69,15 @@ async fn a_contended_row_is_taken_and_released_without_an_error_when_serializabl
 
 #[tokio::test]
 async fn a_table_without_a_nonce_gets_an_error_with_the_alter() {
-    let server = &crate::SERVER;
-    let url = format!("{}?table=from_before", server.url());
+    let url = format!("{}?table=from_before", SERVER.url());
     drop(client(&url).await.unwrap());
-    server
+    SERVER
         .sql("ALTER TABLE from_before DROP COLUMN nonce")
         .unwrap();
     let error = client(&url).await.unwrap_err();
     assert_eq!(error.kind(), tenure::ErrorKind::Conflict, "{error:?}");
     let text = error.to_string();
-    server
+    SERVER
         .sql(&text[text.find("ALTER TABLE").expect("the ALTER")..])
         .unwrap();
     win(&client(&url).await.unwrap(), &bid("m", "a")).await;

@@ -1,22 +1,49 @@
 //! Set-ups that do not work, and what one is told.
 
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use tenure::backend::{Backend, Interest};
 use tenure::{ErrorKind, Outcome, Retry};
 
-use crate::SERVER;
 use crate::dialect;
 use crate::ground::{bid, client, terms, until, win};
+use crate::{SERVER, Server};
+
+/// A server with a user who needs a password.
+static GUARDED: LazyLock<Server> = LazyLock::new(dialect::guarded);
+
+#[tokio::test]
+async fn the_documented_privileges_are_enough() {
+    let server = &*GUARDED;
+    let store = client(&dialect::as_app(server, "s3cret-word"))
+        .await
+        .unwrap();
+    let held = win(&store, &bid("m", "a")).await;
+    assert!(crate::ground::renew(&store, &held).await.unwrap().is_won());
+    let claim = tenure::backend::Claim::new("plan", Default::default(), 1, Default::default());
+    store.claim_tick(&held, &claim).await.unwrap();
+    store
+        .finish_tick(&held, &tenure::backend::TickEnd::new(1, true))
+        .await
+        .unwrap();
+    store.list(&tenure::backend::Page::first(10)).await.unwrap();
+    assert!(store.release(&held).await.unwrap().is_won());
+    let bad =
+        |finding: &tenure::backend::Finding| finding.severity == tenure::backend::Severity::Bad;
+    let findings = store.check().await;
+    assert!(!findings.iter().any(bad), "{findings:?}");
+}
 
 #[tokio::test]
 async fn a_wrong_password_is_denied_and_never_shown() {
-    let server = dialect::guarded();
-    let right = dialect::as_app(&server, "s3cret-word");
-    let store = client(&right).await.unwrap();
-    win(&store, &bid("m", "a")).await;
+    let server = &*GUARDED;
+    let store = client(&dialect::as_app(server, "s3cret-word"))
+        .await
+        .unwrap();
+    win(&store, &bid("guarded", "a")).await;
     assert!(!format!("{store:?}").contains("s3cret"), "{store:?}");
-    let error = client(&dialect::as_app(&server, "wr0ng-word"))
+    let error = client(&dialect::as_app(server, "wr0ng-word"))
         .await
         .unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Denied, "{error:?}");
@@ -71,31 +98,6 @@ async fn a_missing_table_is_named_with_its_ddl_unless_it_may_be_made() {
         store.read_ledger(&"m".parse().unwrap()).await.unwrap(),
         None
     );
-}
-
-#[tokio::test]
-async fn the_documented_privileges_are_enough() {
-    let server = dialect::guarded();
-    let admin = client(&server.url()).await.unwrap();
-    win(&admin, &bid("made", "admin")).await;
-    dialect::only_documented_privileges(&server);
-    let store = client(&dialect::as_app(&server, "s3cret-word"))
-        .await
-        .unwrap();
-    let held = win(&store, &bid("m", "a")).await;
-    assert!(crate::ground::renew(&store, &held).await.unwrap().is_won());
-    let claim = tenure::backend::Claim::new("plan", Default::default(), 1, Default::default());
-    store.claim_tick(&held, &claim).await.unwrap();
-    store
-        .finish_tick(&held, &tenure::backend::TickEnd::new(1, true))
-        .await
-        .unwrap();
-    store.list(&tenure::backend::Page::first(10)).await.unwrap();
-    assert!(store.release(&held).await.unwrap().is_won());
-    let bad =
-        |finding: &tenure::backend::Finding| finding.severity == tenure::backend::Severity::Bad;
-    let findings = store.check().await;
-    assert!(!findings.iter().any(bad), "{findings:?}");
 }
 
 #[tokio::test]
@@ -156,7 +158,7 @@ async fn a_server_without_connections_left_is_unreachable_for_now() {
 
 #[tokio::test]
 async fn waiting_holds_no_connection() {
-    let server = crate::Server::start().unwrap();
+    let server = Server::start().unwrap();
     let url = format!("{}?connections=1", server.url());
     let owner = client(&url).await.unwrap();
     let waiting = client(&url).await.unwrap();
@@ -185,16 +187,33 @@ async fn waiting_holds_no_connection() {
 
 #[tokio::test]
 async fn a_caller_that_gives_up_frees_its_connection() {
-    let server = crate::Server::start().unwrap();
-    let store = client(&format!("{}?connections=1", server.url()))
+    let store = client(&format!("{}?connections=1", SERVER.url()))
         .await
         .unwrap();
-    let held = win(&store, &bid("m", "a")).await;
-    let _locked = dialect::lock_row(&server, "m").await;
+    let held = win(&store, &bid("locked", "a")).await;
+    let _locked = dialect::lock_row(&SERVER, "locked").await;
     let release = store.release(&held);
     let given_up = tokio::time::timeout(Duration::from_millis(200), release).await;
     assert!(given_up.is_err(), "another transaction holds the row");
-    let other = bid("n", "a");
+    let other = bid("unlocked", "a");
     let won = tokio::time::timeout(Duration::from_secs(10), win(&store, &other));
     won.await.expect("the only connection is free again");
+}
+
+#[tokio::test]
+async fn many_who_open_at_once_make_the_tables_without_an_error() {
+    for round in 0..5 {
+        let url = format!(
+            "{}?table=made_{round}&schedule_table=made_too_{round}",
+            SERVER.url()
+        );
+        let mut opening = tokio::task::JoinSet::new();
+        for _ in 0..12 {
+            let url = url.clone();
+            opening.spawn(async move { client(&url).await.map(drop) });
+        }
+        for opened in opening.join_all().await {
+            opened.unwrap();
+        }
+    }
 }

@@ -8,8 +8,8 @@ use tenure::service::{ContendService, LocalContender};
 use tenure::{Coordinator, Outcome, Tenure};
 use tenure_testkit::servers::{Proxy, Way};
 
-use crate::Server;
 use crate::ground::{bid, client, renew, terms, through, until, win};
+use crate::{SERVER, Server};
 
 struct Standing {
     server: Server,
@@ -121,18 +121,17 @@ async fn what_the_server_confirmed_before_it_was_killed_is_there_afterwards() {
 
 #[tokio::test]
 async fn a_take_whose_answer_was_lost_can_be_found_and_left() {
-    let server = Server::start().unwrap();
-    let proxy = Proxy::start(server.address()).unwrap();
-    let store = client(&through(&proxy, &server)).await.unwrap();
+    let proxy = Proxy::start(SERVER.address()).unwrap();
+    let store = client(&through(&proxy, &SERVER)).await.unwrap();
     for round in 0..4 {
-        let mine = bid(&format!("m{round}"), "a");
+        let mine = bid(&format!("lost-answer-{round}"), "a");
         // So that nothing but the take itself is sent.
-        win(&store, &bid(&format!("warm{round}"), "a")).await;
+        win(&store, &bid(&format!("lost-answer-warm-{round}"), "a")).await;
         store.leave(&mine).await.unwrap();
         proxy.cut_after(Way::ToClient, 0);
         let error = store.acquire(&mine).await.unwrap_err();
         assert_eq!(error.outcome(), Outcome::MayHave, "{error:?}");
-        let direct = client(&server.url()).await.unwrap();
+        let direct = client(&SERVER.url()).await.unwrap();
         if round % 2 == 0 {
             let seen = direct.owner(&mine.name).await.unwrap();
             let again = store.acquire(&mine).await.unwrap();
@@ -166,11 +165,10 @@ async fn recovered(store: &AnyBackend, held: &tenure::backend::Held) -> Duration
 
 #[tokio::test]
 async fn a_half_open_connection_is_given_up_and_replaced() {
-    let server = Server::start().unwrap();
-    let proxy = Proxy::start(server.address()).unwrap();
-    let url = format!("{}?call_timeout=1s", through(&proxy, &server));
+    let proxy = Proxy::start(SERVER.address()).unwrap();
+    let url = format!("{}?call_timeout=1s", through(&proxy, &SERVER));
     let store = client(&url).await.unwrap();
-    let mut mine = bid("m", "a");
+    let mut mine = bid("half-open", "a");
     mine.terms = terms(60_000, 60_000);
     let held = win(&store, &mine).await;
     // Several connections, all of which die together.

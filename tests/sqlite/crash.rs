@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use tenure_testkit::judge::judge;
 use tenure_testkit::peer::{Peer, PeerBuilder, read_journal};
+use tenure_testkit::servers::find::Server;
 
 use crate::support::{Place, SOON};
 
@@ -87,21 +88,15 @@ fn an_owner_that_was_stopped_for_longer_than_its_lease_finds_itself_deposed() {
 
 #[test]
 fn a_wall_clock_an_hour_off_changes_nothing() {
-    let libfaketime = [
-        "/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1",
-        "/usr/lib/aarch64-linux-gnu/faketime/libfaketime.so.1",
-        "/usr/lib64/faketime/libfaketime.so.1",
-    ];
-    let preload = libfaketime
-        .iter()
-        .find(|path| std::path::Path::new(path).exists())
-        .expect("libfaketime is installed");
+    let preload = Server::Faketime
+        .find("libfaketime.so.1")
+        .unwrap_or_else(|missing| panic!("{missing}"));
     let place = Place::new();
     // Long leases, so that only a clock can end one.
     let peer = || peer(&place).option("--ttl", "30s");
     let off = |by: &str| {
         peer()
-            .env("LD_PRELOAD", *preload)
+            .env("LD_PRELOAD", &preload)
             .env("FAKETIME", by)
             .env("DONT_FAKE_MONOTONIC", "1")
     };

@@ -5,6 +5,7 @@ mod crash;
 mod faults;
 mod kills;
 mod opening;
+mod schedule;
 mod support;
 mod waiting;
 

@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tenure::backend::{Backend, Interest};
-use tenure::model::MutexState;
-use tenure::service::{Contender, LocalContender};
+use tenure::model::{MutexName, MutexState};
+use tenure::service::{ContendService, Contender, LocalContender, Retriever};
 use tenure_testkit::servers::{Flow, Proxy, Way, ZooKeeper};
 
 use crate::ground::{PATIENCE, SERVER, bid, client, coordinator, metric, name, until};
@@ -42,17 +42,22 @@ async fn of_a_hundred_contenders_one_is_told_when_the_leader_goes() {
         services.push(service);
     }
     until("99 watches", || metric(&server, "zk_watch_count") == 99).await;
-    until("a leader", || services.iter().any(|s| s.is_owner())).await;
-    let leader = services.iter().position(|s| s.is_owner()).unwrap();
+    until("a leader", || services.iter().any(ContendService::is_owner)).await;
+    let leader = services.iter().position(ContendService::is_owner).unwrap();
     // A loser knows who leads.
-    let owner = services[(leader + 1) % 100].state().after.clone();
     let id = services[leader].contender().contender_id();
-    assert!(owner.is_owner(id), "{owner:?}");
+    until("all know who leads", || {
+        services.iter().all(|s| s.state().after.is_owner(id))
+    })
+    .await;
 
     let told = |server| metric(server, "zk_sum_node_deleted_watch_count");
     let before = told(&server);
     services.remove(leader).stop().await.unwrap();
-    until("a new leader", || services.iter().any(|s| s.is_owner())).await;
+    until("a new leader", || {
+        services.iter().any(ContendService::is_owner)
+    })
+    .await;
     assert_eq!(told(&server) - before, 1, "one watch fires");
     assert_eq!(metric(&server, "zk_watch_count"), 98, "nobody watches anew");
     for coordinator in coordinators {
@@ -239,4 +244,45 @@ async fn a_leader_is_told_before_its_node_goes() {
     );
     assert_eq!(children(&path).await.len(), 0);
     coordinator.close().await.unwrap();
+}
+
+struct Observer(MutexName);
+
+impl Retriever for Observer {
+    fn mutex(&self) -> &MutexName {
+        &self.0
+    }
+
+    fn notify_owner(&self, _: &MutexState) {}
+}
+
+#[tokio::test]
+async fn an_observer_knows_who_leads() {
+    let name = name("observed");
+    let (here, there) = (
+        coordinator(SERVER.address(), "10s").await,
+        coordinator(SERVER.address(), "10s").await,
+    );
+    let observer = Observer(MutexName::new(&name).unwrap());
+    let observer = there.retrieval_service(observer).unwrap();
+    observer.start().unwrap();
+    for id in ["first", "second"] {
+        let contender = LocalContender::new(&name).unwrap().with_id(id).unwrap();
+        let service = here.contend_service(contender).unwrap();
+        service.start().unwrap();
+        let sees = |id: Option<&str>| {
+            let owner = observer.state().after;
+            owner.owner_id().map(|id| id.as_str().to_owned()).as_deref() == id
+        };
+        until("the observer sees it lead", || sees(Some(id))).await;
+        let owner = observer.state().after;
+        assert!(
+            owner.acquired_at().is_some() && owner.token().is_some(),
+            "{owner:?}"
+        );
+        service.stop().await.unwrap();
+        until("the observer sees it go", || sees(None)).await;
+    }
+    here.close().await.unwrap();
+    there.close().await.unwrap();
 }

@@ -1,10 +1,13 @@
 //! The areas of `--only`: their names, what they need, and which test targets belong to them.
 //!
-//! A test target named after an area belongs to it; every other one is part of `core`. A new store
-//! is a line in [`Area::ALL`], [`Area::name`] and [`Area::servers`].
+//! A test target named after an area belongs to it, one in [`ALSO`] to the area given there; every
+//! other one is part of `core`. A new store is a line in [`Area::ALL`], [`Area::name`] and [`Area::servers`].
 
 use crate::find::Server;
 use crate::programs::{Missing, Program};
+
+/// Test targets whose name does not say what they need.
+const ALSO: [(&str, Area); 1] = [("fencing", Area::Servers)];
 
 /// In the order in which they are listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -16,7 +19,7 @@ pub(crate) enum Area {
     Mysql,
     Postgres,
     Zookeeper,
-    /// The testkit's own launchers, which start every server there is.
+    /// What starts every kind of server there is, above all the testkit's own launchers.
     Servers,
 }
 
@@ -46,11 +49,12 @@ impl Area {
     /// The servers that the area's tests start.
     fn servers(self) -> &'static [Server] {
         match self {
-            Self::Core | Self::Sqlite => &[],
+            Self::Core => &[],
+            Self::Sqlite => &[Server::Faketime],
             Self::Redis => &[Server::Redis],
             Self::Mysql => &[Server::MariaDb],
             Self::Postgres => &[Server::Postgres],
-            Self::Zookeeper => &[Server::ZooKeeper, Server::Curator],
+            Self::Zookeeper => &[Server::ZooKeeper, Server::Curator, Server::Faketime],
             Self::Servers => &Server::ALL,
         }
     }
@@ -67,7 +71,10 @@ impl Area {
 
     /// The area of a test target.
     pub(crate) fn of_target(target: &str) -> Self {
-        Self::from_name(target).unwrap_or(Self::Core)
+        let also = ALSO.into_iter().find(|(name, _)| *name == target);
+        also.map(|(_, area)| area)
+            .or_else(|| Self::from_name(target))
+            .unwrap_or(Self::Core)
     }
 
     /// `core, sqlite`
@@ -118,20 +125,26 @@ mod tests {
     fn a_target_with_an_unknown_name_is_core() {
         assert_eq!(Area::of_target("redis"), Area::Redis);
         assert_eq!(Area::of_target("servers"), Area::Servers);
+        assert_eq!(Area::of_target("fencing"), Area::Servers);
         assert_eq!(Area::of_target("architecture"), Area::Core);
     }
 
     #[test]
     fn areas_need_only_their_own_servers() {
         let server = Program::Server;
-        assert_eq!(needs(&[Area::Core, Area::Sqlite]), [Program::Compiler]);
+        assert_eq!(needs(&[Area::Core]), [Program::Compiler]);
+        assert_eq!(
+            needs(&[Area::Core, Area::Sqlite]),
+            [Program::Compiler, server(Server::Faketime)]
+        );
         assert_eq!(
             needs(&[Area::Redis, Area::Zookeeper]),
             [
                 Program::Compiler,
                 server(Server::Redis),
                 server(Server::ZooKeeper),
-                server(Server::Curator)
+                server(Server::Curator),
+                server(Server::Faketime)
             ]
         );
         assert_eq!(needs(&[Area::Servers]).len(), 1 + Server::ALL.len());

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::backend::{Answer, Hint};
+use crate::backend::{Answer, Hint, Nonce};
 use crate::clock::Moment;
 use crate::engine::dice::Dice;
 use crate::engine::machine::Machine;
@@ -47,6 +47,11 @@ fn refused(left: Duration) -> Answer {
 
 fn lost_answer() -> Error {
     Error::new(ErrorKind::Timeout, Outcome::MayHave)
+}
+
+/// The nonce of the first bid of these seeded dice.
+fn nonce() -> Nonce {
+    Dice::seeded(1).nonce()
 }
 
 fn start(mode: Mode) -> Machine {
@@ -97,28 +102,29 @@ fn a_turn_that_comes_while_an_attempt_is_under_way_is_not_forgotten() {
 
 #[test]
 fn the_nonce_is_the_same_for_every_attempt_and_new_for_every_bid() {
-    let nonce = |effects: &[Effect]| {
+    let nonce_in = |effects: &[Effect]| {
         effects.iter().find_map(|effect| match effect {
             Effect::Call(Call::Acquire(bid), _) => Some(bid.nonce),
             _ => None,
         })
     };
     let (mut machine, effects) = Machine::start(plan(Mode::Always), Dice::seeded(1), at(0));
-    let first = nonce(&effects).unwrap();
+    let first = nonce_in(&effects).unwrap();
     machine.on(at(1), Event::Called(Err(lost_answer())));
     let again = machine.on(machine.wake_at().unwrap(), Event::Timer);
-    assert_eq!(nonce(&again), Some(first));
+    assert_eq!(nonce_in(&again), Some(first));
     machine.on(at(100), Event::Called(Ok(won(Duration::from_secs(16)))));
     machine.on(
         at(200),
         Event::Renewed {
+            nonce: nonce(),
             sent_at: at(190),
             batch: 1,
             result: Ok(refused(Duration::from_secs(1))),
         },
     );
     let next = machine.on(at(210), Event::Quiesced { term: 1 });
-    assert_ne!(nonce(&next).unwrap(), first);
+    assert_ne!(nonce_in(&next).unwrap(), first);
 }
 
 #[test]
@@ -144,6 +150,7 @@ fn a_deadline_that_has_passed_comes_before_the_renewal_that_would_have_saved_it(
     let effects = machine.on(
         at(16_000),
         Event::Renewed {
+            nonce: nonce(),
             sent_at: at(10_000),
             batch: 1,
             result: Ok(won(Duration::from_secs(16))),
@@ -204,6 +211,7 @@ fn a_hung_batch_is_tried_again_in_halves() {
         let effects = machine.on(
             at(now),
             Event::Renewed {
+                nonce: nonce(),
                 sent_at: at(now - 50),
                 batch,
                 result: Err(lost_answer()),

@@ -1,8 +1,8 @@
 //! [`MySql`]: a client of a MySQL or MariaDB server.
 
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::task::JoinSet;
@@ -32,7 +32,8 @@ pub struct MySql(Arc<Inner>);
 struct Inner {
     pool: Pool<Connector>,
     statements: Arc<Statements>,
-    layout: Layout,
+    /// As last inspected: somebody may widen the table.
+    layout: Mutex<Layout>,
     dial: Dial,
     ears: Arc<Ears>,
     warned: AtomicBool,
@@ -73,7 +74,7 @@ impl MySql {
         Ok(Self(Arc::new(Inner {
             pool,
             statements,
-            layout,
+            layout: Mutex::new(layout),
             dial,
             ears: Arc::default(),
             warned: AtomicBool::new(false),
@@ -88,8 +89,16 @@ impl MySql {
         &self.0.statements
     }
 
-    pub(super) fn layout(&self) -> &Layout {
-        &self.0.layout
+    pub(super) fn layout(&self) -> Layout {
+        *self.0.layout.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The layout, after a look at what the table is like now.
+    async fn layout_again(&self) -> Result<Layout> {
+        let found = self.read(Inspect(self.to())).await?;
+        let layout = schema::layout(&self.0.statements, &found.columns)?;
+        *self.0.layout.lock().unwrap_or_else(PoisonError::into_inner) = layout;
+        Ok(layout)
     }
 
     fn to(&self) -> Arc<Statements> {
@@ -133,7 +142,7 @@ impl MySql {
     fn granted(&self, bid: &Bid, id: u64) -> Result<Answer> {
         let stamp = Stamp::new(id)?;
         let now = StoreTime::from_millis(stamp.near(self.0.dial.about()));
-        let near_the_end = self.0.layout.has_int_version() && stamp.version >= INT_WARNING;
+        let near_the_end = self.layout().has_int_version() && stamp.version >= INT_WARNING;
         if near_the_end && !self.0.warned.swap(true, Ordering::Relaxed) {
             let remedy = schema::version_ended(&self.0.statements);
             tracing::warn!(mutex = %bid.name, version = stamp.version, "soon {remedy}");
@@ -234,12 +243,18 @@ impl Backend for MySql {
 
     async fn acquire(&self, bid: &Bid) -> Result<Answer> {
         let to = self.to();
-        self.0.layout.check(&to, &bid.contender)?;
+        let mut layout = self.layout();
+        if !layout.has_room_for(&bid.contender) {
+            layout = self.layout_again().await?;
+            if !layout.has_room_for(&bid.contender) {
+                return Err(schema::too_narrow(&to));
+            }
+        }
         for _ in 0..TRIES {
             let take = Take {
                 to: self.to(),
                 bid: bid.clone(),
-                below: self.0.layout.version_limit,
+                below: layout.version_limit,
             };
             if let Some(id) = self.write(take).await? {
                 return self.granted(bid, id);
@@ -258,8 +273,11 @@ impl Backend for MySql {
                 return Err(schema::collision(&to, &row.mutex).with_mutex(&bid.name));
             }
             if row.is_free() {
-                if row.version >= self.0.layout.version_limit {
-                    return Err(schema::version_ended(&to).with_mutex(&bid.name));
+                if row.version >= layout.version_limit {
+                    layout = self.layout_again().await?;
+                    if row.version >= layout.version_limit {
+                        return Err(schema::version_ended(&to).with_mutex(&bid.name));
+                    }
                 }
                 // It ended, or was freed, between the two statements.
                 continue;

@@ -53,12 +53,9 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    /// An error when `id` does not fit the table.
-    pub(super) fn check(&self, statements: &Statements, id: &ContenderId) -> Result<()> {
-        if id.as_str().chars().count() > self.id_width {
-            return Err(too_narrow(statements));
-        }
-        Ok(())
+    /// Whether `id` fits the table.
+    pub(super) fn has_room_for(&self, id: &ContenderId) -> bool {
+        id.as_str().chars().count() <= self.id_width
     }
 
     /// Whether JVM peers can read the version, and it ends where theirs does.

@@ -34,7 +34,7 @@ impl Driver for Connector {
         let said = error.message();
         Fault::Error(match error.code() {
             // Serialization failure, deadlock, and a table that two made at once.
-            "40001" | "40P01" | "42P07" => return Fault::Race,
+            "40001" | "40P01" | "42P07" | "42710" => return Fault::Race,
             "23505" if error.table().is_some_and(|table| table.starts_with("pg_")) => {
                 return Fault::Race;
             }

@@ -46,6 +46,7 @@ impl Batch {
 
 /// How many places a statement for `count` things has. Few sizes, so that each
 /// is prepared once; what is left over repeats the last.
+#[cfg(any(feature = "mysql", test))]
 pub(in crate::stores) fn padded(count: usize) -> usize {
     count.next_power_of_two().min(MOST).max(count)
 }

@@ -97,6 +97,7 @@ impl Ears {
     }
 
     /// Whether anybody who listens observes owners.
+    #[cfg(feature = "postgres")]
     pub(in crate::stores) fn has_observers(&self) -> bool {
         let book = self.book();
         book.ears.values().flatten().any(|ear| ear.observes)

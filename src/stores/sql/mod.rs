@@ -17,9 +17,13 @@ mod pool;
 mod row;
 mod settings;
 
-pub(super) use batch::{Batch, padded};
+pub(super) use batch::Batch;
+#[cfg(feature = "mysql")]
+pub(super) use batch::padded;
 pub(super) use ears::Ears;
 pub(super) use poll::{Look, POLL, Seen, poll};
-pub(super) use pool::{Ask, Driver, Effect, Fault, Limits, Pool};
+#[cfg(feature = "postgres")]
+pub(super) use pool::Limits;
+pub(super) use pool::{Ask, Driver, Effect, Fault, Pool};
 pub(super) use row::Row;
 pub(super) use settings::{Settings, Tls, TlsMode};

@@ -138,6 +138,7 @@ impl<D: Driver> Pool<D> {
         }))
     }
 
+    #[cfg(feature = "postgres")]
     pub(in crate::stores) fn driver(&self) -> &D {
         &self.0.driver
     }
@@ -176,6 +177,7 @@ impl<D: Driver> Pool<D> {
     }
 
     /// An error when it has been closed.
+    #[cfg(feature = "mysql")]
     pub(in crate::stores) fn is_open(&self) -> Result<()> {
         self.0.open()
     }
@@ -330,10 +332,7 @@ impl<D: Driver> Shared<D> {
                     sqlx::Error::Configuration(_) => ErrorKind::Invalid,
                     _ => ErrorKind::Unreachable,
                 };
-                let message = match &error {
-                    sqlx::Error::Tls(_) => format!("no TLS connection to {place}"),
-                    _ => format!("no connection to {place}"),
-                };
+                let message = format!("no connection to {place}: {error}");
                 Error::new(kind, Outcome::DidNot).with_message(message)
             }
         };

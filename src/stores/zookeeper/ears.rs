@@ -22,7 +22,23 @@ struct State {
     by_name: HashMap<MutexName, Vec<Ear>>,
     /// The names that somebody watches for observers.
     lookouts: HashSet<MutexName>,
+    /// At how many names to look for those that nobody listens to.
+    sweep_at: usize,
     is_closed: bool,
+}
+
+/// The fewest names that are worth a sweep.
+const SWEEP: usize = 64;
+
+impl State {
+    /// Forgets those who listen no more.
+    fn sweep(&mut self) {
+        self.by_name.retain(|_, ears| {
+            ears.retain(|ear| !ear.hints.is_closed());
+            !ears.is_empty()
+        });
+        self.sweep_at = SWEEP.max(self.by_name.len() * 2);
+    }
 }
 
 #[derive(Debug)]
@@ -48,6 +64,9 @@ impl Ears {
         let mut state = self.state();
         if state.is_closed {
             return None;
+        }
+        if state.by_name.len() >= state.sweep_at {
+            state.sweep();
         }
         let ears = state.by_name.entry(interest.name.clone()).or_default();
         ears.retain(|ear| !ear.hints.is_closed());
@@ -82,10 +101,7 @@ impl Ears {
     /// Hints may have been lost: everybody looks.
     pub(super) fn resumed(&self) {
         let mut state = self.state();
-        state.by_name.retain(|_, ears| {
-            ears.retain(|ear| !ear.hints.is_closed());
-            !ears.is_empty()
-        });
+        state.sweep();
         for ear in state.by_name.values().flatten() {
             let _ = ear.hints.try_send(Hint::Resumed);
         }
@@ -124,5 +140,24 @@ impl Stream for HintStream {
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Hint>> {
         self.0.poll_recv(cx)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_nobody_listens_to_are_forgotten() {
+        let ears = Ears::default();
+        let interest = |index| Interest::in_owner(&MutexName::new(format!("m{index}")).unwrap());
+        let (kept, _) = ears.add(interest(0)).unwrap();
+        for index in 1..1000 {
+            ears.add(interest(index)).unwrap();
+        }
+        assert!(ears.state().by_name.len() <= SWEEP + 1);
+        assert!(!ears.dismiss(&interest(0).name), "somebody observes it");
+        drop(kept);
+        assert!(ears.dismiss(&interest(0).name));
     }
 }

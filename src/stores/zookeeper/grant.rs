@@ -15,6 +15,9 @@ impl Store {
     /// One `sync` for all, then a look at each node: the server answers in
     /// order, so what it says of a node is as new as the `sync`.
     pub(super) async fn renew(&self, held: &[Held]) -> Vec<Result<Answer>> {
+        if held.is_empty() {
+            return Vec::new();
+        }
         let session = match self.session() {
             Ok(session) => session,
             Err(error) => return held.iter().map(|_| Err(error.clone())).collect(),
@@ -105,10 +108,8 @@ impl Store {
     }
 
     pub(super) async fn leave(&self, bid: &Bid) -> Result<()> {
-        // First of all: whatever becomes of this call, the reaper knows.
+        self.give_up(bid.nonce);
         let now = self.clock.now();
-        self.places.leave(bid.nonce, now);
-        self.reaping.notify_one();
         let session = self.session()?;
         let node = match self.places.standing(bid.nonce, session.id(), now) {
             Standing::Over(node) => node,

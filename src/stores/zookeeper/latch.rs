@@ -67,8 +67,7 @@ impl Store {
         match index.checked_sub(1) {
             None => Ok(self.won(session, bid, sent)),
             Some(_) if !bid.queue => {
-                self.places.leave(bid.nonce, self.clock.now());
-                self.reaping.notify_one();
+                self.give_up(bid.nonce);
                 self.remove(session, &bid.name, bid.nonce, Some(&node))
                     .await?;
                 self.refusal(session, &bid.name).await.map(Some)
@@ -120,14 +119,16 @@ impl Store {
         };
         let created_at = scale::time(stat.ctime);
         self.scale.wrote(created_at, self.clock.now());
+        // Created, and of no use: the reaper sees to it.
+        let token = token(&stat).inspect_err(|_| self.give_up(bid.nonce))?;
         let node = Node {
             child: format!("{prefix}{sequence}"),
-            token: token(&stat)?,
+            token,
             created_at,
         };
         self.places.created(bid.nonce, session.id(), node.clone());
         if sequence.into_i64() >= LAST_SEQUENCE {
-            self.places.leave(bid.nonce, self.clock.now());
+            self.give_up(bid.nonce);
             self.remove(session, &bid.name, bid.nonce, Some(&node))
                 .await?;
             return Err(
@@ -140,6 +141,13 @@ impl Store {
         // Not listed, and yet created.
         let children = sorted(listed, fault::write)?;
         Ok(Some((node, children)))
+    }
+
+    /// Nobody wants what `nonce` has: whatever becomes of the caller, the
+    /// reaper deletes it.
+    pub(super) fn give_up(&self, nonce: Nonce) {
+        self.places.leave(nonce, self.clock.now());
+        self.reaping.notify_one();
     }
 
     /// Makes `dir` and what is above it. The server removes containers again

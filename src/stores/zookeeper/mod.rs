@@ -6,6 +6,8 @@
 //! uuid is the bid's nonce, so a create whose answer was lost is found again;
 //! the token is the node's czxid.
 //!
+//! See `docs/stores/zookeeper.md` for the URL, the costs and the failures.
+//!
 //! All contenders of a client share one session, with the negotiated timeout
 //! T. Pings prove nothing: a server that is cut off from the others answers
 //! them long after the session has expired. So a lease counts from a request

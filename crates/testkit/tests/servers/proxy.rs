@@ -237,3 +237,19 @@ async fn a_proxy_works_in_a_test_whose_clock_stands_still() {
     let mut client = client(&proxy);
     assert_eq!(say(&mut client, "PING").unwrap(), "+PONG\r\n");
 }
+
+#[test]
+fn silence_is_for_the_connections_there_are() {
+    let (redis, proxy) = redis_behind_proxy();
+    let mut old = client(&proxy);
+    assert_eq!(say(&mut old, "PING").unwrap(), "+PONG\r\n");
+    proxy.silence();
+    old.write_all(b"PING\r\n").unwrap();
+    is_silent(&mut old);
+    assert_eq!(say(&mut client(&proxy), "PING").unwrap(), "+PONG\r\n");
+    proxy.heal().unwrap();
+    is_silent(&mut old);
+    proxy.cut().unwrap();
+    is_reset(&mut old);
+    drop(redis);
+}

@@ -109,9 +109,17 @@ pub(super) async fn carry(client: TcpStream, server: SocketAddr, counted: Counte
         server.ended_well = true;
         Ok::<(), Cut>(())
     };
+    tokio::pin!(both_ways);
+    let silenced = rules.borrow().silenced;
+    let cut = |rules: &Rules| rules.generation != counted.generation;
+    let silent = |rules: &Rules| rules.silenced != silenced;
     tokio::select! {
-        _ = both_ways => {}
-        _ = rules.wait_for(|rules| rules.generation != counted.generation) => {}
+        _ = &mut both_ways => {}
+        _ = rules.wait_for(|rules| cut(rules) || silent(rules)) => {}
+    }
+    if silent(&control.watch().borrow()) {
+        // Both sockets stay open, and nobody carries their bytes.
+        let _ = control.watch().wait_for(cut).await;
     }
 }
 

@@ -15,6 +15,8 @@ pub(super) struct Rules {
     pub(super) flows: [Flow; 2],
     /// Connections of an older generation are cut.
     pub(super) generation: u64,
+    /// Connections that were there when it changed carry nothing any more.
+    pub(super) silenced: u64,
     /// No new connections.
     pub(super) refuse: bool,
 }
@@ -44,6 +46,7 @@ impl Default for Control {
         let rules = Rules {
             flows: [Flow::Pass; 2],
             generation: 0,
+            silenced: 0,
             refuse: false,
         };
         Control {

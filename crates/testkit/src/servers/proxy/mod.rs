@@ -111,6 +111,13 @@ impl Proxy {
         self.control.wait_cut()
     }
 
+    /// Silences the connections there are, until they are cut: both sides stay open, nothing
+    /// passes, nobody is told. New ones pass. So it is when something on the way has forgotten
+    /// a flow.
+    pub fn silence(&self) {
+        self.control.change(|rules| rules.silenced += 1);
+    }
+
     /// Refuses new connections; those there are stay.
     pub fn refuse(&self) -> Result<(), ServerError> {
         self.control.change(|rules| rules.refuse = true);

@@ -1,0 +1,141 @@
+//! [`Background`]: the one thread on which everything runs.
+
+use std::fmt;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Arc, OnceLock};
+use std::thread::{self, ThreadId};
+use std::time::{Duration, Instant};
+
+use tokio::runtime::{Builder, Handle};
+use tokio::sync::oneshot;
+
+use crate::coordinator::Coordinator;
+use crate::error::{Error, ErrorKind, Outcome, Result};
+
+/// How long the thread goes on for releases after everybody has left.
+const LAST_RELEASES: Duration = Duration::from_secs(60);
+
+/// A runtime on a thread of its own. It ends when the last clone is dropped.
+#[derive(Clone)]
+pub(super) struct Background(Arc<Shared>);
+
+struct Shared {
+    runtime: Handle,
+    thread: ThreadId,
+    /// Closed when nobody is left.
+    coordinator: Arc<OnceLock<Coordinator>>,
+    /// Its drop ends the thread.
+    _stay: oneshot::Sender<()>,
+}
+
+impl Background {
+    pub(super) fn start() -> Result<Self> {
+        let no_thread = |error: std::io::Error| {
+            Error::new(ErrorKind::Store, Outcome::DidNot)
+                .with_message("the system gave no thread for the background")
+                .with_source(error)
+        };
+        let runtime = Builder::new_current_thread()
+            .enable_all()
+            .thread_name("tenure-callback")
+            .build()
+            .map_err(no_thread)?;
+        let (stay, leave) = oneshot::channel();
+        let handle = runtime.handle().clone();
+        let coordinator = Arc::new(OnceLock::<Coordinator>::new());
+        let to_close = Arc::clone(&coordinator);
+        let work = move || {
+            runtime.block_on(async {
+                let _ = leave.await;
+                if let Some(coordinator) = to_close.get() {
+                    let closing = coordinator.close();
+                    let _ = tokio::time::timeout(LAST_RELEASES, closing).await;
+                }
+            });
+            // A callback that hangs must not keep the thread.
+            runtime.shutdown_background();
+        };
+        let thread = thread::Builder::new().name("tenure".into());
+        let thread = thread.spawn(work).map_err(no_thread)?;
+        Ok(Self(Arc::new(Shared {
+            runtime: handle,
+            thread: thread.thread().id(),
+            coordinator,
+            _stay: stay,
+        })))
+    }
+
+    /// What is to be closed when nobody is left.
+    pub(super) fn closes(&self, coordinator: &Coordinator) {
+        let _ = self.0.coordinator.set(coordinator.clone());
+    }
+
+    /// Runs `work` in the background and waits for its end.
+    ///
+    /// # Errors
+    /// What `work` fails with; [`WrongState`](ErrorKind::WrongState) on the
+    /// background thread, which would wait for itself.
+    pub(super) fn wait<T, F>(&self, work: F) -> Result<T>
+    where
+        T: Send + 'static,
+        F: Future<Output = Result<T>> + Send + 'static,
+    {
+        self.check()?;
+        let (tell, told) = mpsc::sync_channel(1);
+        self.0.runtime.spawn(async move {
+            let _ = tell.send(work.await);
+        });
+        told.recv().unwrap_or_else(|_| Err(gone()))
+    }
+
+    /// The same, for at most `limit`; `None` when it took longer. `work` is
+    /// dropped then.
+    pub(super) fn wait_within<T, F>(&self, limit: Duration, work: F) -> Result<Option<T>>
+    where
+        T: Send + 'static,
+        F: Future<Output = T> + Send + 'static,
+    {
+        self.check()?;
+        let (tell, told) = mpsc::sync_channel(1);
+        let task = self.0.runtime.spawn(async move {
+            let _ = tell.send(work.await);
+        });
+        // Longer than the clock can count is for ever.
+        let outcome = match Instant::now().checked_add(limit) {
+            Some(_) => told.recv_timeout(limit),
+            None => told.recv().map_err(|_| RecvTimeoutError::Disconnected),
+        };
+        match outcome {
+            Ok(output) => Ok(Some(output)),
+            Err(RecvTimeoutError::Disconnected) => Err(gone()),
+            Err(RecvTimeoutError::Timeout) => {
+                task.abort();
+                Ok(None)
+            }
+        }
+    }
+
+    fn check(&self) -> Result<()> {
+        if thread::current().id() == self.0.thread {
+            return Err(
+                Error::new(ErrorKind::WrongState, Outcome::DidNot).with_message(
+                    "this is the background thread, and would wait for itself: call from another",
+                ),
+            );
+        }
+        Ok(())
+    }
+}
+
+fn gone() -> Error {
+    Error::new(ErrorKind::Closed, Outcome::MayHave)
+        .with_message("the background thread has ended, or the work on it panicked")
+}
+
+impl fmt::Debug for Background {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Background")
+            .field("thread", &self.0.thread)
+            .finish_non_exhaustive()
+    }
+}

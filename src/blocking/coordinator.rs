@@ -1,0 +1,130 @@
+//! [`Coordinator`], for plain threads.
+
+use super::background::Background;
+use super::elector::Elector;
+use super::lock::Lock;
+use super::scheduler::Scheduler;
+use super::service::{ContendService, RetrievalService};
+use crate::backend::Backend;
+use crate::coordinator::{self, CoordinatorBuilder};
+use crate::error::Result;
+use crate::lock::LockOptions;
+use crate::model::LeaseTerms;
+use crate::schedule::ScheduleConfig;
+use crate::service::{Contender, Retriever};
+
+/// Everything that one process owns and waits for in one store, as
+/// [`tenure::Coordinator`](crate::Coordinator). Cheap to clone; all clones
+/// share one background thread.
+#[derive(Clone, Debug)]
+pub struct Coordinator {
+    inner: coordinator::Coordinator,
+    background: Background,
+}
+
+impl Coordinator {
+    /// Opens the store that `url` names.
+    ///
+    /// # Errors
+    /// As [`tenure::Coordinator::connect`](crate::Coordinator::connect).
+    pub fn connect(url: &str) -> Result<Self> {
+        Self::connect_with(coordinator::Coordinator::builder(), url)
+    }
+
+    /// Opens the store that `url` names, with more settings than a URL has.
+    ///
+    /// # Errors
+    /// As [`connect`](Self::connect).
+    pub fn connect_with(builder: CoordinatorBuilder, url: &str) -> Result<Self> {
+        let url = url.to_owned();
+        Self::open(async move { builder.connect(&url).await })
+    }
+
+    /// A coordinator over a backend of your own.
+    ///
+    /// # Errors
+    /// [`Store`](crate::ErrorKind::Store) when the system gives no thread.
+    pub fn with_backend(backend: impl Backend, terms: LeaseTerms) -> Result<Self> {
+        Self::from_builder(coordinator::Coordinator::builder().terms(terms), backend)
+    }
+
+    /// A coordinator over a backend of your own, with more settings.
+    ///
+    /// # Errors
+    /// [`Store`](crate::ErrorKind::Store) when the system gives no thread.
+    pub fn from_builder(builder: CoordinatorBuilder, backend: impl Backend) -> Result<Self> {
+        Self::open(async move { builder.with_backend(backend) })
+    }
+
+    fn open(
+        opening: impl Future<Output = Result<coordinator::Coordinator>> + Send + 'static,
+    ) -> Result<Self> {
+        let background = Background::start()?;
+        let inner = background.wait(opening)?;
+        background.closes(&inner);
+        Ok(Self { inner, background })
+    }
+
+    /// The lock called `name`. No I/O.
+    ///
+    /// # Errors
+    /// As [`tenure::Coordinator::lock`](crate::Coordinator::lock).
+    pub fn lock(&self, name: impl AsRef<str>) -> Result<Lock> {
+        self.lock_with(name, LockOptions::default())
+    }
+
+    /// The lock called `name`, with options of its own. No I/O.
+    ///
+    /// # Errors
+    /// As [`lock`](Self::lock).
+    pub fn lock_with(&self, name: impl AsRef<str>, options: LockOptions) -> Result<Lock> {
+        let lock = self.inner.lock_with(name, options)?;
+        Ok(Lock::new(lock, &self.background))
+    }
+
+    /// An elector for the office called `name`. No I/O.
+    ///
+    /// # Errors
+    /// As [`lock`](Self::lock).
+    pub fn elector(&self, name: impl AsRef<str>) -> Result<Elector> {
+        let elector = self.inner.elector(name)?;
+        Ok(Elector::new(elector, &self.background))
+    }
+
+    /// A scheduler for the schedule called `name`. No I/O.
+    ///
+    /// # Errors
+    /// As [`lock`](Self::lock).
+    pub fn scheduler(&self, name: impl AsRef<str>, config: ScheduleConfig) -> Result<Scheduler> {
+        let scheduler = self.inner.scheduler(name, config)?;
+        Ok(Scheduler::new(scheduler, &self.background))
+    }
+
+    /// A service that contends for `contender`. Not started yet.
+    ///
+    /// # Errors
+    /// [`Closed`](crate::ErrorKind::Closed) after [`close`](Self::close).
+    pub fn contend_service<C: Contender>(&self, contender: C) -> Result<ContendService<C>> {
+        let service = self.inner.contend_service(contender)?;
+        Ok(ContendService::new(service, &self.background))
+    }
+
+    /// A service that observes for `retriever`. Not started yet.
+    ///
+    /// # Errors
+    /// [`Closed`](crate::ErrorKind::Closed) after [`close`](Self::close).
+    pub fn retrieval_service<R: Retriever>(&self, retriever: R) -> Result<RetrievalService<R>> {
+        let service = self.inner.retrieval_service(retriever)?;
+        Ok(RetrievalService::new(service, &self.background))
+    }
+
+    /// Ends everything that this coordinator and its clones own and wait for,
+    /// and waits until the store has been told.
+    ///
+    /// # Errors
+    /// What closing the store fails with.
+    pub fn close(&self) -> Result<()> {
+        let inner = self.inner.clone();
+        self.background.wait(async move { inner.close().await })
+    }
+}

@@ -1,0 +1,156 @@
+//! [`Elector`], for plain threads.
+
+use super::background::Background;
+use super::tenure::Tenure;
+use crate::error::{Error, ErrorKind, Outcome, Result};
+use crate::leader::{self, CampaignEvent};
+use crate::model::{ContenderId, MutexName, MutexState};
+
+/// Elects one leader among all who stand under the same name, as
+/// [`tenure::Elector`](crate::Elector). Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Elector {
+    inner: leader::Elector,
+    background: Background,
+}
+
+impl Elector {
+    pub(super) fn new(inner: leader::Elector, background: &Background) -> Self {
+        let background = background.clone();
+        Self { inner, background }
+    }
+
+    /// The same elector, whose campaigns all stand under `id`. It must not
+    /// stand twice at a time.
+    #[must_use]
+    pub fn with_id(self, id: ContenderId) -> Self {
+        Self {
+            inner: self.inner.with_id(id),
+            ..self
+        }
+    }
+
+    /// What is led.
+    #[must_use]
+    pub fn name(&self) -> &MutexName {
+        self.inner.name()
+    }
+
+    /// Stands until elected and runs `work` on this thread. If it returns
+    /// while still in office, resigns and returns what it returned; if the
+    /// office was lost meanwhile, stands again and calls it again.
+    ///
+    /// Nothing can drop `work` here: it must look at its tenure and return
+    /// when that is lost.
+    ///
+    /// # Errors
+    /// [`Closed`](ErrorKind::Closed) when the coordinator is closed meanwhile.
+    pub fn lead<T>(&self, mut work: impl FnMut(&Tenure) -> T) -> Result<T> {
+        let mut campaign = self.campaign();
+        while let Some(event) = campaign.next_event() {
+            match event {
+                CampaignEvent::Elected(leadership) => {
+                    let tenure = Tenure::new(leadership.tenure().clone(), &self.background);
+                    let output = work(&tenure);
+                    if tenure.is_lost() {
+                        continue;
+                    }
+                    drop(leadership);
+                    campaign.end();
+                    return Ok(output);
+                }
+                CampaignEvent::Trouble(error) => {
+                    tracing::warn!(target: "tenure::leader", "will try again: {error}");
+                }
+                CampaignEvent::Deposed(_) | CampaignEvent::Observed(_) => {}
+            }
+        }
+        Err(Error::new(ErrorKind::Closed, Outcome::DidNot)
+            .with_message("the coordinator was closed")
+            .with_mutex(self.name()))
+    }
+
+    /// Stands for election for as long as the campaign lives.
+    pub fn campaign(&self) -> Campaign {
+        Campaign {
+            inner: Some(self.inner.campaign()),
+            background: self.background.clone(),
+        }
+    }
+
+    /// Watches who leads, without standing.
+    #[must_use]
+    pub fn observe(&self) -> Observer {
+        Observer {
+            inner: Some(self.inner.observe()),
+            background: self.background.clone(),
+        }
+    }
+}
+
+/// The events of a campaign, as an iterator that waits; it ends when the
+/// coordinator is closed.
+///
+/// Dropped, the candidate stands no more, and an office it holds is resigned
+/// as soon as its [`Leadership`](crate::Leadership) has been dropped too.
+#[must_use = "a campaign stands only while it lives"]
+#[derive(Debug)]
+pub struct Campaign {
+    inner: Option<leader::Campaign>,
+    background: Background,
+}
+
+impl Campaign {
+    fn next_event(&mut self) -> Option<CampaignEvent> {
+        let mut inner = self.inner.take()?;
+        let next = self.background.wait(async move {
+            let event = inner.next().await;
+            Ok((event, inner))
+        });
+        let (event, inner) = next.ok()?;
+        self.inner = event.is_some().then_some(inner);
+        event
+    }
+
+    /// Stops standing and waits until the store has been told.
+    fn end(mut self) {
+        if let Some(inner) = self.inner.take() {
+            let ending = async move {
+                inner.end().await;
+                Ok(())
+            };
+            let _ = self.background.wait(ending);
+        }
+    }
+}
+
+impl Iterator for Campaign {
+    type Item = CampaignEvent;
+
+    fn next(&mut self) -> Option<CampaignEvent> {
+        self.next_event()
+    }
+}
+
+/// The changes of owner, as an iterator that waits; it ends when the
+/// coordinator is closed.
+#[derive(Debug)]
+pub struct Observer {
+    inner: Option<leader::Observer>,
+    background: Background,
+}
+
+impl Iterator for Observer {
+    type Item = MutexState;
+
+    fn next(&mut self) -> Option<MutexState> {
+        let mut inner = self.inner.take()?;
+        let next = self.background.wait(async move {
+            let state = inner.next().await;
+            Ok((state, inner))
+        });
+        let (state, inner) = next.ok()?;
+        self.inner = state.is_some().then_some(inner);
+        state
+    }
+}

@@ -1,0 +1,16 @@
+#![doc = include_str!("../docs/blocking.md")]
+
+mod background;
+mod coordinator;
+mod elector;
+mod lock;
+mod scheduler;
+mod service;
+mod tenure;
+
+pub use coordinator::Coordinator;
+pub use elector::{Campaign, Elector, Observer};
+pub use lock::{Lock, LockGuard};
+pub use scheduler::{Scheduler, SchedulerHandle, Tick};
+pub use service::{ContendService, RetrievalService};
+pub use tenure::Tenure;

@@ -1,0 +1,316 @@
+//! [`Redis`]: a client of a Redis store.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use redis::Value;
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use super::config::Config;
+use super::connect::Connector;
+use super::fault::closed;
+use super::fleet::Fleet;
+use super::keys::Keys;
+use super::push::{Registry, Says};
+use super::reply::{Reply, millis};
+use super::scripts::{Call, Lua};
+use super::server::Manner;
+use super::{health, ledger, listing, renewal};
+use crate::backend::url::StoreUrl;
+use crate::backend::{
+    Answer, Backend, Bid, Claim, ClaimAnswer, Finding, Held, Hints, Interest, LedgerEntry, Listing,
+    Page, Profile, TickEnd,
+};
+use crate::clock::Clock;
+use crate::error::{Error, ErrorKind, Outcome, Result};
+use crate::model::{FencingToken, MutexName};
+
+/// A client of a Redis store; clones are the same client.
+///
+/// It has one connection for commands and, once somebody waits, one for
+/// wake-ups, whatever the number of mutexes (in a cluster: per master).
+#[derive(Clone)]
+pub struct Redis(pub(super) Arc<Shared>);
+
+pub(super) struct Shared {
+    pub(super) config: Arc<Config>,
+    pub(super) fleet: Arc<Fleet>,
+    registry: Arc<Registry>,
+    closed: AtomicBool,
+    /// A denied PUBLISH has been told once.
+    warned: AtomicBool,
+    _end: DropGuard,
+}
+
+impl Redis {
+    /// Connects to what `url` names.
+    ///
+    /// # Errors
+    /// [`Invalid`](ErrorKind::Invalid) for a URL that makes no sense;
+    /// otherwise why the server cannot be used.
+    ///
+    /// # Cancel safety
+    /// Dropped, the connection is closed.
+    pub async fn open(url: &StoreUrl, clock: Clock) -> Result<Self> {
+        let config = Arc::new(Config::parse(url)?);
+        let connector = Connector {
+            config: Arc::clone(&config),
+            clock,
+        };
+        let fleet = Arc::new(Fleet::open(&connector).await?);
+        let registry = Arc::new(Registry::default());
+        let end = CancellationToken::new();
+        let subscriber = super::subscriber::run(
+            Arc::clone(&registry),
+            connector,
+            Arc::clone(&fleet),
+            end.clone(),
+        );
+        tokio::spawn(subscriber);
+        let redis = Self(Arc::new(Shared {
+            config,
+            fleet,
+            registry,
+            closed: AtomicBool::new(false),
+            warned: AtomicBool::new(false),
+            _end: end.drop_guard(),
+        }));
+        health::warn_of_eviction(&redis).await;
+        Ok(redis)
+    }
+
+    pub(super) fn keys(&self, name: &MutexName) -> Keys {
+        Keys::new(&self.0.config.prefix, name)
+    }
+
+    pub(super) fn is_open(&self) -> Result<()> {
+        if self.0.closed.load(Ordering::Relaxed) {
+            return Err(closed());
+        }
+        Ok(())
+    }
+
+    /// Calls a script about one mutex.
+    pub(super) async fn run(&self, call: &Call) -> Result<Value> {
+        self.is_open()?;
+        self.0.fleet.run(call, Manner::default()).await
+    }
+
+    async fn reply(&self, call: &Call) -> Result<Reply> {
+        let reply = Reply::read(self.run(call).await?)?;
+        self.heed(&reply);
+        Ok(reply)
+    }
+
+    /// A PUBLISH that is denied costs the others their wake-ups, not us the
+    /// mutex: said once.
+    fn heed(&self, reply: &Reply) {
+        if let Some(trouble) = &reply.trouble
+            && !self.0.warned.swap(true, Ordering::Relaxed)
+        {
+            tracing::warn!(
+                %trouble,
+                "waiters cannot be woken: the Redis user may not PUBLISH; see docs/stores/redis.md"
+            );
+        }
+    }
+
+    fn reserve(&self) -> String {
+        millis(self.0.config.reserve).to_string()
+    }
+
+    fn cluster(&self) -> &'static str {
+        if self.0.config.is_cluster() { "1" } else { "0" }
+    }
+
+    /// A take that counts only once enough replicas have it.
+    async fn take_and_wait(&self, bid: &Bid, call: &Call, manner: Manner) -> Result<Reply> {
+        let config = &self.0.config;
+        let won = |value: &Value| matches!(first_text(value), Some(b"won"));
+        let limit = wait_limit(&bid.terms);
+        let waited = self
+            .0
+            .fleet
+            .run_and_wait(call, manner, won, config.wait_replicas, limit);
+        let (value, acknowledged) = waited.await?;
+        let reply = Reply::read(value)?;
+        if !reply.is_won() || acknowledged >= u64::from(config.wait_replicas) {
+            return Ok(reply);
+        }
+        let undone = self.leave(bid).await;
+        let outcome = if undone.is_ok() {
+            Outcome::DidNot
+        } else {
+            Outcome::MayHave
+        };
+        Err(too_few(acknowledged, config.wait_replicas, outcome))
+    }
+}
+
+/// How long replicas may take.
+pub(super) fn wait_limit(terms: &crate::model::LeaseTerms) -> Duration {
+    (terms.call_timeout() / 2).min(Duration::from_secs(1))
+}
+
+pub(super) fn too_few(acknowledged: u64, wanted: u32, outcome: Outcome) -> Error {
+    Error::new(ErrorKind::Store, outcome).with_message(format!(
+        "only {acknowledged} of the {wanted} replicas that wait_replicas asks for have confirmed"
+    ))
+}
+
+fn first_text(value: &Value) -> Option<&[u8]> {
+    let Value::Array(parts) = value else {
+        return None;
+    };
+    match parts.first()? {
+        Value::BulkString(text) => Some(text),
+        _ => None,
+    }
+}
+
+impl fmt::Debug for Redis {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Redis").field(&self.0.config).finish()
+    }
+}
+
+impl Backend for Redis {
+    fn profile(&self) -> Profile {
+        Profile::push(self.0.config.scheme)
+            .ordered()
+            .looking_every(Duration::from_secs(2))
+    }
+
+    async fn acquire(&self, bid: &Bid) -> Result<Answer> {
+        self.is_open()?;
+        let keys = self.keys(&bid.name);
+        if bid.queue {
+            // Whoever listens must be heard before it is sent away to wait.
+            self.0
+                .registry
+                .ready(&keys.turn_channel(&bid.contender))
+                .await;
+        }
+        let (nonce, lease) = (bid.nonce.to_string(), millis(bid.terms.lease()).to_string());
+        let seen = bid.seen.map_or(0, FencingToken::store).to_string();
+        let queue = if bid.queue { "1" } else { "0" };
+        // Ours have a fraction; anything else is not a score of this store.
+        let score = bid
+            .score
+            .as_deref()
+            .filter(|score| is_score(score))
+            .unwrap_or("");
+        let reserve = self.reserve();
+        let arguments = [
+            bid.contender.as_str(),
+            &nonce,
+            &lease,
+            queue,
+            score,
+            &reserve,
+            &seen,
+            self.cluster(),
+        ];
+        let call = Lua::Take.call(&keys.all(), &arguments);
+        let manner = Manner {
+            grace: self.0.config.restart_grace.then(|| bid.terms.lease()),
+            asking: false,
+        };
+        let reply = if self.0.config.wait_replicas > 0 {
+            self.take_and_wait(bid, &call, manner).await?
+        } else {
+            Reply::read(self.0.fleet.run(&call, manner).await?)?
+        };
+        self.heed(&reply);
+        reply.answer(Some(&bid.terms))
+    }
+
+    async fn renew(&self, held: &[Held]) -> Vec<Result<Answer>> {
+        renewal::renew(self, held).await
+    }
+
+    async fn release(&self, held: &Held) -> Result<Answer> {
+        let (grant, reserve) = (grant_of(held), self.reserve());
+        let arguments = [held.contender.as_str(), &grant, &reserve, self.cluster()];
+        let call = Lua::Release.call(&self.keys(&held.name).all(), &arguments);
+        self.reply(&call).await?.answer(None)
+    }
+
+    async fn leave(&self, bid: &Bid) -> Result<()> {
+        let (nonce, reserve) = (bid.nonce.to_string(), self.reserve());
+        let arguments = [bid.contender.as_str(), &nonce, &reserve, self.cluster()];
+        let call = Lua::Leave.call(&self.keys(&bid.name).all(), &arguments);
+        self.reply(&call).await.map(drop)
+    }
+
+    async fn owner(&self, name: &MutexName) -> Result<Answer> {
+        let entry = listing::look(self, name, false).await?;
+        Ok(Answer::refused(entry.owner, entry.now))
+    }
+
+    fn changes(&self, interest: &Interest) -> Hints {
+        if self.is_open().is_err() {
+            return Hints::ended();
+        }
+        let keys = self.keys(&interest.name);
+        let mut channels = Vec::new();
+        if let Some(waiter) = &interest.waiter {
+            channels.push((keys.turn_channel(waiter), Says::Turn));
+        }
+        if interest.owner {
+            channels.push((keys.broadcast_channel(), Says::Changed));
+            channels.push((keys.freed_channel(), Says::Freed));
+        }
+        Hints::new(self.0.registry.listen(channels))
+    }
+
+    async fn list(&self, page: &Page) -> Result<Listing> {
+        self.is_open()?;
+        listing::list(self, page).await
+    }
+
+    async fn revoke(&self, name: &MutexName, token: Option<FencingToken>) -> Result<Answer> {
+        let token = token.map_or_else(String::new, |token| token.store().to_string());
+        let reserve = self.reserve();
+        let arguments = [token.as_str(), &reserve, self.cluster()];
+        let call = Lua::Revoke.call(&self.keys(name).all(), &arguments);
+        self.reply(&call).await?.answer(None)
+    }
+
+    async fn check(&self) -> Vec<Finding> {
+        health::check(self).await
+    }
+
+    async fn read_ledger(&self, name: &MutexName) -> Result<Option<LedgerEntry>> {
+        ledger::read(self, name).await
+    }
+
+    async fn claim_tick(&self, held: &Held, claim: &Claim) -> Result<ClaimAnswer> {
+        ledger::claim(self, held, claim).await
+    }
+
+    async fn finish_tick(&self, held: &Held, end: &TickEnd) -> Result<bool> {
+        ledger::finish(self, held, end).await
+    }
+
+    async fn close(&self) -> Result<()> {
+        self.0.closed.store(true, Ordering::Relaxed);
+        self.0.registry.close();
+        self.0.fleet.close();
+        Ok(())
+    }
+}
+
+/// What the store holds beside the owner of this grant.
+pub(super) fn grant_of(held: &Held) -> String {
+    format!("{} {}", held.token.store(), held.nonce)
+}
+
+/// Whether `text` is a score as this store gives them.
+fn is_score(text: &str) -> bool {
+    let digits = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
+    text.split_once('.')
+        .is_some_and(|(whole, fraction)| digits(whole) && digits(fraction))
+}

@@ -1,0 +1,234 @@
+//! Making one connection: where to, how, and what is told first.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use redis::aio::MultiplexedConnection;
+use redis::{
+    AsyncConnectionConfig, Client, ConnectionAddr, IntoConnectionInfo, ProtocolVersion, PushInfo,
+    RedisConnectionInfo, Value,
+};
+use tokio::sync::mpsc;
+
+use super::config::{Address, Config, Login, Topology};
+use super::fault::{fault, nonsense};
+use super::scripts::Lua;
+use crate::clock::{Clock, Moment};
+use crate::error::{Error, ErrorKind, Outcome, Result};
+
+/// How long a connection may take to be made.
+const CONNECT_LIMIT: Duration = Duration::from_secs(2);
+
+/// Where a connection goes.
+#[derive(Clone, Debug)]
+pub(super) enum Route {
+    /// To this server.
+    Fixed(Address),
+    /// To whoever is master in the eyes of the sentinels.
+    Master,
+}
+
+/// What a connection is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// Scripts are loaded first.
+    Commands,
+    /// Subscriptions only.
+    Push,
+}
+
+/// A connection that has just been made.
+pub(super) struct Fresh {
+    pub(super) connection: MultiplexedConnection,
+    pub(super) pushes: mpsc::UnboundedReceiver<PushInfo>,
+    /// Not later than this the server started; known if it was asked.
+    pub(super) up_since: Option<Moment>,
+}
+
+/// Makes the connections of one client.
+#[derive(Clone, Debug)]
+pub(super) struct Connector {
+    pub(super) config: Arc<Config>,
+    pub(super) clock: Clock,
+}
+
+impl Connector {
+    pub(super) async fn connect(&self, route: &Route, purpose: Purpose) -> Result<Fresh> {
+        let work = async {
+            match route {
+                Route::Fixed(address) => self.connect_to(address, purpose, false).await,
+                Route::Master => {
+                    let address = self.find_master().await?;
+                    self.connect_to(&address, purpose, true).await
+                }
+            }
+        };
+        tokio::time::timeout(CONNECT_LIMIT * 2, work)
+            .await
+            .unwrap_or_else(|_| Err(late("Redis")))
+    }
+
+    async fn connect_to(
+        &self,
+        address: &Address,
+        purpose: Purpose,
+        must_be_master: bool,
+    ) -> Result<Fresh> {
+        let (sender, pushes) = mpsc::unbounded_channel();
+        let settings = AsyncConnectionConfig::new()
+            .set_connection_timeout(Some(CONNECT_LIMIT))
+            // Each call has its own limit, and the supervisor asks for life.
+            .set_response_timeout(None)
+            .set_push_sender(sender);
+        let client = self.client(address, &self.config.login, ProtocolVersion::RESP3)?;
+        let connection = client.get_multiplexed_async_connection_with_config(&settings);
+        let mut connection = tokio::time::timeout(CONNECT_LIMIT, connection)
+            .await
+            .map_err(|_| late(address))?
+            .map_err(|error| unreachable(address, error))?;
+        let mut up_since = None;
+        if purpose == Purpose::Commands {
+            let mut load = redis::pipe();
+            for command in Lua::load_all() {
+                load.add_command(command);
+            }
+            let loaded: Result<Vec<Value>, _> = load.query_async(&mut connection).await;
+            loaded.map_err(|error| unreachable(address, error))?;
+            if self.config.restart_grace {
+                up_since = Some(self.up_since(&mut connection).await?);
+            }
+        }
+        if must_be_master {
+            check_role(&mut connection).await?;
+        }
+        Ok(Fresh {
+            connection,
+            pushes,
+            up_since,
+        })
+    }
+
+    /// A moment at which the server was already up, as late as that is sure.
+    async fn up_since(&self, connection: &mut MultiplexedConnection) -> Result<Moment> {
+        let asked_at = self.clock.now();
+        let mut info = redis::cmd("INFO");
+        info.arg("server");
+        let text: String = info.query_async(connection).await.map_err(fault)?;
+        let uptime = field(&text, "uptime_in_seconds").and_then(|text| text.parse().ok());
+        let uptime = uptime.ok_or_else(|| nonsense("INFO without an uptime"))?;
+        Ok(asked_at - Duration::from_secs(uptime))
+    }
+
+    fn client(
+        &self,
+        address: &Address,
+        login: &Login,
+        protocol: ProtocolVersion,
+    ) -> Result<Client> {
+        let mut settings = RedisConnectionInfo::default()
+            .set_db(i64::from(login.db))
+            .set_protocol(protocol)
+            .set_skip_set_lib_name();
+        if let Some(user) = &login.user {
+            settings = settings.set_username(user);
+        }
+        if let Some(password) = &login.password {
+            settings = settings.set_password(password);
+        }
+        let place = match (address, &self.config.tls) {
+            (Address::Unix(path), _) => ConnectionAddr::Unix(path.into()),
+            (Address::Tcp(host, port), None) => ConnectionAddr::Tcp(host.clone(), *port),
+            (Address::Tcp(host, port), Some(_)) => ConnectionAddr::TcpTls {
+                host: host.clone(),
+                port: *port,
+                insecure: false,
+                tls_params: None,
+            },
+        };
+        let info = place.into_connection_info().map_err(fault)?;
+        let info = info.set_redis_settings(settings);
+        let client = match &self.config.tls {
+            Some(certificates) if matches!(address, Address::Tcp(..)) => {
+                super::tls::ensure_provider();
+                Client::build_with_tls(info, certificates.clone())
+            }
+            _ => Client::open(info),
+        };
+        client.map_err(|error| Error::invalid(format!("{address}: {error}")))
+    }
+
+    /// Asks the sentinels in turn who is master.
+    async fn find_master(&self) -> Result<Address> {
+        let Topology::Sentinel { sentinels, master } = &self.config.topology else {
+            return Err(Error::invalid("no sentinels to ask for a master"));
+        };
+        let mut last = None;
+        for sentinel in sentinels {
+            let asked =
+                tokio::time::timeout(CONNECT_LIMIT / 2, self.ask_sentinel(sentinel, master));
+            match asked.await.unwrap_or_else(|_| Err(late(sentinel))) {
+                Ok(address) => return Ok(address),
+                Err(error) => last = Some(error),
+            }
+        }
+        Err(last.unwrap_or_else(|| Error::invalid("no sentinels to ask for a master")))
+    }
+
+    async fn ask_sentinel(&self, sentinel: &Address, master: &str) -> Result<Address> {
+        let client = self.client(
+            sentinel,
+            &self.config.sentinel_login,
+            ProtocolVersion::RESP2,
+        )?;
+        let settings = AsyncConnectionConfig::new().set_response_timeout(None);
+        let connection = client.get_multiplexed_async_connection_with_config(&settings);
+        let mut connection = connection
+            .await
+            .map_err(|error| unreachable(sentinel, error))?;
+        let mut question = redis::cmd("SENTINEL");
+        question.arg("get-master-addr-by-name").arg(master);
+        let answer = question.query_async(&mut connection).await.map_err(fault)?;
+        let answer: Option<(String, u16)> = answer;
+        let (host, port) = answer.ok_or_else(|| {
+            Error::new(ErrorKind::NotFound, Outcome::DidNot).with_message(format!(
+                "the sentinel {sentinel} knows no master {master:?}; see \"sentinel monitor\" in \
+                 its configuration"
+            ))
+        })?;
+        Ok(Address::Tcp(host, port))
+    }
+}
+
+/// A sentinel may be behind: who it names must be master in its own eyes too.
+async fn check_role(connection: &mut MultiplexedConnection) -> Result<()> {
+    let answer: Result<Vec<Value>, _> = redis::cmd("ROLE").query_async(connection).await;
+    match answer.as_deref() {
+        Ok([Value::BulkString(role), ..]) if role != b"master" => {
+            Err(Error::new(ErrorKind::Unreachable, Outcome::DidNot)
+                .with_message("the master that the sentinels name has become a replica"))
+        }
+        // Not permitted to ask: its first write will tell.
+        _ => Ok(()),
+    }
+}
+
+/// The value of `name` in the text of INFO.
+pub(super) fn field<'a>(info: &'a str, name: &str) -> Option<&'a str> {
+    info.lines()
+        .find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))
+}
+
+fn late(what: impl std::fmt::Display) -> Error {
+    Error::new(ErrorKind::Unreachable, Outcome::DidNot)
+        .with_message(format!("{what} did not answer within {CONNECT_LIMIT:?}"))
+}
+
+/// A connection that was not made: nothing has happened, whatever the cause.
+fn unreachable(address: &Address, error: redis::RedisError) -> Error {
+    let judged = fault(error);
+    let message = format!("{address}: {judged}");
+    Error::new(judged.kind(), Outcome::DidNot)
+        .with_retry(judged.retry())
+        .with_message(message)
+        .with_source(judged)
+}

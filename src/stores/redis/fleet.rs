@@ -1,0 +1,119 @@
+//! [`Fleet`]: the servers behind a URL, one or a cluster.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use redis::{Cmd, Value};
+
+use super::cluster::Cluster;
+use super::config::Topology;
+use super::connect::{Connector, Route};
+use super::fault::nonsense;
+use super::scripts::Call;
+use super::server::{Manner, Said, Server};
+use super::subscriber::Places;
+use crate::error::Result;
+
+pub(super) enum Fleet {
+    One(Arc<Server>, Route),
+    Cluster(Cluster),
+}
+
+impl Fleet {
+    /// Connects, and fails if that fails.
+    pub(super) async fn open(connector: &Connector) -> Result<Self> {
+        let route = match &connector.config.topology {
+            Topology::Single(address) => Route::Fixed(address.clone()),
+            Topology::Sentinel { .. } => Route::Master,
+            Topology::Cluster(seeds) => {
+                let cluster = Cluster::new(connector.clone(), seeds.clone());
+                cluster.refresh().await?;
+                return Ok(Self::Cluster(cluster));
+            }
+        };
+        let server = Server::start(connector.clone(), route.clone());
+        server.connected().await?;
+        Ok(Self::One(server, route))
+    }
+
+    /// Calls a script.
+    pub(super) async fn run(&self, call: &Call, manner: Manner) -> Result<Value> {
+        match self {
+            Self::One(server, _) => match server.run(call, manner).await? {
+                Said::Answer(answer) => Ok(answer),
+                Said::Redirect(to) => Err(nonsense(format!(
+                    "{to:?}: this server is part of a cluster; use redis+cluster://"
+                ))),
+            },
+            Self::Cluster(cluster) => cluster.run(call, manner).await,
+        }
+    }
+
+    /// The server for `key`, where it is known.
+    fn server_for(&self, key: &str) -> Option<Arc<Server>> {
+        match self {
+            Self::One(server, _) => Some(Arc::clone(server)),
+            Self::Cluster(cluster) => cluster.server_of(key),
+        }
+    }
+
+    /// Calls a script and waits for replicas if its answer `counts`; answers
+    /// how many have it.
+    pub(super) async fn run_and_wait(
+        &self,
+        call: &Call,
+        manner: Manner,
+        counts: impl Fn(&Value) -> bool,
+        replicas: u32,
+        limit: Duration,
+    ) -> Result<(Value, u64)> {
+        if let Some(server) = self.server_for(&call.key) {
+            let waited = server.run_and_wait(call, manner, &counts, replicas, limit);
+            if let (Said::Answer(answer), number) = waited.await? {
+                return Ok((answer, number));
+            }
+        }
+        // A slot on the move: the caller tries again when it has settled.
+        let answer = self.run(call, manner).await?;
+        Ok((answer, 0))
+    }
+
+    /// Every server that has keys.
+    pub(super) fn masters(&self) -> Vec<Arc<Server>> {
+        match self {
+            Self::One(server, _) => vec![Arc::clone(server)],
+            Self::Cluster(cluster) => cluster.masters(),
+        }
+    }
+
+    /// Asks any one server.
+    pub(super) async fn ask(&self, command: &Cmd) -> Result<Value> {
+        match self.masters().first() {
+            Some(server) => server.ask(command).await,
+            None => Err(nonsense("no server is known")),
+        }
+    }
+
+    pub(super) fn close(&self) {
+        match self {
+            Self::One(server, _) => server.close(),
+            Self::Cluster(cluster) => cluster.close(),
+        }
+    }
+}
+
+impl Places for Fleet {
+    fn place(&self, channel: &str) -> Option<Route> {
+        match self {
+            Self::One(_, route) => Some(route.clone()),
+            Self::Cluster(cluster) => cluster.master_of(channel).map(Route::Fixed),
+        }
+    }
+
+    async fn moved(&self) {
+        match self {
+            Self::One(..) => std::future::pending().await,
+            Self::Cluster(cluster) => cluster.moved.notified().await,
+        }
+    }
+}

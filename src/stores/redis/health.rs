@@ -1,0 +1,141 @@
+//! What a person should know about the server.
+
+use redis::{FromRedisValue, Value};
+
+use super::client::Redis;
+use super::connect::field;
+use super::server::Server;
+use crate::backend::Finding;
+use crate::error::Result;
+
+/// The only policy under which a held lock cannot be thrown away.
+const SAFE_POLICY: &str = "noeviction";
+
+pub(super) async fn check(redis: &Redis) -> Vec<Finding> {
+    if let Err(closed) = redis.is_open() {
+        return vec![Finding::bad(
+            "connection",
+            closed.to_string(),
+            "open a new client",
+        )];
+    }
+    let mut findings = Vec::new();
+    for server in redis.0.fleet.masters() {
+        findings.extend(check_server(redis, &server).await);
+    }
+    findings
+}
+
+async fn check_server(redis: &Redis, server: &Server) -> Vec<Finding> {
+    let clock = crate::clock::Clock::boot();
+    let asked = clock.now();
+    if let Err(error) = server.ask(&redis::cmd("PING")).await {
+        let remedy = "see whether it is up and reachable from here, and the URL's user right";
+        return vec![Finding::bad("connection", error.to_string(), remedy)];
+    }
+    let took = clock.now().since(asked);
+    let mut findings = vec![Finding::good(
+        "connection",
+        format!("answers within {took:.1?}"),
+    )];
+    findings.push(may_publish(redis, server).await);
+    match info(server).await {
+        Ok(info) => findings.extend(judge(&info)),
+        Err(error) => findings.push(Finding::warning(
+            "INFO",
+            format!("memory policy, role and persistence are not known: {error}"),
+            "permit it: ACL SETUSER … +info",
+        )),
+    }
+    findings
+}
+
+async fn may_publish(redis: &Redis, server: &Server) -> Finding {
+    let mut publish = redis::cmd("PUBLISH");
+    publish
+        .arg(format!("{}tenure-check", redis.0.config.prefix))
+        .arg("check");
+    match server.ask(&publish).await {
+        Ok(_) => Finding::good("wake-ups", "PUBLISH is permitted"),
+        Err(error) => Finding::bad(
+            "wake-ups",
+            format!("waiters cannot be woken: {error}"),
+            "permit it: ACL SETUSER … +publish and the channels &<prefix>*",
+        ),
+    }
+}
+
+async fn info(server: &Server) -> Result<String> {
+    let value: Value = server.ask(&redis::cmd("INFO")).await?;
+    String::from_redis_value(value).map_err(super::fault::nonsense)
+}
+
+fn judge(info: &str) -> Vec<Finding> {
+    let get = |name| field(info, name).unwrap_or("unknown");
+    let mut findings = vec![Finding::good("version", get("redis_version").to_owned())];
+    findings.push(match get("role") {
+        "slave" => Finding::bad(
+            "role",
+            "this server is a replica and takes no writes",
+            "name the master, or use redis+sentinel://",
+        ),
+        role => Finding::good("role", role.to_owned()),
+    });
+    findings.push(match (get("maxmemory_policy"), get("maxmemory")) {
+        (SAFE_POLICY, _) => Finding::good("eviction", "noeviction: no lock is thrown away"),
+        (policy, "0") => Finding::warning(
+            "eviction",
+            format!("maxmemory-policy {policy} would throw locks away, had maxmemory a limit"),
+            "CONFIG SET maxmemory-policy noeviction",
+        ),
+        (policy, _) => Finding::warning(
+            "eviction",
+            format!(
+                "maxmemory-policy {policy}: a held lock can be thrown away when memory is full"
+            ),
+            "CONFIG SET maxmemory-policy noeviction",
+        ),
+    });
+    findings.push(match get("aof_enabled") {
+        "1" => Finding::good("persistence", "append-only file"),
+        _ => Finding::warning(
+            "persistence",
+            "a restart forgets who owns; tokens still rise by the server's clock",
+            "appendonly yes, or the URL's option restart_grace=on",
+        ),
+    });
+    findings
+}
+
+/// Says at once what could cost a held lock later.
+pub(super) async fn warn_of_eviction(redis: &Redis) {
+    let mut command = redis::cmd("INFO");
+    command.arg("memory");
+    // Not permitted to ask: the doctor says so.
+    let Ok(value) = redis.0.fleet.ask(&command).await else {
+        return;
+    };
+    let info = String::from_redis_value(value).unwrap_or_default();
+    match field(&info, "maxmemory_policy") {
+        Some(policy) if policy != SAFE_POLICY => tracing::warn!(
+            policy,
+            "this maxmemory-policy lets Redis throw a held lock away; noeviction does not"
+        ),
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backend::Severity;
+
+    #[test]
+    fn eviction_and_replicas_are_found() {
+        let info = "redis_version:7.0.15\r\nrole:slave\r\nmaxmemory:100\r\n\
+                    maxmemory_policy:allkeys-lru\r\naof_enabled:0\r\n";
+        let severities: Vec<_> = judge(info).iter().map(|f| f.severity).collect();
+        use Severity::{Bad, Good, Warning};
+        assert_eq!(severities, [Good, Bad, Warning, Warning]);
+    }
+}

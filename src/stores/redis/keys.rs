@@ -1,0 +1,164 @@
+//! The names of a mutex's keys and channels.
+
+use crate::model::{ContenderId, MutexName};
+
+/// The keys of one mutex. The braces are a hash tag: in a cluster all of them
+/// lie in one slot.
+#[derive(Clone, Debug)]
+pub(super) struct Keys {
+    /// Who owns; also the channel that says who has acquired.
+    pub(super) owner: String,
+}
+
+/// What all names of this store begin with, unless the URL says otherwise.
+pub(super) const USUAL_PREFIX: &str = "simba:";
+
+impl Keys {
+    pub(super) fn new(prefix: &str, name: &MutexName) -> Self {
+        Self {
+            owner: format!("{prefix}{{{name}}}"),
+        }
+    }
+
+    pub(super) fn queue(&self) -> String {
+        format!("{}:contender", self.owner)
+    }
+
+    pub(super) fn fence(&self) -> String {
+        format!("{}:fence", self.owner)
+    }
+
+    pub(super) fn grant(&self) -> String {
+        format!("{}:grant", self.owner)
+    }
+
+    /// Whom a freed mutex is kept for. It tells a kept place from the
+    /// ownership of a JVM peer with the same id.
+    pub(super) fn kept(&self) -> String {
+        format!("{}:kept", self.owner)
+    }
+
+    pub(super) fn schedule(&self) -> String {
+        format!("{}:schedule", self.owner)
+    }
+
+    /// In the order that the scripts about one mutex expect.
+    pub(super) fn all(&self) -> [String; 5] {
+        [
+            self.owner.clone(),
+            self.queue(),
+            self.fence(),
+            self.grant(),
+            self.kept(),
+        ]
+    }
+
+    /// Where `waiter` is told that it is next.
+    pub(super) fn turn_channel(&self, waiter: &ContenderId) -> String {
+        format!("{}:{waiter}", self.owner)
+    }
+
+    /// Where acquisitions are told to all.
+    pub(super) fn broadcast_channel(&self) -> String {
+        self.owner.clone()
+    }
+
+    /// Where ours hear that nobody owns any more. No peer's channel can have
+    /// this name: theirs end in `}` or go on with a colon.
+    pub(super) fn freed_channel(&self) -> String {
+        format!("{}.freed", self.owner)
+    }
+}
+
+/// The mutex whose owner key or queue `key` is.
+pub(super) fn name_of(prefix: &str, key: &str) -> Option<MutexName> {
+    let inner = key.strip_prefix(prefix)?.strip_prefix('{')?;
+    let name = inner
+        .strip_suffix('}')
+        .or_else(|| inner.strip_suffix("}:contender"))?;
+    MutexName::new(name).ok()
+}
+
+/// The pattern of all keys of the store, for SCAN.
+pub(super) fn pattern(prefix: &str) -> String {
+    let mut pattern = String::with_capacity(prefix.len() + 2);
+    for c in prefix.chars() {
+        if matches!(c, '*' | '?' | '[' | ']' | '\\' | '^') {
+            pattern.push('\\');
+        }
+        pattern.push(c);
+    }
+    pattern + "{*"
+}
+
+/// The cluster slot of `key`.
+pub(super) fn slot(key: &str) -> u16 {
+    let tag = key
+        .split_once('{')
+        .and_then(|(_, rest)| rest.split_once('}'));
+    let hashed = tag.map(|(tag, _)| tag).filter(|tag| !tag.is_empty());
+    crc16(hashed.unwrap_or(key).as_bytes()) % 16_384
+}
+
+/// CRC-16/XMODEM, as the cluster specification has it.
+fn crc16(bytes: &[u8]) -> u16 {
+    bytes.iter().fold(0, |crc, byte| {
+        (0..8).fold(crc ^ (u16::from(*byte) << 8), |crc, _| {
+            if crc & 0x8000 == 0 {
+                crc << 1
+            } else {
+                (crc << 1) ^ 0x1021
+            }
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_those_of_the_protocol() {
+        let keys = Keys::new(USUAL_PREFIX, &MutexName::new("m").unwrap());
+        assert_eq!(keys.owner, "simba:{m}");
+        assert_eq!(keys.queue(), "simba:{m}:contender");
+        assert_eq!(keys.fence(), "simba:{m}:fence");
+        assert_eq!(keys.grant(), "simba:{m}:grant");
+        assert_eq!(keys.schedule(), "simba:{m}:schedule");
+        let waiter = ContenderId::new("0:1@h").unwrap();
+        assert_eq!(keys.turn_channel(&waiter), "simba:{m}:0:1@h");
+        assert_eq!(keys.broadcast_channel(), "simba:{m}");
+    }
+
+    #[test]
+    fn a_name_is_found_in_its_keys_and_in_no_other() {
+        for name in ["m", "a{b}", "{", "a}:contender{b", "日本", "a}b"] {
+            let name = MutexName::new(name).unwrap();
+            let keys = Keys::new("app:", &name);
+            assert_eq!(name_of("app:", &keys.owner).as_ref(), Some(&name));
+            assert_eq!(name_of("app:", &keys.queue()).as_ref(), Some(&name));
+            assert_eq!(name_of("app:", &keys.fence()), None);
+            assert_eq!(name_of("simba:", &keys.owner), None);
+        }
+        assert_eq!(name_of("app:", "app:{}"), None);
+        assert_eq!(name_of("app:", "app:{"), None);
+    }
+
+    #[test]
+    fn slots_are_the_clusters() {
+        // As answered by CLUSTER KEYSLOT.
+        assert_eq!(slot("foo"), 12_182);
+        assert_eq!(slot("123456789"), 12_739);
+        assert_eq!(slot("{user1000}.following"), slot("user1000"));
+        for name in ["m", "a{b}", "{", "{}", "a}b"] {
+            let keys = Keys::new(USUAL_PREFIX, &MutexName::new(name).unwrap());
+            assert!(keys.all().iter().all(|key| slot(key) == slot(&keys.owner)));
+        }
+    }
+
+    #[test]
+    fn a_pattern_means_its_prefix_literally() {
+        assert_eq!(pattern("simba:"), "simba:{*");
+        assert_eq!(pattern("a*[b]?:"), "a\\*\\[b\\]\\?:{*");
+    }
+}

@@ -1,0 +1,111 @@
+//! The run ledger of a schedule: a hash beside the mutex's keys.
+
+use std::collections::HashMap;
+
+use redis::{FromRedisValue, Value};
+
+use super::client::{Redis, grant_of};
+use super::fault::nonsense;
+use super::scripts::Lua;
+use crate::backend::{Claim, ClaimAnswer, Held, LedgerEntry, TickEnd, TickState};
+use crate::error::Result;
+use crate::model::{FencingToken, MutexName, StoreTime};
+
+pub(super) async fn read(redis: &Redis, name: &MutexName) -> Result<Option<LedgerEntry>> {
+    let key = redis.keys(name).schedule();
+    entry(redis.run(&Lua::Ledger.call(&[key], &[])).await?)
+}
+
+pub(super) async fn claim(redis: &Redis, held: &Held, claim: &Claim) -> Result<ClaimAnswer> {
+    let keys = redis.keys(&held.name);
+    let names = [keys.owner.clone(), keys.grant(), keys.schedule()];
+    let numbers = [
+        grant_of(held),
+        held.token.to_string(),
+        claim.origin.to_string(),
+        claim.tick.to_string(),
+        claim.due_at.to_string(),
+    ];
+    let [grant, token, origin, tick, due_at] = &numbers;
+    let flag = |on| if on { "1" } else { "0" };
+    let arguments = [
+        held.contender.as_str(),
+        grant,
+        token,
+        &claim.plan,
+        origin,
+        tick,
+        due_at,
+        flag(claim.again),
+        flag(claim.replace_plan),
+    ];
+    let value = redis.run(&Lua::Claim.call(&names, &arguments)).await?;
+    let Value::Array(parts) = value else {
+        return Err(nonsense("a claim's answer that is no list"));
+    };
+    let mut parts = parts.into_iter();
+    let what = parts.next().unwrap_or_default();
+    let ledger = parts.next().unwrap_or_default();
+    match String::from_redis_value(what).map_err(nonsense)?.as_str() {
+        "claimed" => Ok(ClaimAnswer::Claimed),
+        "lost" => Ok(ClaimAnswer::NotOwner),
+        _ => match entry(ledger)? {
+            Some(entry) => Ok(ClaimAnswer::Refused(entry)),
+            None => Err(nonsense("a refusal without a ledger")),
+        },
+    }
+}
+
+pub(super) async fn finish(redis: &Redis, held: &Held, end: &TickEnd) -> Result<bool> {
+    let key = redis.keys(&held.name).schedule();
+    let (tick, token) = (end.tick.to_string(), held.token.to_string());
+    let arguments = [tick.as_str(), &token, word(end.state())];
+    let value = redis.run(&Lua::Finish.call(&[key], &arguments)).await?;
+    Ok(value == Value::Int(1))
+}
+
+fn word(state: TickState) -> &'static str {
+    match state {
+        TickState::Claimed => "claimed",
+        TickState::Done => "done",
+        TickState::Failed => "failed",
+    }
+}
+
+fn entry(value: Value) -> Result<Option<LedgerEntry>> {
+    let flat = Vec::<String>::from_redis_value(value).map_err(nonsense)?;
+    if flat.is_empty() {
+        return Ok(None);
+    }
+    let pairs = flat
+        .chunks_exact(2)
+        .map(|pair| (pair[0].as_str(), pair[1].as_str()));
+    let fields: HashMap<&str, &str> = pairs.collect();
+    let text = |key: &str| {
+        let field = fields.get(key).copied();
+        field.ok_or_else(|| nonsense(format!("a ledger without {key:?}")))
+    };
+    let number = |key: &str| -> Result<u64> {
+        let digits = text(key)?.parse();
+        digits.map_err(|_| nonsense(format!("a ledger whose {key:?} is no number")))
+    };
+    let state = match text("state")? {
+        "claimed" => TickState::Claimed,
+        "done" => TickState::Done,
+        "failed" => TickState::Failed,
+        other => return Err(nonsense(format!("a ledger in the state {other:?}"))),
+    };
+    let time = |key| number(key).map(StoreTime::from_millis);
+    let finished = text("finished_at")?;
+    Ok(Some(LedgerEntry {
+        plan: text("plan")?.into(),
+        origin: time("origin")?,
+        last_tick: number("last_tick")?,
+        due_at: time("due_at")?,
+        token: FencingToken::from_value(number("token")?)?,
+        state,
+        finished_at: (!finished.is_empty())
+            .then(|| time("finished_at"))
+            .transpose()?,
+    }))
+}

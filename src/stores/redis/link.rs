@@ -1,0 +1,303 @@
+//! [`Link`]: one connection that is always being kept up.
+//!
+//! The driver's connection is used bare. A task of our own makes it, asks for
+//! life when an answer is late, and replaces it when there is none: also when
+//! the flow is half-open, where the driver would wait for ever. While the
+//! server cannot be reached, calls fail at once instead of queueing up.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use redis::aio::MultiplexedConnection;
+use redis::{Cmd, Pipeline, PushInfo, PushKind, RedisError, Value};
+use tokio::sync::{Notify, mpsc, watch};
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use super::connect::{Connector, Fresh, Purpose, Route};
+use super::fault::{closed, fault, gone};
+use crate::clock::Moment;
+use crate::error::{Error, Result};
+
+/// An answer later than this makes the supervisor ask for life.
+const LATE: Duration = Duration::from_millis(500);
+
+/// The first and the longest pause between two attempts to connect.
+const BACKOFF: (Duration, Duration) = (Duration::from_millis(25), Duration::from_millis(500));
+
+/// Hears the messages of a connection.
+pub(super) type Ear = Arc<dyn Fn(&PushInfo) + Send + Sync>;
+
+/// A supervised connection. Dropped, it is closed.
+pub(super) struct Link {
+    shared: Arc<Shared>,
+    _end: DropGuard,
+}
+
+struct Shared {
+    state: watch::Sender<State>,
+    /// A call was begun.
+    begun: Notify,
+    /// Numbers of the last call begun and of the last one known answered.
+    last_begun: AtomicU64,
+    last_answered: AtomicU64,
+    end: CancellationToken,
+}
+
+/// What a link is doing.
+#[derive(Clone)]
+pub(super) enum State {
+    /// On its way; those who wait need not wait long.
+    Connecting,
+    Up(Line),
+    /// The last attempt failed with this.
+    Down(Error),
+    Closed,
+}
+
+/// A connection while it lives.
+#[derive(Clone)]
+pub(super) struct Line {
+    connection: MultiplexedConnection,
+    /// Counts the connections of the link.
+    pub(super) generation: u64,
+    /// Not later than this the server started, if it was asked.
+    pub(super) up_since: Option<Moment>,
+    /// Given up: nothing more will be heard on it.
+    gone: CancellationToken,
+}
+
+impl Link {
+    /// Begins to connect, in the background.
+    pub(super) fn start(connector: Connector, route: Route, purpose: Purpose, ear: Ear) -> Self {
+        let end = CancellationToken::new();
+        let shared = Arc::new(Shared {
+            state: watch::Sender::new(State::Connecting),
+            begun: Notify::new(),
+            last_begun: AtomicU64::new(0),
+            last_answered: AtomicU64::new(0),
+            end: end.clone(),
+        });
+        let work = supervise(Arc::clone(&shared), connector, route, purpose, ear);
+        let stop = end.clone();
+        let closing = Arc::clone(&shared);
+        tokio::spawn(async move {
+            stop.run_until_cancelled(work).await;
+            if let State::Up(line) = closing.state.send_replace(State::Closed) {
+                line.gone.cancel();
+            }
+        });
+        Self {
+            shared,
+            _end: end.drop_guard(),
+        }
+    }
+
+    /// Closes the connection; calls fail from now on.
+    pub(super) fn close(&self) {
+        self.shared.end.cancel();
+    }
+
+    /// The connection there is: at once when it is up or known to be down,
+    /// else when the attempt under way has ended.
+    pub(super) async fn line(&self) -> Result<Line> {
+        let mut states = self.shared.state.subscribe();
+        loop {
+            if self.shared.end.is_cancelled() {
+                return Err(closed());
+            }
+            match &*states.borrow_and_update() {
+                State::Up(line) if !line.gone.is_cancelled() => return Ok(line.clone()),
+                State::Down(error) => return Err(error.clone()),
+                State::Closed => return Err(closed()),
+                // One that was given up is about to be replaced.
+                State::Up(_) | State::Connecting => {}
+            }
+            if states.changed().await.is_err() {
+                return Err(closed());
+            }
+        }
+    }
+
+    /// Follows what the link is doing.
+    pub(super) fn states(&self) -> watch::Receiver<State> {
+        self.shared.state.subscribe()
+    }
+
+    /// Gives `line` up: it leads to a server that is of no use.
+    pub(super) fn condemn(&self, line: &Line) {
+        line.gone.cancel();
+    }
+
+    /// Sends `command` on the connection there is.
+    pub(super) async fn ask(&self, command: &Cmd) -> Result<Value> {
+        let line = self.line().await?;
+        self.ask_on(&line, command).await
+    }
+
+    /// Sends `command` on `line`; the error is the driver's own, so that the
+    /// caller can tell a redirection from a failure.
+    pub(super) async fn raw(&self, line: &Line, command: &Cmd) -> std::result::Result<Value, Lost> {
+        let mut connection = line.connection.clone();
+        self.answered(line, command.query_async(&mut connection))
+            .await
+    }
+
+    /// Sends several commands together; the answer of the last counts.
+    pub(super) async fn raw_pipe(
+        &self,
+        line: &Line,
+        commands: &Pipeline,
+    ) -> std::result::Result<Value, Lost> {
+        let mut connection = line.connection.clone();
+        let mut all: Vec<Value> = self
+            .answered(line, commands.query_async(&mut connection))
+            .await?;
+        Ok(all.pop().unwrap_or(Value::Nil))
+    }
+
+    pub(super) async fn ask_on(&self, line: &Line, command: &Cmd) -> Result<Value> {
+        self.raw(line, command).await.map_err(Error::from)
+    }
+
+    /// Subscribes to `channels` on `line`, or unsubscribes from them.
+    pub(super) async fn subscribe(&self, line: &Line, channels: &[String], on: bool) -> Result<()> {
+        let mut connection = line.connection.clone();
+        let call = async {
+            if on {
+                connection.subscribe(channels).await
+            } else {
+                connection.unsubscribe(channels).await
+            }
+        };
+        self.answered(line, call).await.map_err(Error::from)
+    }
+
+    async fn answered<T>(
+        &self,
+        line: &Line,
+        call: impl Future<Output = std::result::Result<T, RedisError>>,
+    ) -> std::result::Result<T, Lost> {
+        let number = self.shared.last_begun.fetch_add(1, Ordering::Relaxed) + 1;
+        self.shared.begun.notify_one();
+        tokio::select! {
+            biased;
+            answer = call => {
+                // Answers come in the order of questions: all before it, too.
+                self.shared.last_answered.fetch_max(number, Ordering::Relaxed);
+                answer.map_err(Lost::Said)
+            }
+            () = line.gone.cancelled() => Err(Lost::Gone),
+        }
+    }
+}
+
+/// Why there is no answer.
+pub(super) enum Lost {
+    /// The server or the driver said so.
+    Said(RedisError),
+    /// The connection was given up.
+    Gone,
+}
+
+impl From<Lost> for Error {
+    fn from(lost: Lost) -> Self {
+        match lost {
+            Lost::Said(error) => fault(error),
+            Lost::Gone => gone(),
+        }
+    }
+}
+
+async fn supervise(
+    shared: Arc<Shared>,
+    connector: Connector,
+    route: Route,
+    purpose: Purpose,
+    ear: Ear,
+) {
+    let mut generation = 0;
+    let mut pause = BACKOFF.0;
+    loop {
+        match connector.connect(&route, purpose).await {
+            Ok(fresh) => {
+                generation += 1;
+                let since = tokio::time::Instant::now();
+                let Fresh {
+                    connection,
+                    mut pushes,
+                    up_since,
+                } = fresh;
+                let line = Line {
+                    connection,
+                    generation,
+                    up_since,
+                    gone: CancellationToken::new(),
+                };
+                shared.state.send_replace(State::Up(line.clone()));
+                let limit = connector.config.probe_limit;
+                keep_up(&shared, &line, &mut pushes, limit, &ear).await;
+                line.gone.cancel();
+                shared.state.send_replace(State::Connecting);
+                tracing::debug!(?route, ?purpose, "a connection to Redis was lost");
+                // One that never holds must not be made in a tight loop.
+                if since.elapsed() > BACKOFF.1 {
+                    pause = BACKOFF.0;
+                    continue;
+                }
+            }
+            Err(error) => {
+                tracing::debug!(?route, ?purpose, %error, "Redis cannot be reached");
+                shared.state.send_replace(State::Down(error));
+            }
+        }
+        tokio::time::sleep(pause.mul_f64(0.5 + fastrand::f64() / 2.0)).await;
+        pause = (pause * 2).min(BACKOFF.1);
+    }
+}
+
+/// Returns when `line` is of no use any more.
+async fn keep_up(
+    shared: &Shared,
+    line: &Line,
+    pushes: &mut mpsc::UnboundedReceiver<PushInfo>,
+    limit: Duration,
+    ear: &Ear,
+) {
+    let hear = async {
+        while let Some(push) = pushes.recv().await {
+            match push.kind {
+                PushKind::Disconnection => return,
+                _ => ear(&push),
+            }
+        }
+    };
+    tokio::select! {
+        () = hear => {}
+        () = line.gone.cancelled() => {}
+        () = feel_pulse(shared, line, limit) => {}
+    }
+}
+
+/// Returns when an answer was late and so was that to a PING.
+async fn feel_pulse(shared: &Shared, line: &Line, limit: Duration) {
+    let mut connection = line.connection.clone();
+    loop {
+        shared.begun.notified().await;
+        let begun = shared.last_begun.load(Ordering::Relaxed);
+        tokio::time::sleep(LATE).await;
+        if shared.last_answered.load(Ordering::Relaxed) >= begun {
+            continue;
+        }
+        // Late, or given up by whoever asked: does the server answer at all?
+        let begun = shared.last_begun.load(Ordering::Relaxed);
+        let ping = redis::cmd("PING");
+        let answer = ping.query_async::<Value>(&mut connection);
+        match tokio::time::timeout(limit, answer).await {
+            // An error is an answer too, unless the connection broke.
+            Ok(Err(error)) if error.is_unrecoverable_error() => return,
+            Ok(_) => drop(shared.last_answered.fetch_max(begun, Ordering::Relaxed)),
+            Err(_) => return,
+        }
+    }
+}

@@ -1,0 +1,27 @@
+//! Redis, in the wire format of the JVM library Simba.
+//!
+//! Rust and JVM services can contend for the same mutex. See
+//! `docs/stores/redis.md` for the URL's options, what lies in the store, and
+//! the permissions needed.
+
+mod client;
+mod cluster;
+mod config;
+mod connect;
+mod fault;
+mod fleet;
+mod health;
+mod keys;
+mod ledger;
+mod link;
+mod listing;
+mod push;
+mod renewal;
+mod reply;
+mod scripts;
+mod server;
+mod subscriber;
+mod tls;
+mod wire;
+
+pub use client::Redis;

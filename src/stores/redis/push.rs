@@ -1,0 +1,318 @@
+//! Who listens to which channel, over one connection per server.
+
+use std::collections::{HashMap, HashSet};
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use futures_core::Stream;
+use redis::{PushInfo, PushKind, Value};
+use tokio::sync::{Notify, mpsc, watch};
+
+use super::wire::OwnerEvent;
+use crate::backend::Hint;
+
+/// A listener's hints beyond these are dropped: it has enough reason to look.
+const WAITING_HINTS: usize = 4;
+
+/// How long an attempt waits for its own subscription at most.
+const READY_LIMIT: Duration = Duration::from_secs(1);
+
+/// What a channel says to a listener.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Says {
+    /// That it is its turn.
+    Turn,
+    /// That the owner has changed.
+    Changed,
+    /// The same, in words of our own that are not an [`OwnerEvent`].
+    Freed,
+}
+
+/// Every channel of a client that somebody listens to.
+#[derive(Default)]
+pub(super) struct Registry {
+    channels: Mutex<HashMap<String, Channel>>,
+    next_ear: AtomicU64,
+    /// Channels that were added or emptied since the subscriber last looked.
+    dirty: Mutex<HashSet<String>>,
+    pub(super) changed: Notify,
+    /// Counts confirmations and interruptions.
+    settled: watch::Sender<u64>,
+    /// Under the lock of `channels`: a stream must not be opened after it.
+    closed: AtomicBool,
+}
+
+struct Channel {
+    says: Says,
+    ears: Vec<(u64, mpsc::Sender<Hint>)>,
+    standing: Standing,
+}
+
+/// How far a subscription has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Standing {
+    /// Asked for, or to be asked for.
+    Pending,
+    /// The server sends its messages.
+    Confirmed,
+    /// Cannot be had now; nobody waits for it.
+    Refused,
+}
+
+impl Registry {
+    fn channels(&self) -> MutexGuard<'_, HashMap<String, Channel>> {
+        self.channels.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn dirty(&self) -> MutexGuard<'_, HashSet<String>> {
+        self.dirty.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Listens to `channels` from now on.
+    pub(super) fn listen(self: &Arc<Self>, channels: Vec<(String, Says)>) -> HintStream {
+        let (ear, hints) = mpsc::channel(WAITING_HINTS);
+        let number = self.next_ear.fetch_add(1, Ordering::Relaxed);
+        let mut names = Vec::with_capacity(channels.len());
+        let mut all = self.channels();
+        let open = !self.closed.load(Ordering::Relaxed);
+        for (name, says) in channels.into_iter().filter(|_| open) {
+            let channel = all.entry(name.clone()).or_insert_with(|| Channel {
+                says,
+                ears: Vec::new(),
+                standing: Standing::Pending,
+            });
+            channel.ears.push((number, ear.clone()));
+            names.push(name);
+        }
+        drop(all);
+        self.mark(&names);
+        HintStream {
+            hints,
+            number,
+            names,
+            registry: Arc::clone(self),
+        }
+    }
+
+    fn forget(&self, number: u64, names: &[String]) {
+        let mut all = self.channels();
+        for name in names {
+            if let Some(channel) = all.get_mut(name) {
+                channel.ears.retain(|(ear, _)| *ear != number);
+                if channel.ears.is_empty() {
+                    all.remove(name);
+                }
+            }
+        }
+        drop(all);
+        self.mark(names);
+    }
+
+    fn mark(&self, names: &[String]) {
+        self.dirty().extend(names.iter().cloned());
+        self.changed.notify_one();
+    }
+
+    /// Returns when `channel` is subscribed, if anybody listens to it and it
+    /// can be had soon: an attempt after it finds what was missed before.
+    pub(super) async fn ready(&self, channel: &str) {
+        let pending = || {
+            let all = self.channels();
+            all.get(channel)
+                .is_some_and(|channel| channel.standing == Standing::Pending)
+        };
+        if !pending() {
+            return;
+        }
+        let mut settled = self.settled.subscribe();
+        let wait = async {
+            while pending() {
+                if settled.changed().await.is_err() {
+                    return;
+                }
+            }
+        };
+        if tokio::time::timeout(READY_LIMIT, wait).await.is_err() {
+            // The attempt goes on without: when the subscription comes, it
+            // must look once more.
+            self.refuse(&[channel.to_owned()]);
+        }
+    }
+
+    /// The channels to look at again.
+    pub(super) fn take_dirty(&self) -> HashSet<String> {
+        std::mem::take(&mut *self.dirty())
+    }
+
+    /// All channels that are wanted.
+    pub(super) fn wanted(&self) -> Vec<String> {
+        self.channels().keys().cloned().collect()
+    }
+
+    pub(super) fn is_wanted(&self, channel: &str) -> bool {
+        self.channels().contains_key(channel)
+    }
+
+    /// These are subscribed now. Whoever was cut off before, or went on
+    /// without them, hears so.
+    pub(super) fn confirm(&self, names: &[String], resumed: bool) {
+        let all = self.channels();
+        for channel in names.iter().filter_map(|name| all.get(name)) {
+            if resumed || channel.standing == Standing::Refused {
+                channel.tell(Hint::Resumed);
+            }
+        }
+        drop(all);
+        self.stand(names, Standing::Confirmed);
+    }
+
+    /// These cannot be had.
+    pub(super) fn refuse(&self, names: &[String]) {
+        self.stand(names, Standing::Refused);
+    }
+
+    /// These are to be had again.
+    pub(super) fn suspend(&self, names: &[String]) {
+        self.stand(names, Standing::Pending);
+    }
+
+    fn stand(&self, names: &[String], standing: Standing) {
+        let mut all = self.channels();
+        for name in names {
+            if let Some(channel) = all.get_mut(name) {
+                channel.standing = standing;
+            }
+        }
+        drop(all);
+        self.settled.send_modify(|count| *count += 1);
+    }
+
+    /// Passes a message on to those who listen.
+    pub(super) fn hear(&self, push: &PushInfo) {
+        if push.kind != PushKind::Message {
+            return;
+        }
+        let [Value::BulkString(name), Value::BulkString(payload)] = push.data.as_slice() else {
+            tracing::warn!("a message from Redis has no channel and payload; ignored");
+            return;
+        };
+        let Ok(name) = std::str::from_utf8(name) else {
+            return;
+        };
+        let all = self.channels();
+        let Some(channel) = all.get(name) else { return };
+        if channel.says != Says::Freed && OwnerEvent::parse(payload).is_none() {
+            tracing::warn!(channel = name, "a message is no owner event; ignored");
+            return;
+        }
+        channel.tell(match channel.says {
+            Says::Turn => Hint::Turn,
+            Says::Changed | Says::Freed => Hint::Changed,
+        });
+    }
+
+    /// Ends all streams.
+    pub(super) fn close(&self) {
+        let mut all = self.channels();
+        self.closed.store(true, Ordering::Relaxed);
+        all.clear();
+        drop(all);
+        self.changed.notify_one();
+    }
+}
+
+impl Channel {
+    fn tell(&self, hint: Hint) {
+        for (_, ear) in &self.ears {
+            // A full ear has enough reason to look.
+            let _ = ear.try_send(hint);
+        }
+    }
+}
+
+/// The hints of one listener; dropped, it listens no more.
+pub(super) struct HintStream {
+    hints: mpsc::Receiver<Hint>,
+    number: u64,
+    names: Vec<String>,
+    registry: Arc<Registry>,
+}
+
+impl Stream for HintStream {
+    type Item = Hint;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Hint>> {
+        self.hints.poll_recv(cx)
+    }
+}
+
+impl Drop for HintStream {
+    fn drop(&mut self) {
+        self.registry.forget(self.number, &self.names);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(channel: &str, payload: &[u8]) -> PushInfo {
+        let bulk = |bytes: &[u8]| Value::BulkString(bytes.to_vec());
+        PushInfo {
+            kind: PushKind::Message,
+            data: vec![bulk(channel.as_bytes()), bulk(payload)],
+        }
+    }
+
+    #[tokio::test]
+    async fn only_well_formed_messages_are_hints() {
+        let registry = Arc::new(Registry::default());
+        let mut stream = registry.listen(vec![("c".to_owned(), Says::Turn)]);
+        for payload in [&b"nonsense"[..], b"", b"released@@", b"\xff@@\xff"] {
+            registry.hear(&message("c", payload));
+        }
+        registry.hear(&PushInfo {
+            kind: PushKind::Message,
+            data: vec![Value::Nil],
+        });
+        registry.hear(&message("other", b"released@@a"));
+        assert!(stream.hints.try_recv().is_err());
+        registry.hear(&message("c", b"released@@a"));
+        assert_eq!(stream.hints.try_recv(), Ok(Hint::Turn));
+    }
+
+    #[tokio::test]
+    async fn a_channel_is_wanted_while_somebody_listens() {
+        let registry = Arc::new(Registry::default());
+        let one = registry.listen(vec![("c".to_owned(), Says::Changed)]);
+        let two = registry.listen(vec![("c".to_owned(), Says::Changed)]);
+        drop(one);
+        assert!(registry.is_wanted("c"));
+        drop(two);
+        assert!(!registry.is_wanted("c"));
+        assert_eq!(registry.take_dirty().len(), 1);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_attempt_waits_for_its_subscription_and_no_longer() {
+        let registry = Arc::new(Registry::default());
+        registry.ready("nobody listens").await;
+        let _stream = registry.listen(vec![("c".to_owned(), Says::Turn)]);
+        let waiting = tokio::spawn({
+            let registry = Arc::clone(&registry);
+            async move { registry.ready("c").await }
+        });
+        tokio::task::yield_now().await;
+        assert!(!waiting.is_finished());
+        registry.confirm(&["c".to_owned()], false);
+        waiting.await.unwrap();
+        registry.suspend(&["c".to_owned()]);
+        registry.refuse(&["c".to_owned()]);
+        registry.ready("c").await;
+        registry.suspend(&["c".to_owned()]);
+        registry.ready("c").await; // ends by its limit
+    }
+}

@@ -1,0 +1,207 @@
+//! What the scripts answer, as [`Answer`]s.
+
+use std::time::Duration;
+
+use redis::{FromRedisValue, Value};
+
+use super::fault::nonsense;
+use super::wire::{OwnerWord, grant_number};
+use crate::backend::Answer;
+use crate::error::{Error, ErrorKind, Outcome, Result};
+use crate::model::{FencingToken, LeaseTerms, MutexOwner, StoreTime};
+
+/// The answer of a script about one mutex: what, owner word, grant, now,
+/// score, rank, trouble.
+#[derive(Debug)]
+pub(super) struct Reply {
+    what: String,
+    word: OwnerWord,
+    grant: String,
+    pub(super) now: StoreTime,
+    place: Option<(u32, String)>,
+    /// What went wrong beside: a PUBLISH that was denied.
+    pub(super) trouble: Option<String>,
+}
+
+impl Reply {
+    pub(super) fn read(value: Value) -> Result<Self> {
+        let parts = texts(value)?;
+        let [what, word, grant, now, score, rank, trouble] = parts.as_slice() else {
+            return Err(nonsense(format!("{} parts", parts.len())));
+        };
+        let place = match (score.as_str(), rank.parse()) {
+            ("", _) | (_, Err(_)) => None,
+            (score, Ok(rank)) => Some((rank, score.to_owned())),
+        };
+        Ok(Self {
+            what: what.clone(),
+            word: read_word(word)?,
+            grant: grant.clone(),
+            now: read_time(now)?,
+            place,
+            trouble: (!trouble.is_empty()).then(|| trouble.clone()),
+        })
+    }
+
+    pub(super) fn is_won(&self) -> bool {
+        self.what == "won"
+    }
+
+    /// The answer to a bid, a release or a revocation under `terms`.
+    pub(super) fn answer(self, terms: Option<&LeaseTerms>) -> Result<Answer> {
+        match self.what.as_str() {
+            "persisted" => return Err(persisted(&self.word)),
+            "exhausted" => return Err(exhausted(&self.grant)),
+            _ => {}
+        }
+        let won = self.is_won();
+        let owner = owner(&self.word, &self.grant, self.now, terms.filter(|_| won))?;
+        if won {
+            return Ok(Answer::won(owner, self.now));
+        }
+        let refused = Answer::refused(owner, self.now);
+        Ok(match self.place {
+            Some((rank, score)) => refused.at_place(rank, score),
+            None => refused,
+        })
+    }
+}
+
+/// The owner that `word` and `grant` tell of. The `terms` are known of our own
+/// grants only.
+pub(super) fn owner(
+    word: &OwnerWord,
+    grant: &str,
+    now: StoreTime,
+    terms: Option<&LeaseTerms>,
+) -> Result<MutexOwner> {
+    let Some(id) = word.owner.clone() else {
+        return Ok(MutexOwner::NONE);
+    };
+    let left = Duration::from_millis(u64::try_from(word.left).unwrap_or(0));
+    let until = now + left;
+    let Some(number) = grant_number(grant) else {
+        // A JVM owner, or a kept place. Without an end it owns for ever.
+        let foreign = MutexOwner::foreign(id);
+        return Ok(if word.left < 0 {
+            foreign
+        } else {
+            foreign.owning_until(until)
+        });
+    };
+    // The number of a grant is the microsecond it was made, unless the
+    // server's clock was behind an earlier one.
+    let since = StoreTime::from_millis(number / 1000).min(now);
+    let made = match terms {
+        Some(terms) => {
+            let ttl_at = until.as_millis().saturating_sub(millis(terms.transition()));
+            MutexOwner::new(id, since, StoreTime::from_millis(ttl_at), until)
+        }
+        None => MutexOwner::foreign(id)
+            .acquired_since(since)
+            .owning_until(until),
+    };
+    Ok(made.with_token(FencingToken::from_store(number)?))
+}
+
+pub(super) fn millis(length: Duration) -> u64 {
+    u64::try_from(length.as_millis()).unwrap_or(u64::MAX)
+}
+
+pub(super) fn read_word(text: &str) -> Result<OwnerWord> {
+    OwnerWord::parse(text).ok_or_else(|| {
+        // Somebody has written what is no id into the owner's key.
+        Error::new(ErrorKind::Conflict, Outcome::DidNot).with_message(
+            "the owner's key of this mutex holds what is no contender id: another program uses \
+             it; choose another mutex name or set the option \"prefix\"",
+        )
+    })
+}
+
+pub(super) fn read_time(text: &str) -> Result<StoreTime> {
+    let millis = text.parse().map_err(|_| nonsense("a time that is none"))?;
+    Ok(StoreTime::from_millis(millis))
+}
+
+/// A list of texts.
+pub(super) fn texts(value: Value) -> Result<Vec<String>> {
+    Vec::<String>::from_redis_value(value).map_err(nonsense)
+}
+
+fn persisted(word: &OwnerWord) -> Error {
+    let who = word.owner.as_ref().map_or("nobody", |id| id.as_str());
+    Error::new(ErrorKind::Conflict, Outcome::DidNot).with_message(format!(
+        "the mutex is held by {who:?} for ever: its key has no expiry (somebody ran PERSIST); \
+         revoke it, or DEL the key when its owner is surely gone"
+    ))
+}
+
+fn exhausted(number: &str) -> Error {
+    Error::new(ErrorKind::Conflict, Outcome::DidNot).with_message(format!(
+        "the fence of this mutex stands at {number}, and tokens end below 2^53: somebody has \
+         written it; DEL the fence key once no resource remembers such a token"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reply(parts: [&str; 7]) -> Result<Reply> {
+        let bulk = |part: &str| Value::BulkString(part.as_bytes().to_vec());
+        Reply::read(Value::Array(parts.iter().map(|part| bulk(part)).collect()))
+    }
+
+    #[test]
+    fn a_win_has_token_and_times() {
+        let won = reply([
+            "won",
+            "a@@2000",
+            "1700000000000000 ff",
+            "1700000000500",
+            "",
+            "",
+            "",
+        ]);
+        let terms = LeaseTerms::new(Duration::from_millis(1500), Duration::from_millis(1000));
+        let answer = won.unwrap().answer(Some(&terms.unwrap())).unwrap();
+        let owner = answer.owner();
+        assert_eq!(answer.token().unwrap().store(), 1_700_000_000_000_000);
+        assert_eq!(owner.acquired_at().unwrap().as_millis(), 1_700_000_000_000);
+        assert_eq!(owner.ttl_at().unwrap().as_millis(), 1_700_000_001_500);
+        assert_eq!(
+            owner.transition_at().unwrap().as_millis(),
+            1_700_000_002_500
+        );
+    }
+
+    #[test]
+    fn a_foreign_owner_has_an_end_and_no_token() {
+        let refused = reply(["refused", "jvm@@70", "", "1000", "5.25", "3", ""]).unwrap();
+        let answer = refused.answer(None).unwrap();
+        assert_eq!(answer.owner().token(), None);
+        assert_eq!(answer.owner().transition_at().unwrap().as_millis(), 1070);
+        let place = answer.place().unwrap();
+        assert_eq!((place.rank, &*place.score), (3, "5.25"));
+    }
+
+    #[test]
+    fn what_a_person_must_mend_is_a_conflict() {
+        for parts in [
+            ["persisted", "a@@-1", "", "1000", "", "", ""],
+            ["exhausted", "@@", "9007199254740992", "1000", "", "", ""],
+        ] {
+            let error = reply(parts).unwrap().answer(None).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Conflict, "{error:?}");
+        }
+        let error = reply(["refused", "no word", "", "1000", "", "", ""]).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Conflict, "{error:?}");
+    }
+
+    #[test]
+    fn nonsense_is_an_error() {
+        assert!(Reply::read(Value::Nil).is_err());
+        assert!(Reply::read(Value::Array(vec![Value::Int(1)])).is_err());
+        assert!(reply(["won", "a@@1", "1 a", "soon", "", "", ""]).is_err());
+    }
+}

@@ -1,0 +1,215 @@
+//! [`Server`]: one Redis server and our connections to it.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use redis::{Cmd, Pipeline, ServerErrorKind, Value};
+use tokio::sync::{OnceCell, Semaphore, SemaphorePermit};
+
+use super::connect::{Connector, Purpose, Route};
+use super::fault::{closed, nonsense};
+use super::link::{Line, Link, Lost};
+use super::scripts::Call;
+use crate::error::{Error, ErrorKind, Outcome, Result};
+
+/// How many connections wait for replicas at a time: WAIT blocks its own.
+const WAITING_LINES: usize = 2;
+
+pub(super) struct Server {
+    connector: Connector,
+    route: Route,
+    link: Link,
+    waiting: [OnceCell<Link>; WAITING_LINES],
+    permits: Semaphore,
+    /// Which of `waiting` nobody uses.
+    free: Mutex<Vec<usize>>,
+}
+
+/// One of the waiting connections, for its user alone.
+struct Turn<'a> {
+    server: &'a Server,
+    at: usize,
+    _permit: SemaphorePermit<'a>,
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        self.server.free().push(self.at);
+    }
+}
+
+/// What a script's call came to.
+pub(super) enum Said {
+    Answer(Value),
+    /// The server sends us elsewhere, or away for a while.
+    Redirect(Redirect),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Redirect {
+    Moved(String, u16),
+    Ask(String, u16),
+    TryAgain,
+}
+
+/// How a script is called.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Manner {
+    /// Only where the server has been up for this long, if it was asked.
+    pub(super) grace: Option<Duration>,
+    /// After an ASK.
+    pub(super) asking: bool,
+}
+
+impl Server {
+    pub(super) fn start(connector: Connector, route: Route) -> Arc<Self> {
+        let deaf = Arc::new(|_: &redis::PushInfo| {});
+        Arc::new(Self {
+            link: Link::start(connector.clone(), route.clone(), Purpose::Commands, deaf),
+            connector,
+            route,
+            waiting: [OnceCell::new(), OnceCell::new()],
+            permits: Semaphore::new(WAITING_LINES),
+            free: Mutex::new((0..WAITING_LINES).collect()),
+        })
+    }
+
+    pub(super) fn close(&self) {
+        self.link.close();
+        self.permits.close();
+        for link in self.waiting.iter().filter_map(OnceCell::get) {
+            link.close();
+        }
+    }
+
+    /// Returns when the first attempt to connect has ended.
+    pub(super) async fn connected(&self) -> Result<()> {
+        self.link.line().await.map(drop)
+    }
+
+    pub(super) async fn ask(&self, command: &Cmd) -> Result<Value> {
+        self.link.ask(command).await
+    }
+
+    /// Calls a script.
+    pub(super) async fn run(&self, call: &Call, manner: Manner) -> Result<Said> {
+        let line = self.link.line().await?;
+        self.run_on(&self.link, &line, call, manner).await
+    }
+
+    /// Calls a script and, if `counts` says so of its answer, waits until
+    /// `replicas` have it or `limit` is over. Answers how many have.
+    pub(super) async fn run_and_wait(
+        &self,
+        call: &Call,
+        manner: Manner,
+        counts: impl Fn(&Value) -> bool,
+        replicas: u32,
+        limit: Duration,
+    ) -> Result<(Said, u64)> {
+        // WAIT is about the writes of its own connection.
+        let turn = self.turn().await?;
+        let link = self.waiting[turn.at]
+            .get_or_init(async || {
+                let deaf = Arc::new(|_: &redis::PushInfo| {});
+                let (connector, route) = (self.connector.clone(), self.route.clone());
+                Link::start(connector, route, Purpose::Commands, deaf)
+            })
+            .await;
+        let line = link.line().await?;
+        let said = self.run_on(link, &line, call, manner).await?;
+        match &said {
+            Said::Answer(answer) if counts(answer) => {
+                let mut wait = redis::cmd("WAIT");
+                wait.arg(replicas).arg(limit.as_millis() as u64);
+                let answer = link.ask_on(&line, &wait).await?;
+                let Value::Int(number) = answer else {
+                    return Err(nonsense("WAIT without a number"));
+                };
+                Ok((said, u64::try_from(number).unwrap_or(0)))
+            }
+            _ => Ok((said, 0)),
+        }
+    }
+
+    fn free(&self) -> MutexGuard<'_, Vec<usize>> {
+        self.free.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn turn(&self) -> Result<Turn<'_>> {
+        let permit = self.permits.acquire().await.map_err(|_| closed())?;
+        let at = self.free().pop().unwrap_or(0);
+        Ok(Turn {
+            server: self,
+            at,
+            _permit: permit,
+        })
+    }
+
+    async fn run_on(&self, link: &Link, line: &Line, call: &Call, manner: Manner) -> Result<Said> {
+        if let (Some(grace), Some(up_since)) = (manner.grace, line.up_since) {
+            let up = self.connector.clock.now().since(up_since);
+            if up < grace {
+                return Err(too_young(grace - up));
+            }
+        }
+        let sent = match send(link, line, &call.by_hash(), manner.asking).await {
+            Err(Lost::Said(error)) if error.kind() == NO_SCRIPT => {
+                send(link, line, &call.by_text(), manner.asking).await
+            }
+            sent => sent,
+        };
+        let error = match sent {
+            Ok(answer) => return Ok(Said::Answer(answer)),
+            Err(Lost::Gone) => return Err(Lost::Gone.into()),
+            Err(Lost::Said(error)) => error,
+        };
+        use redis::ErrorKind::Server as By;
+        let elsewhere = error.redirect_node().and_then(|(address, _slot)| {
+            let (host, port) = address.rsplit_once(':')?;
+            Some((host.to_owned(), port.parse().ok()?))
+        });
+        match (error.kind(), elsewhere) {
+            (By(ServerErrorKind::Moved), Some((host, port))) => {
+                Ok(Said::Redirect(Redirect::Moved(host, port)))
+            }
+            (By(ServerErrorKind::Ask), Some((host, port))) => {
+                Ok(Said::Redirect(Redirect::Ask(host, port)))
+            }
+            (By(ServerErrorKind::TryAgain | ServerErrorKind::ClusterDown), _) => {
+                Ok(Said::Redirect(Redirect::TryAgain))
+            }
+            (By(ServerErrorKind::ReadOnly), _) => {
+                // A demoted master: its name, or its sentinels, may lead to
+                // another server by now.
+                link.condemn(line);
+                Err(Lost::Said(error).into())
+            }
+            _ => Err(Lost::Said(error).into()),
+        }
+    }
+}
+
+const NO_SCRIPT: redis::ErrorKind = redis::ErrorKind::Server(ServerErrorKind::NoScript);
+
+async fn send(
+    link: &Link,
+    line: &Line,
+    command: &Cmd,
+    asking: bool,
+) -> std::result::Result<Value, Lost> {
+    if !asking {
+        return link.raw(line, command).await;
+    }
+    let mut both = Pipeline::new();
+    both.cmd("ASKING").ignore();
+    both.add_command(command.clone());
+    link.raw_pipe(line, &both).await
+}
+
+fn too_young(rest: Duration) -> Error {
+    Error::new(ErrorKind::Store, Outcome::DidNot).with_message(format!(
+        "Redis has restarted, and may have forgotten who owns: restart_grace=on lets nobody take \
+         for another {rest:.1?}"
+    ))
+}

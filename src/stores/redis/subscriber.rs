@@ -1,0 +1,228 @@
+//! Keeps the subscriptions of a client where they belong: one connection per
+//! server, opened when somebody first listens there.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+
+use super::connect::{Connector, Purpose, Route};
+use super::link::{Line, Link, State};
+use super::push::Registry;
+use crate::error::{ErrorKind, Result};
+
+/// How often a connection with subscriptions is asked whether it lives: it
+/// would not notice a half-open flow by itself.
+const KEEP_ALIVE: Duration = Duration::from_secs(5);
+
+/// At most this many channels in one command.
+const BATCH: usize = 500;
+
+/// Says where a channel is to be subscribed.
+pub(super) trait Places: Send + Sync + 'static {
+    /// The server for `channel`; `None` while nobody knows.
+    fn place(&self, channel: &str) -> Option<Route>;
+
+    /// Returns when places may have changed.
+    fn moved(&self) -> impl Future<Output = ()> + Send;
+}
+
+/// The subscriptions at one server.
+#[derive(Default)]
+struct Post {
+    wanted: Mutex<HashSet<String>>,
+    changed: Notify,
+}
+
+impl Post {
+    fn wanted(&self) -> MutexGuard<'_, HashSet<String>> {
+        self.wanted.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn set(&self, channel: &str, wanted: bool) {
+        if wanted {
+            self.wanted().insert(channel.to_owned());
+        } else {
+            self.wanted().remove(channel);
+        }
+        self.changed.notify_one();
+    }
+}
+
+/// Assigns every wanted channel to its server, until `end`.
+pub(super) async fn run(
+    registry: Arc<Registry>,
+    connector: Connector,
+    places: Arc<impl Places>,
+    end: CancellationToken,
+) {
+    let mut posts: HashMap<String, Arc<Post>> = HashMap::new();
+    let mut assigned: HashMap<String, String> = HashMap::new();
+    let mut homeless: HashSet<String> = HashSet::new();
+    loop {
+        let retry = async {
+            if homeless.is_empty() {
+                std::future::pending::<()>().await;
+            }
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        };
+        let mut again: HashSet<String> = tokio::select! {
+            () = end.cancelled() => return,
+            () = registry.changed.notified() => registry.take_dirty(),
+            () = places.moved() => registry.wanted().into_iter().collect(),
+            () = retry => HashSet::new(),
+        };
+        again.extend(homeless.drain());
+        for channel in again {
+            let wanted = registry.is_wanted(&channel);
+            let route = wanted.then(|| places.place(&channel)).flatten();
+            let key = route.as_ref().map(|route| format!("{route:?}"));
+            let before = assigned.get(&channel);
+            if before != key.as_ref()
+                && let Some(post) = before.and_then(|key| posts.get(key))
+            {
+                post.set(&channel, false);
+                assigned.remove(&channel);
+                // Between two servers something may be missed: it shall look
+                // once more when it is heard again.
+                registry.refuse(std::slice::from_ref(&channel));
+            }
+            let (Some(route), Some(key)) = (route, key) else {
+                if wanted {
+                    homeless.insert(channel);
+                }
+                continue;
+            };
+            let post = posts.entry(key.clone()).or_insert_with(|| {
+                let post = Arc::new(Post::default());
+                let (registry, connector) = (Arc::clone(&registry), connector.clone());
+                let work = tend(Arc::clone(&post), registry, connector, route);
+                let end = end.clone();
+                tokio::spawn(async move { end.run_until_cancelled(work).await });
+                post
+            });
+            post.set(&channel, true);
+            assigned.insert(channel, key);
+        }
+    }
+}
+
+/// Keeps what is subscribed at one server in step with what is wanted there.
+async fn tend(post: Arc<Post>, registry: Arc<Registry>, connector: Connector, route: Route) {
+    let ear = Arc::clone(&registry);
+    let hear = Arc::new(move |push: &redis::PushInfo| ear.hear(push));
+    let link = Link::start(connector, route, Purpose::Push, hear);
+    let mut states = link.states();
+    states.mark_changed();
+    let mut alive = tokio::time::interval(KEEP_ALIVE);
+    let mut post = Subscribed {
+        post,
+        registry,
+        line: None,
+        live: HashSet::new(),
+        cut_off: HashSet::new(),
+    };
+    loop {
+        tokio::select! {
+            changed = states.changed() => {
+                let state = states.borrow_and_update().clone();
+                if changed.is_err() || !post.follow(state) {
+                    return;
+                }
+            }
+            () = post.post.changed.notified() => {}
+            _ = alive.tick() => post.check(&link).await,
+        }
+        post.sync(&link).await;
+    }
+}
+
+struct Subscribed {
+    post: Arc<Post>,
+    registry: Arc<Registry>,
+    line: Option<Line>,
+    live: HashSet<String>,
+    /// Was subscribed on an earlier connection: may have missed something.
+    cut_off: HashSet<String>,
+}
+
+impl Subscribed {
+    /// False when the link has ended.
+    fn follow(&mut self, state: State) -> bool {
+        let before = self.line.as_ref().map(|line| line.generation);
+        self.line = match state {
+            State::Closed => return false,
+            State::Up(line) if Some(line.generation) == before => return true,
+            State::Up(line) => Some(line),
+            State::Connecting | State::Down(_) => None,
+        };
+        let lost: Vec<String> = self.live.drain().collect();
+        self.registry.suspend(&lost);
+        self.cut_off.extend(lost);
+        true
+    }
+
+    async fn check(&self, link: &Link) {
+        let Some(line) = self.line.as_ref().filter(|_| !self.live.is_empty()) else {
+            return;
+        };
+        // Its supervisor watches how long this takes.
+        let _ = link.ask_on(line, &redis::cmd("PING")).await;
+    }
+
+    async fn sync(&mut self, link: &Link) {
+        let Some(line) = self.line.clone() else {
+            if matches!(*link.states().borrow(), State::Down(_)) {
+                // Nobody must wait for a server that is not there.
+                let all: Vec<String> = self.post.wanted().iter().cloned().collect();
+                self.registry.refuse(&all);
+            }
+            return;
+        };
+        let (add, remove) = {
+            let wanted = self.post.wanted();
+            let add: Vec<String> = wanted.difference(&self.live).cloned().collect();
+            let remove: Vec<String> = self.live.difference(&wanted).cloned().collect();
+            (add, remove)
+        };
+        for names in remove.chunks(BATCH) {
+            if link.subscribe(&line, names, false).await.is_err() {
+                return;
+            }
+            self.live.retain(|name| !names.contains(name));
+        }
+        for names in add.chunks(BATCH) {
+            if self.subscribe(link, &line, names).await.is_err() {
+                return;
+            }
+        }
+        let wanted = self.post.wanted();
+        self.cut_off.retain(|name| wanted.contains(name));
+    }
+
+    async fn subscribe(&mut self, link: &Link, line: &Line, names: &[String]) -> Result<()> {
+        match link.subscribe(line, names, true).await {
+            Ok(()) => {
+                self.live.extend(names.iter().cloned());
+                let (resumed, new): (Vec<_>, Vec<_>) = names
+                    .iter()
+                    .cloned()
+                    .partition(|name| self.cut_off.remove(name));
+                self.registry.confirm(&new, false);
+                self.registry.confirm(&resumed, true);
+                Ok(())
+            }
+            Err(error) => {
+                if error.kind() == ErrorKind::Denied {
+                    // Waiters still look now and then; tried again at the next
+                    // keep-alive.
+                    tracing::warn!(%error, "wake-ups cannot be heard");
+                    self.registry.refuse(names);
+                }
+                Err(error)
+            }
+        }
+    }
+}

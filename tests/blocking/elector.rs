@@ -1,0 +1,71 @@
+//! Elections from plain threads.
+
+use tenure::stores::memory::Memory;
+use tenure::{CampaignEvent, ErrorKind};
+use tenure_testkit::fault::{Call, Fault};
+
+use super::support::{LONG, coordinator, faulty, long_terms, terms, until};
+
+#[test]
+fn work_is_led_and_the_office_resigned() {
+    let store = Memory::new();
+    let mut last = None;
+    for _ in 0..3 {
+        let elector = coordinator(&store, long_terms()).elector("m").unwrap();
+        let token = elector.lead(|tenure| tenure.token().unwrap()).unwrap();
+        assert!(Some(token) > last, "and the next one need not wait");
+        last = Some(token);
+    }
+}
+
+#[test]
+fn who_loses_the_office_leads_again() {
+    let store = Memory::new();
+    let (coordinator, faults) = faulty(&store);
+    let mut tokens = Vec::new();
+    let led = coordinator.elector("m").unwrap().lead(|tenure| {
+        tokens.push(tenure.token().unwrap());
+        if tokens.len() == 1 {
+            faults.always(Call::Renew, Fault::Fail);
+            tenure.wait_lost(LONG).expect("it is lost");
+            faults.heal();
+        }
+        tokens.len()
+    });
+    assert_eq!(led.unwrap(), 2);
+    assert!(tokens[1] > tokens[0]);
+}
+
+#[test]
+fn a_closed_coordinator_ends_the_wait() {
+    let store = Memory::new();
+    let (here, there) = (coordinator(&store, terms()), coordinator(&store, terms()));
+    let _guard = here.lock("m").unwrap().acquire().unwrap();
+    let elector = there.elector("m").unwrap();
+    let waiter = std::thread::spawn(move || elector.lead(|_| ()));
+    there.close().unwrap();
+    assert_eq!(
+        waiter.join().unwrap().unwrap_err().kind(),
+        ErrorKind::Closed
+    );
+}
+
+#[test]
+fn campaigns_and_observers_are_iterators() {
+    let store = Memory::new();
+    let (here, there) = (coordinator(&store, terms()), coordinator(&store, terms()));
+    let mut observer = there.elector("m").unwrap().observe();
+    let mut campaign = here.elector("m").unwrap().campaign();
+    let office = campaign.find_map(|event| match event {
+        CampaignEvent::Elected(office) => Some(office),
+        _ => None,
+    });
+    let office = office.expect("elected");
+    let id = office.tenure().contender().clone();
+    assert!(observer.any(|state| state.after.is_owner(&id)));
+    drop(campaign);
+    drop(office);
+    until(|| there.lock("m").unwrap().try_acquire().unwrap().is_some());
+    there.close().unwrap();
+    while observer.next().is_some() {}
+}

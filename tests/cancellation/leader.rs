@@ -1,0 +1,71 @@
+//! Elections.
+
+use std::time::Duration;
+
+use tenure::CampaignEvent;
+
+use super::stage::{Stage, everywhere};
+
+fn elector(stage: &Stage) -> tenure::Elector {
+    stage.us.elector("m").unwrap()
+}
+
+#[tokio::test(start_paused = true)]
+async fn lead() {
+    everywhere(async |stage| {
+        let elector = elector(stage);
+        async move {
+            let work = |_| tokio::time::sleep(Duration::from_millis(100));
+            elector.lead(work).await.unwrap();
+        }
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn campaign() {
+    everywhere(async |stage| {
+        let elector = elector(stage);
+        async move {
+            let mut campaign = elector.campaign();
+            loop {
+                if let CampaignEvent::Elected(office) = campaign.next().await.unwrap() {
+                    return office.resign();
+                }
+            }
+        }
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_campaign_that_ends_before_its_office_does() {
+    everywhere(async |stage| {
+        let elector = elector(stage);
+        async move {
+            let mut campaign = elector.campaign();
+            let office = loop {
+                if let CampaignEvent::Elected(office) = campaign.next().await.unwrap() {
+                    break office;
+                }
+            };
+            drop(campaign);
+            let work = tokio::time::sleep(Duration::from_millis(100));
+            office.tenure().protect(work).await.unwrap();
+        }
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn observe() {
+    everywhere(async |stage| {
+        let (elector, lock) = (elector(stage), stage.us.lock("m").unwrap());
+        async move {
+            let mut observer = elector.observe();
+            let _guard = lock.acquire().await.unwrap();
+            observer.next().await.unwrap();
+        }
+    })
+    .await;
+}

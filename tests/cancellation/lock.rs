@@ -1,0 +1,91 @@
+//! Locks and their guards.
+
+use std::time::Duration;
+
+use super::stage::{Stage, everywhere};
+
+async fn guard(stage: &Stage) -> tenure::LockGuard {
+    stage.us.lock("m").unwrap().acquire().await.unwrap()
+}
+
+fn lock(stage: &Stage) -> tenure::Lock {
+    stage.us.lock("m").unwrap()
+}
+
+#[tokio::test(start_paused = true)]
+async fn acquire() {
+    everywhere(async |stage| {
+        let lock = lock(stage);
+        async move { drop(lock.acquire().await.unwrap()) }
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn acquire_within() {
+    for millis in [100, 2000] {
+        everywhere(async |stage| {
+            let lock = lock(stage);
+            let wait = Duration::from_millis(millis);
+            async move { drop(lock.acquire_within(wait).await) }
+        })
+        .await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn try_acquire() {
+    everywhere(async |stage| {
+        let lock = lock(stage);
+        async move { drop(lock.try_acquire().await) }
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn owner() {
+    everywhere(async |stage| {
+        let lock = lock(stage);
+        async move { drop(lock.owner().await) }
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn release() {
+    everywhere(async |stage| {
+        let guard = guard(stage).await;
+        async move { guard.release().await.unwrap() }
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn protect() {
+    everywhere(async |stage| {
+        let guard = guard(stage).await;
+        async move {
+            let work = tokio::time::sleep(Duration::from_millis(100));
+            guard.protect(work).await.unwrap();
+        }
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn lost() {
+    everywhere(async |stage| {
+        let guard = guard(stage).await;
+        let options = tenure::LockOptions {
+            max_hold: Some(Duration::from_millis(100)),
+            ..tenure::LockOptions::default()
+        };
+        guard.release().await.unwrap();
+        let lock = stage.us.lock_with("m", options).unwrap();
+        let guard = lock.acquire().await.unwrap();
+        async move {
+            guard.lost().await;
+        }
+    })
+    .await;
+}

@@ -1,0 +1,164 @@
+//! What things cost, counted by the server itself.
+
+use std::time::Duration;
+
+use tenure::Coordinator;
+use tenure::backend::{Answer, Backend, Interest};
+use tenure_testkit::servers::Redis;
+
+use crate::support::{self, Waiter, bid, calls, client, eventually, long, lose, name, win};
+
+/// What a client may send beside scripts.
+const OTHERS: [&str; 7] = [
+    "ping",
+    "subscribe",
+    "unsubscribe",
+    "eval",
+    "script|load",
+    "hello",
+    "select",
+];
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_uncontended_take_and_free_are_one_command_each() {
+    let server = Redis::start().unwrap();
+    let coordinator = Coordinator::connect(&support::url(&server)).await.unwrap();
+    let lock = coordinator.lock("m").unwrap();
+    lock.acquire().await.unwrap().release().await.unwrap();
+    let others = || OTHERS.map(|command| calls(&server, command));
+    let before = others();
+    for _ in 0..10 {
+        let scripts = calls(&server, "evalsha");
+        let guard = lock.acquire().await.unwrap();
+        assert_eq!(calls(&server, "evalsha"), scripts + 1, "the take");
+        guard.release().await.unwrap();
+        assert_eq!(calls(&server, "evalsha"), scripts + 2, "the release");
+    }
+    assert_eq!(before, others(), "nothing else was sent: {OTHERS:?}");
+    coordinator.close().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_waiting_contender_sends_nothing_but_its_safety_look() {
+    let server = Redis::start().unwrap();
+    let owner = client(&server).await;
+    win(&owner, &bid(&name("m"), "owner", long())).await;
+    let coordinator = Coordinator::connect(&support::url(&server)).await.unwrap();
+    let lock = coordinator.lock("m").unwrap();
+    let waiting = tokio::spawn(async move { lock.acquire().await });
+    // The first attempt, and the one after it has begun to listen.
+    eventually("both attempts", async || {
+        (calls(&server, "evalsha") >= 3).then_some(())
+    })
+    .await;
+    let before = calls(&server, "evalsha");
+    tokio::time::sleep(Duration::from_millis(3_500)).await;
+    let looks = calls(&server, "evalsha") - before;
+    assert!((1..=2).contains(&looks), "{looks} looks in 3.5 s");
+    assert_eq!(calls(&server, "subscribe"), 1);
+    waiting.abort();
+}
+
+/// How many scripts and messages a hand-over costs with so many waiters, each
+/// in a client of its own.
+async fn hand_over_costs(waiters: usize) -> (u64, u64) {
+    const HAND_OVERS: u64 = 4;
+    let server = Redis::builder().set("maxclients", "4000").start().unwrap();
+    let owner = client(&server).await;
+    let mutex = name("m");
+    let mut held = win(&owner, &bid(&mutex, "owner", long())).await;
+    let (told, mut winners) = tokio::sync::mpsc::unbounded_channel();
+    for number in 0..waiters {
+        let waiting = client(&server).await;
+        let bid = bid(&mutex, &format!("w{number:03}"), long());
+        let mut waiter = Waiter::stand(&waiting, bid).await;
+        let told = told.clone();
+        tokio::spawn(async move {
+            let held = waiter.win(&waiting).await;
+            let _ = told.send((held, number));
+            std::future::pending::<()>().await;
+            drop(waiting);
+        });
+    }
+    let count = || (calls(&server, "evalsha"), calls(&server, "publish"));
+    let before = count();
+    let hand_overs = HAND_OVERS.min(waiters as u64 - 1);
+    for turn in 0..hand_overs {
+        assert!(owner.release(&held).await.unwrap().is_won());
+        let (next, number) = winners.recv().await.unwrap();
+        assert_eq!(number as u64, turn, "first come, first served");
+        held = next;
+    }
+    // Whoever was told for nothing has looked by then.
+    tokio::time::sleep(Duration::from_millis(600)).await;
+    let after = count();
+    (
+        (after.0 - before.0).div_ceil(hand_overs),
+        (after.1 - before.1).div_ceil(hand_overs),
+    )
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_hand_over_costs_the_same_however_many_wait() {
+    let (few, few_messages) = hand_over_costs(3).await;
+    let (many, many_messages) = hand_over_costs(200).await;
+    // The release, the take, and the look of the one who stands by.
+    assert!(few <= 3 && many <= 3, "{few} and {many} scripts");
+    // To the next, to the one behind it, and that it has acquired.
+    assert!(
+        few_messages <= 3 && many_messages <= 3,
+        "{few_messages} and {many_messages}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn ten_thousand_mutexes_need_two_connections() {
+    const HALF: usize = 5_000;
+    let server = Redis::start().unwrap();
+    let other = client(&server).await;
+    let here = client(&server).await;
+    let connected = || {
+        let info = server.command(&["INFO", "clients"]).unwrap();
+        let line = info
+            .lines()
+            .find_map(|line| line.strip_prefix("connected_clients:"));
+        line.and_then(|number| number.parse::<usize>().ok())
+            .unwrap()
+    };
+    let before = connected();
+    let mut work = tokio::task::JoinSet::new();
+    for part in 0..20 {
+        let (here, other) = (here.clone(), other.clone());
+        work.spawn(async move {
+            let (mut held, mut streams) = (Vec::new(), Vec::new());
+            for number in (part * HALF / 20)..((part + 1) * HALF / 20) {
+                let mine = bid(&name(&format!("held-{number}")), "a", long());
+                held.push(win(&here, &mine).await);
+                let wanted = bid(&name(&format!("wanted-{number}")), "b", long());
+                win(&other, &bid(&wanted.name, "owner", long())).await;
+                streams.push(here.changes(&Interest::in_turn(&wanted)));
+                lose(&here, &wanted).await;
+            }
+            (held, streams)
+        });
+    }
+    let (held, streams): (Vec<_>, Vec<_>) = work.join_all().await.into_iter().unzip();
+    let held: Vec<_> = held.into_iter().flatten().collect();
+    let scripts = calls(&server, "evalsha");
+    let renewed = here.renew(&held).await;
+    assert!(
+        renewed
+            .iter()
+            .all(|answer| answer.as_ref().is_ok_and(Answer::is_won))
+    );
+    assert_eq!(calls(&server, "evalsha") - scripts, 25, "200 in a batch");
+    assert!(connected() <= before + 1, "one more, for the wake-ups");
+    let subscribed = server.command(&["PUBSUB", "CHANNELS", "simba:*"]).unwrap();
+    assert_eq!(subscribed.lines().count(), HALF);
+    drop(streams);
+    eventually("nobody listens any more", async || {
+        let channels = server.command(&["PUBSUB", "CHANNELS", "simba:*"]).unwrap();
+        channels.trim().is_empty().then_some(())
+    })
+    .await;
+}

@@ -1,0 +1,18 @@
+//! The Redis store against real servers.
+#![cfg(feature = "redis")]
+
+mod acl;
+mod cluster;
+mod contract;
+mod costs;
+mod faults;
+mod interop;
+mod jvm;
+mod processes;
+mod queue;
+mod replicas;
+mod support;
+mod transport;
+mod trouble;
+
+tenure_testkit::peer_process!();

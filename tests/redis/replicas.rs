@@ -1,0 +1,153 @@
+//! Replicas, sentinels, and a server that has forgotten.
+
+use std::time::{Duration, Instant};
+
+use tenure::backend::{Answer, Backend, Hint};
+use tenure::{ErrorKind, Outcome, Retry};
+use tenure_testkit::servers::{Redis, RedisSentinel, wait};
+
+use crate::support::{PATIENCE, Waiter, bid, eventually, held, long, name, open, terms, win};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_fail_over_is_followed_and_tokens_rise() {
+    let redis = tokio::task::spawn_blocking(|| RedisSentinel::start().unwrap())
+        .await
+        .unwrap();
+    let sentinels = redis
+        .sentinels()
+        .iter()
+        .map(|sentinel| sentinel.address().to_string());
+    let hosts = sentinels.collect::<Vec<_>>().join(",");
+    let wrong = format!("redis+sentinel://{hosts}/0?master=nobody");
+    let error = crate::support::try_open(&wrong).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NotFound, "{error:?}");
+    let url = format!(
+        "redis+sentinel://{hosts}/0?master={}",
+        RedisSentinel::MASTER_NAME
+    );
+    let (here, there) = (open(&url).await, open(&url).await);
+    let mutex = name("m");
+    let first = win(&here, &bid(&mutex, "a", long())).await;
+    let mut waiter = Waiter::stand(&there, bid(&mutex, "b", long())).await;
+    let [master, replica] = redis.nodes();
+    wait::until_true("the grant at the replica", || {
+        replica
+            .command(&["GET", "simba:{m}"])
+            .is_ok_and(|owner| owner == "a")
+    })
+    .unwrap();
+    master.kill().unwrap();
+    let resumed = async { while waiter.hints.next().await.unwrap() != Hint::Resumed {} };
+    tokio::time::timeout(3 * PATIENCE, resumed)
+        .await
+        .expect("wake-ups from the new master");
+    // What was replicated is still owned.
+    let renewed = eventually("an answer of the new master", async || {
+        here.renew(std::slice::from_ref(&first))
+            .await
+            .remove(0)
+            .ok()
+    })
+    .await;
+    assert!(renewed.is_won());
+    eventually("the other one is there too", async || {
+        there.owner(&mutex).await.ok()
+    })
+    .await;
+    assert!(here.release(&first).await.unwrap().is_won());
+    let second = waiter.win(&there).await;
+    assert!(second.token > first.token);
+    // The old master comes back as a replica, and nobody goes there.
+    master.start().unwrap();
+    assert!(there.release(&second).await.unwrap().is_won());
+    win(&here, &bid(&mutex, "c", long())).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_grant_counts_only_when_replicas_have_it() {
+    let master = Redis::start().unwrap();
+    let replica = Redis::builder().replica_of(&master).start().unwrap();
+    wait::until_true("a replica in step", || {
+        let info = replica.command(&["INFO", "replication"]);
+        info.is_ok_and(|info| info.contains("master_link_status:up"))
+    })
+    .unwrap();
+    let url = format!("redis://127.0.0.1:{}?wait_replicas=1", master.port());
+    let client = open(&url).await;
+    let mine = bid(&name("m"), "a", terms(2_000, 2_000));
+    let grant = eventually("a confirmed grant", async || {
+        let answer = client.acquire(&mine).await.ok()?;
+        held(&mine, &answer)
+    })
+    .await;
+    assert_eq!(
+        replica.command(&["GET", "simba:{m}"]).unwrap(),
+        "a",
+        "it is there already"
+    );
+    assert!(
+        client
+            .renew(std::slice::from_ref(&grant))
+            .await
+            .remove(0)
+            .unwrap()
+            .is_won()
+    );
+    replica.pause().unwrap();
+    // A renewal that a fail-over would forget is none.
+    let renewed = client.renew(std::slice::from_ref(&grant)).await.remove(0);
+    assert!(renewed.is_err_and(|error| error.retry() == Retry::Later));
+    let error = client
+        .acquire(&bid(&name("n"), "a", terms(2_000, 2_000)))
+        .await
+        .unwrap_err();
+    assert_eq!(
+        (error.kind(), error.outcome()),
+        (ErrorKind::Store, Outcome::DidNot)
+    );
+    assert!(error.to_string().contains("0 of the 1 replicas"), "{error}");
+    assert_eq!(
+        master.command(&["EXISTS", "simba:{n}"]).unwrap(),
+        "0",
+        "given back"
+    );
+    replica.resume().unwrap();
+    let listed = master
+        .command(&["CLIENT", "LIST", "TYPE", "normal"])
+        .unwrap();
+    // One of them is the connection that asks.
+    assert!(listed.lines().count() <= 5, "{listed}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn after_a_restart_nobody_takes_before_one_lease() {
+    let server = Redis::start().unwrap();
+    let url = format!("redis://127.0.0.1:{}?restart_grace=on", server.port());
+    let client = open(&url).await;
+    let lease = Duration::from_secs(4);
+    let mine = || bid(&name("m"), "a", terms(2_000, 2_000));
+    let taken = async || client.acquire(&mine()).await.ok().filter(Answer::is_won);
+    eventually("old enough", taken).await;
+    server.restart().unwrap();
+    let restarted = Instant::now();
+    let error = eventually("an answer", async || {
+        let error = client.acquire(&mine()).await.err()?;
+        (error.kind() == ErrorKind::Store).then_some(error)
+    })
+    .await;
+    assert_eq!(
+        (error.outcome(), error.retry()),
+        (Outcome::DidNot, Retry::Later)
+    );
+    assert!(error.to_string().contains("restart_grace"), "{error}");
+    // Who comes new is held back as well.
+    let newcomer = open(&url).await;
+    assert!(newcomer.acquire(&mine()).await.is_err());
+    eventually("one lease", taken).await;
+    // The server may have been up for a moment before it said so.
+    assert!(
+        restarted.elapsed() > lease - Duration::from_secs(1),
+        "{:?}",
+        restarted.elapsed()
+    );
+}

@@ -1,0 +1,10 @@
+//! Schedules over the memory store, on virtual time.
+
+mod cadence;
+mod clocks;
+mod fail_over;
+mod life;
+mod mortal;
+mod plans;
+mod simulation;
+mod support;
