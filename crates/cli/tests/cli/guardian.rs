@@ -130,9 +130,13 @@ fn the_command_dies_also_when_program_and_guardian_are_killed_at_once() {
 #[test]
 fn what_the_command_leaves_behind_ends_before_the_lock_is_freed() {
     let home = Home::new();
-    let output = bounded(&mut home.run_script("sleep 1000 & echo $! > left; exit 3"));
+    let polite = "sh -c 'trap \"echo yes > asked; exit\" TERM; echo $$ > left; \
+                  while :; do sleep 0.05; done' & \
+                  while [ ! -s left ]; do sleep 0.01; done; exit 3";
+    let output = bounded(&mut home.run_script(polite));
     assert_eq!(output.status.code(), Some(3));
     assert!(!is_running(home.pid("left")));
+    assert_eq!(home.line("asked"), "yes");
 
     let stubborn = "sh -c 'trap \"\" TERM; echo $$ > deaf; while :; do sleep 0.05; done' & \
                     while [ ! -s deaf ]; do sleep 0.01; done";
