@@ -32,6 +32,7 @@ async fn nightly_job(lock: &Lock) -> Result<&'static str> {
 async fn main() -> Result<()> {
     let began = std::time::Instant::now();
     let clock = Clock::tokio();
+    let midnight = clock.now();
     let store = Memory::with_clock(clock.clone());
     let process = || {
         // A client each, as two machines would have.

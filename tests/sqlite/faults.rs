@@ -175,7 +175,8 @@ fn a_container_with_a_boot_clock_of_its_own_agrees_on_the_time() {
 #[test]
 fn a_full_disk_ends_the_tenure_and_space_brings_it_back() {
     let place = Place::new();
-    let status = Command::new("unshare")
+    // Captured: two runners speaking at once would confuse whoever counts.
+    let inner = Command::new("unshare")
         .args(["--map-root-user", "--mount", "--"])
         .arg(std::env::current_exe().unwrap())
         .args([
@@ -185,9 +186,11 @@ fn a_full_disk_ends_the_tenure_and_space_brings_it_back() {
             "--nocapture",
         ])
         .env("TENURE_SMALL_DISK", place.folder())
-        .status()
+        .output()
         .unwrap();
-    assert!(status.success(), "{status}");
+    let said = String::from_utf8_lossy(&inner.stdout);
+    let wrong = String::from_utf8_lossy(&inner.stderr);
+    assert!(inner.status.success(), "{}: {said}{wrong}", inner.status);
 }
 
 #[tokio::test]

@@ -82,10 +82,14 @@ mod tests {
     #[test]
     fn the_command_for_what_is_possible_is_given() {
         let text = message(&servers(&Server::ALL), &Area::ALL, "x");
-        assert!(
-            text.ends_with("cargo xtask test --only core,sqlite\n"),
-            "{text}"
-        );
+        assert!(text.ends_with("cargo xtask test --only core\n"), "{text}");
+        // SQLite has no server, but its tests shift clocks.
+        let others = Server::ALL
+            .into_iter()
+            .filter(|server| *server != Server::Faketime);
+        let others: Vec<_> = others.collect();
+        let text = message(&servers(&others), &Area::ALL, "x");
+        assert!(text.ends_with("--only core,sqlite\n"), "{text}");
     }
 
     #[test]

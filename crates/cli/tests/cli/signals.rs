@@ -17,7 +17,11 @@ fn signals_are_passed_on_and_the_command_decides() {
         (Signal::USR1, "USR1"),
     ] {
         let home = Home::new();
-        let mut holder = start(&mut home.tenure(["run", "m", "--", "sh", "-c", LISTENER]));
+        // Whatever the tests themselves were started under, nohup perhaps.
+        let mut tenure = home.command("env");
+        tenure.args(["--default-signal", env!("CARGO_BIN_EXE_tenure")]);
+        tenure.args(["run", "m", "--", "sh", "-c", LISTENER]);
+        let mut holder = start(&mut tenure);
         home.pid("child");
         signal(&holder.0, sent);
         assert_eq!(code(&mut holder.0), Some(5), "{name}");
