@@ -2,3 +2,4 @@
 
 mod machine;
 mod sim;
+mod tenure;

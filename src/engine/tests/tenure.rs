@@ -1,0 +1,79 @@
+//! The deadline of a tenure, without a machine or a task around it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::backend::Bid;
+use crate::clock::Clock;
+use crate::engine::reading::Reading;
+use crate::engine::tenure::{Lease, Tenure};
+use crate::error::LossCause;
+use crate::model::{ContenderId, FencingToken, LeaseTerms, MutexName, StoreTime};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+/// A tenure that ends in ten seconds.
+fn begin(clock: &Clock) -> (Tenure, Arc<Lease>) {
+    let (name, id) = (MutexName::new("m").unwrap(), ContenderId::new("a").unwrap());
+    let held = Bid::new(name, id, LeaseTerms::default()).held(FencingToken::from_store(1).unwrap());
+    let now = clock.now();
+    let reading = Reading {
+        sent_at: now,
+        heard_at: now,
+        store: StoreTime::from_millis(1),
+    };
+    Tenure::begin(held, clock.clone(), now + SECOND * 10, reading)
+}
+
+#[tokio::test(start_paused = true)]
+async fn whoever_sees_the_deadline_pass_makes_it_final() {
+    let clock = Clock::tokio();
+    let (tenure, lease) = begin(&clock);
+    clock.sleep(SECOND * 9).await;
+    assert!(tenure.token().is_ok());
+    clock.sleep(SECOND).await;
+    assert_eq!(tenure.token().unwrap_err().cause, LossCause::Deadline);
+    assert!(
+        !lease.extend(clock.now() + SECOND * 10),
+        "a renewal that was answered too late"
+    );
+    assert!(tenure.is_lost());
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_extension_comes_too_late_also_when_nobody_looked() {
+    let clock = Clock::tokio();
+    let (tenure, lease) = begin(&clock);
+    clock.sleep(SECOND * 11).await;
+    assert!(!lease.extend(clock.now() + SECOND * 10));
+    assert!(tenure.is_lost());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_deadline_that_comes_nearer_wakes_whoever_waits_for_the_loss() {
+    let clock = Clock::tokio();
+    let (tenure, lease) = begin(&clock);
+    let begin = clock.now();
+    let waiting = tokio::spawn(async move { tenure.lost().await });
+    clock.sleep(SECOND).await;
+    assert!(lease.extend(begin + SECOND * 3));
+    waiting.await.unwrap();
+    assert!(clock.now().since(begin) < SECOND * 4);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_end_for_one_holder_is_not_the_end_for_the_next() {
+    let clock = Clock::tokio();
+    let (first, lease) = begin(&clock);
+    let second = first.succeeded_by(None).unwrap();
+    first.end(LossCause::Released);
+    assert_eq!(first.token().unwrap_err().cause, LossCause::Released);
+    assert!(second.token().unwrap() > first.own_token());
+    lease.end(LossCause::Taken);
+    assert_eq!(second.token().unwrap_err().cause, LossCause::Taken);
+    assert_eq!(
+        first.token().unwrap_err().cause,
+        LossCause::Released,
+        "the first cause stays"
+    );
+}
