@@ -5,8 +5,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use super::{
-    Answer, Backend, Bid, Claim, ClaimAnswer, Finding, Held, Hints, Interest, LedgerEntry, Listing,
-    Page, Profile, TickEnd,
+    Answer, AnyHoldStore, Backend, Bid, Claim, ClaimAnswer, Finding, Held, Hints, Interest,
+    LedgerEntry, Listing, Page, Profile, TickEnd,
 };
 use crate::error::Result;
 use crate::model::{FencingToken, MutexName};
@@ -23,12 +23,24 @@ type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 /// assert_eq!(any.profile().scheme, "memory");
 /// ```
 #[derive(Clone)]
-pub struct AnyBackend(Arc<dyn Erased>);
+pub struct AnyBackend(Arc<dyn Erased>, Option<Arc<AnyHoldStore>>);
 
 impl AnyBackend {
     /// Forgets the type of `backend`.
     pub fn new(backend: impl Backend) -> Self {
-        Self(Arc::new(backend))
+        Self(Arc::new(backend), None)
+    }
+
+    /// The same, whose reentrant locks lie in `holds`.
+    #[must_use]
+    pub fn with_holds(self, holds: AnyHoldStore) -> Self {
+        Self(self.0, Some(Arc::new(holds)))
+    }
+
+    /// Where its reentrant locks lie, if they have a layout of their own.
+    #[must_use]
+    pub fn holds(&self) -> Option<&AnyHoldStore> {
+        self.1.as_deref()
     }
 }
 

@@ -51,6 +51,9 @@ pub struct Profile {
     pub nonce: bool,
     /// Whether schedules can keep a ledger.
     pub ledger: bool,
+    /// Whether its mutexes can be listed, and grants are told to observers: not
+    /// in a layout whose other users do neither.
+    pub observable: bool,
     /// The longest that the head waiter goes without looking, in case a wake-up
     /// was lost.
     pub safety_look: Duration,
@@ -69,6 +72,7 @@ impl Profile {
             bound: LeaseBound::Terms,
             nonce: true,
             ledger: true,
+            observable: true,
             safety_look: Duration::from_secs(2),
         }
     }
@@ -123,6 +127,15 @@ impl Profile {
     pub fn without_ledger(self) -> Self {
         Self {
             ledger: false,
+            ..self
+        }
+    }
+
+    /// The same, whose mutexes cannot be listed and whose grants are not told.
+    #[must_use]
+    pub fn unobservable(self) -> Self {
+        Self {
+            observable: false,
             ..self
         }
     }

@@ -175,10 +175,15 @@ impl Engine {
     /// Stops every contention, waits for their releases, closes the store.
     /// Cancel-safe: what has begun goes on, and it can be called again.
     pub(crate) async fn close(&self) -> Result<()> {
+        self.settle().await;
+        self.0.backend.close().await
+    }
+
+    /// The same, without closing the store: others may still use it.
+    pub(crate) async fn settle(&self) {
         self.0.closing.cancel();
         self.0.tasks.close();
         self.0.tasks.wait().await;
-        self.0.backend.close().await
     }
 
     /// How long to wait after the `failures`-th failure in a row.

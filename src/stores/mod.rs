@@ -26,8 +26,8 @@ pub mod sqlite;
 #[cfg(feature = "zookeeper")]
 pub mod zookeeper;
 
-use crate::backend::AnyBackend;
 use crate::backend::url::{Scheme, StoreUrl};
+use crate::backend::{AnyBackend, AnyHoldStore};
 use crate::clock::Clock;
 use crate::error::Result;
 
@@ -89,11 +89,32 @@ pub async fn open(url: &StoreUrl, clock: Clock) -> Result<AnyBackend> {
         "postgres" | "postgresql" => postgres::open(url, clock).await.map(AnyBackend::new),
         #[cfg(feature = "redis")]
         name if name.starts_with("redis") => {
-            redis::Redis::open(url, clock).await.map(AnyBackend::new)
+            let redis = redis::Redis::open(url, clock).await?;
+            let holds = AnyHoldStore::new(redis::RedisHash::of(redis.clone()));
+            Ok(AnyBackend::new(redis).with_holds(holds))
         }
         #[cfg(feature = "zookeeper")]
         "zookeeper" => zookeeper::open(url, clock).await.map(AnyBackend::new),
         _ => unreachable!("{:?} is in the table of schemes", scheme.name),
+    }
+}
+
+/// Opens the reentrant locks of the store that `url` names.
+///
+/// # Errors
+/// As [`open`]; and [`Invalid`](crate::ErrorKind::Invalid) for a store that has
+/// no layout for them.
+///
+/// # Cancel safety
+/// Dropped, whatever was opened is closed.
+pub async fn open_holds(url: &StoreUrl, clock: Clock) -> Result<AnyHoldStore> {
+    let backend = open(url, clock).await?;
+    match backend.holds() {
+        Some(holds) => Ok(holds.clone()),
+        None => Err(crate::error::Error::invalid(format!(
+            "this needs a Redis server, as in \"redis://10.0.0.1:6379\", not {:?}",
+            url.scheme()
+        ))),
     }
 }
 

@@ -37,7 +37,7 @@ pub struct Redis(pub(super) Arc<Shared>);
 pub(super) struct Shared {
     pub(super) config: Arc<Config>,
     pub(super) fleet: Arc<Fleet>,
-    registry: Arc<Registry>,
+    pub(super) registry: Arc<Registry>,
     closed: AtomicBool,
     /// A denied PUBLISH has been told once.
     warned: AtomicBool,
@@ -98,7 +98,7 @@ impl Redis {
         self.0.fleet.run(call, Manner::default()).await
     }
 
-    async fn reply(&self, call: &Call) -> Result<Reply> {
+    pub(super) async fn reply(&self, call: &Call) -> Result<Reply> {
         let reply = Reply::read(self.run(call).await?)?;
         self.heed(&reply);
         Ok(reply)
@@ -106,7 +106,7 @@ impl Redis {
 
     /// A PUBLISH that is denied costs the others their wake-ups, not us the
     /// mutex: said once.
-    fn heed(&self, reply: &Reply) {
+    pub(super) fn heed(&self, reply: &Reply) {
         if let Some(trouble) = &reply.trouble
             && !self.0.warned.swap(true, Ordering::Relaxed)
         {
@@ -125,9 +125,25 @@ impl Redis {
         if self.0.config.is_cluster() { "1" } else { "0" }
     }
 
-    /// A take that counts only once enough replicas have it.
-    async fn take_and_wait(&self, bid: &Bid, call: &Call, manner: Manner) -> Result<Reply> {
+    /// Sends a take. Where replicas are asked for it counts only once enough
+    /// of them have it, and is undone otherwise.
+    pub(super) async fn send_take<F>(
+        &self,
+        bid: &Bid,
+        call: &Call,
+        undo: impl FnOnce() -> F,
+    ) -> Result<Reply>
+    where
+        F: Future<Output = Result<()>>,
+    {
         let config = &self.0.config;
+        let manner = Manner {
+            grace: config.restart_grace.then(|| bid.terms.lease()),
+            asking: false,
+        };
+        if config.wait_replicas == 0 {
+            return Reply::read(self.0.fleet.run(call, manner).await?);
+        }
         let won = |value: &Value| matches!(first_text(value), Some(b"won"));
         let limit = wait_limit(&bid.terms);
         let waited = self
@@ -139,7 +155,7 @@ impl Redis {
         if !reply.is_won() || acknowledged >= u64::from(config.wait_replicas) {
             return Ok(reply);
         }
-        let undone = self.leave(bid).await;
+        let undone = undo().await;
         let outcome = if undone.is_ok() {
             Outcome::DidNot
         } else {
@@ -214,15 +230,7 @@ impl Backend for Redis {
             self.cluster(),
         ];
         let call = Lua::Take.call(&keys.all(), &arguments);
-        let manner = Manner {
-            grace: self.0.config.restart_grace.then(|| bid.terms.lease()),
-            asking: false,
-        };
-        let reply = if self.0.config.wait_replicas > 0 {
-            self.take_and_wait(bid, &call, manner).await?
-        } else {
-            Reply::read(self.0.fleet.run(&call, manner).await?)?
-        };
+        let reply = self.send_take(bid, &call, || self.leave(bid)).await?;
         self.heed(&reply);
         reply.answer(Some(&bid.terms))
     }

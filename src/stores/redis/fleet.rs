@@ -9,6 +9,7 @@ use super::cluster::Cluster;
 use super::config::Topology;
 use super::connect::{Connector, Route};
 use super::fault::nonsense;
+use super::push::wire_name;
 use super::scripts::Call;
 use super::server::{Manner, Said, Server};
 use super::subscriber::Places;
@@ -106,7 +107,10 @@ impl Places for Fleet {
     fn place(&self, channel: &str) -> Option<Route> {
         match self {
             Self::One(_, route) => Some(route.clone()),
-            Self::Cluster(cluster) => cluster.master_of(channel).map(Route::Fixed),
+            Self::Cluster(cluster) => {
+                let (channel, _) = wire_name(channel);
+                cluster.master_of(channel).map(Route::Fixed)
+            }
         }
     }
 

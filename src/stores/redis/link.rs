@@ -16,6 +16,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::connect::{Connector, Fresh, Purpose, Route};
 use super::fault::{closed, fault, gone};
+use super::push::wire_name;
 use crate::clock::Moment;
 use crate::error::{Error, Result};
 
@@ -162,12 +163,23 @@ impl Link {
 
     /// Subscribes to `channels` on `line`, or unsubscribes from them.
     pub(super) async fn subscribe(&self, line: &Line, channels: &[String], on: bool) -> Result<()> {
+        let of_shards = |name: &&String| wire_name(name).1;
+        for name in channels.iter().filter(of_shards) {
+            let mut command = redis::cmd(if on { "SSUBSCRIBE" } else { "SUNSUBSCRIBE" });
+            // Those of one command would have to share a slot.
+            command.arg(wire_name(name).0);
+            self.ask_on(line, &command).await?;
+        }
+        let channels: Vec<&String> = channels.iter().filter(|name| !of_shards(name)).collect();
+        if channels.is_empty() {
+            return Ok(());
+        }
         let mut connection = line.connection.clone();
         let call = async {
             if on {
-                connection.subscribe(channels).await
+                connection.subscribe(&channels).await
             } else {
-                connection.unsubscribe(channels).await
+                connection.unsubscribe(&channels).await
             }
         };
         self.answered(line, call).await.map_err(Error::from)

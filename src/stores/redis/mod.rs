@@ -2,7 +2,8 @@
 //!
 //! Rust and JVM services can contend for the same mutex. See
 //! `docs/stores/redis.md` for the URL's options, what lies in the store, and
-//! the permissions needed.
+//! the permissions needed. [`RedisHash`] is the layout of reentrant locks, shared
+//! with Redisson.
 
 mod client;
 mod cluster;
@@ -10,6 +11,7 @@ mod config;
 mod connect;
 mod fault;
 mod fleet;
+mod hash;
 mod health;
 mod keys;
 mod ledger;
@@ -25,3 +27,4 @@ mod tls;
 mod wire;
 
 pub use client::Redis;
+pub use hash::RedisHash;

@@ -29,6 +29,25 @@ pub(super) enum Says {
     Changed,
     /// The same, in words of our own that are not an [`OwnerEvent`].
     Freed,
+    /// That a reentrant lock is free: whoever waits may try.
+    Unlocked,
+}
+
+/// What marks a sharded channel among the others here: no name can have it.
+const SHARDED: char = '\u{1}';
+
+/// The sharded channel called `name`, as it is known here. In a cluster its
+/// messages stay at the node that has its slot.
+pub(super) fn sharded(name: &str) -> String {
+    format!("{SHARDED}{name}")
+}
+
+/// The name on the wire, and whether it is of a sharded channel.
+pub(super) fn wire_name(name: &str) -> (&str, bool) {
+    match name.strip_prefix(SHARDED) {
+        Some(name) => (name, true),
+        None => (name, false),
+    }
 }
 
 /// Every channel of a client that somebody listens to.
@@ -192,9 +211,11 @@ impl Registry {
 
     /// Passes a message on to those who listen.
     pub(super) fn hear(&self, push: &PushInfo) {
-        if push.kind != PushKind::Message {
-            return;
-        }
+        let is_sharded = match push.kind {
+            PushKind::Message => false,
+            PushKind::SMessage => true,
+            _ => return,
+        };
         let [Value::BulkString(name), Value::BulkString(payload)] = push.data.as_slice() else {
             tracing::warn!("a message from Redis has no channel and payload; ignored");
             return;
@@ -202,14 +223,18 @@ impl Registry {
         let Ok(name) = std::str::from_utf8(name) else {
             return;
         };
+        let marked = is_sharded.then(|| sharded(name));
         let all = self.channels();
-        let Some(channel) = all.get(name) else { return };
-        if channel.says != Says::Freed && OwnerEvent::parse(payload).is_none() {
+        let Some(channel) = all.get(marked.as_deref().unwrap_or(name)) else {
+            return;
+        };
+        let is_event = matches!(channel.says, Says::Turn | Says::Changed);
+        if is_event && OwnerEvent::parse(payload).is_none() {
             tracing::warn!(channel = name, "a message is no owner event; ignored");
             return;
         }
         channel.tell(match channel.says {
-            Says::Turn => Hint::Turn,
+            Says::Turn | Says::Unlocked => Hint::Turn,
             Says::Changed | Says::Freed => Hint::Changed,
         });
     }

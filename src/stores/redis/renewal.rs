@@ -8,7 +8,7 @@ use super::client::{Redis, grant_of, too_few, wait_limit};
 use super::fault::nonsense;
 use super::keys;
 use super::reply::{millis, owner, read_time, read_word, texts};
-use super::scripts::Lua;
+use super::scripts::{Call, Lua};
 use super::server::Manner;
 use crate::backend::{Answer, Held};
 use crate::error::{Error, ErrorKind, Outcome, Result};
@@ -17,25 +17,46 @@ use crate::error::{Error, ErrorKind, Outcome, Result};
 const BATCH: usize = 200;
 
 pub(super) async fn renew(redis: &Redis, held: &[Held]) -> Vec<Result<Answer>> {
+    let key = |held: &Held| redis.keys(&held.name).owner;
+    in_batches(redis, held, key, ask).await
+}
+
+/// Asks for all of `held` in as few calls as can be; `key` says where in a
+/// cluster each one lies.
+pub(super) async fn in_batches<F>(
+    redis: &Redis,
+    held: &[Held],
+    key: impl Fn(&Held) -> String,
+    ask: fn(Redis, Vec<Held>) -> F,
+) -> Vec<Result<Answer>>
+where
+    F: Future<Output = Result<Vec<Result<Answer>>>> + Send + 'static,
+{
     if let Err(closed) = redis.is_open() {
         return held.iter().map(|_| Err(closed.clone())).collect();
     }
     let mut answers: Vec<Option<Result<Answer>>> = held.iter().map(|_| None).collect();
-    let batches = batches(redis, held);
+    let batches = batches(redis, held, key);
     // All at once: one connection carries them in order, several in parallel.
     let mut calls = tokio::task::JoinSet::new();
     for batch in batches {
-        let redis = redis.clone();
         let part: Vec<Held> = batch.iter().map(|at| held[*at].clone()).collect();
-        calls.spawn(async move {
-            let answers = renew_batch(&redis, &part).await;
-            (batch, answers)
-        });
+        let call = ask(redis.clone(), part);
+        calls.spawn(async move { (batch, call.await) });
     }
     while let Some(done) = calls.join_next().await {
         let Ok((batch, part)) = done else { continue };
-        for (at, answer) in batch.into_iter().zip(part) {
-            answers[at] = Some(answer);
+        match part {
+            Ok(part) => {
+                for (at, answer) in batch.into_iter().zip(part) {
+                    answers[at] = Some(answer);
+                }
+            }
+            Err(error) => {
+                for at in batch {
+                    answers[at] = Some(Err(error.clone()));
+                }
+            }
         }
     }
     let missing = || Err(nonsense("no answer to a renewal"));
@@ -47,31 +68,23 @@ pub(super) async fn renew(redis: &Redis, held: &[Held]) -> Vec<Result<Answer>> {
 
 /// Which grants go together: in a cluster those of one slot, and in one call
 /// no mutex twice, so that an answer tells what its own renewal did.
-fn batches(redis: &Redis, held: &[Held]) -> Vec<Vec<usize>> {
+fn batches(redis: &Redis, held: &[Held], key: impl Fn(&Held) -> String) -> Vec<Vec<usize>> {
     if !redis.0.config.is_cluster() {
         let all: Vec<usize> = (0..held.len()).collect();
         return all.chunks(BATCH).map(<[usize]>::to_vec).collect();
     }
     let mut slots: BTreeMap<u16, Vec<usize>> = BTreeMap::new();
     for (at, held) in held.iter().enumerate() {
-        let slot = keys::slot(&redis.keys(&held.name).owner);
-        slots.entry(slot).or_default().push(at);
+        slots.entry(keys::slot(&key(held))).or_default().push(at);
     }
     let split = |all: Vec<usize>| all.chunks(BATCH).map(<[usize]>::to_vec).collect::<Vec<_>>();
     slots.into_values().flat_map(split).collect()
 }
 
-async fn renew_batch(redis: &Redis, held: &[Held]) -> Vec<Result<Answer>> {
-    match ask(redis, held).await {
-        Ok(answers) => answers,
-        Err(error) => held.iter().map(|_| Err(error.clone())).collect(),
-    }
-}
-
-async fn ask(redis: &Redis, held: &[Held]) -> Result<Vec<Result<Answer>>> {
+async fn ask(redis: Redis, held: Vec<Held>) -> Result<Vec<Result<Answer>>> {
     let mut names = Vec::with_capacity(held.len() * 2);
     let mut owned: Vec<String> = Vec::with_capacity(held.len() * 3);
-    for held in held {
+    for held in &held {
         let keys = redis.keys(&held.name);
         names.extend([keys.grant(), keys.owner].into_iter().rev());
         let lease = millis(held.terms.lease()).to_string();
@@ -79,25 +92,25 @@ async fn ask(redis: &Redis, held: &[Held]) -> Result<Vec<Result<Answer>>> {
     }
     let arguments: Vec<&str> = owned.iter().map(String::as_str).collect();
     let call = Lua::Renew.call(&names, &arguments);
+    read(send(&redis, &call, &held).await?, &held)
+}
+
+/// Sends a renewal of `held`, and waits for replicas where that is asked for.
+pub(super) async fn send(redis: &Redis, call: &Call, held: &[Held]) -> Result<Value> {
     let config = &redis.0.config;
-    let value = if config.wait_replicas == 0 {
-        redis.run(&call).await?
-    } else {
-        let shortest = held.iter().map(|held| wait_limit(&held.terms)).min();
-        let (manner, limit) = (Manner::default(), shortest.unwrap_or_default());
-        let waited =
-            redis
-                .0
-                .fleet
-                .run_and_wait(&call, manner, |_| true, config.wait_replicas, limit);
-        let (value, number) = waited.await?;
-        // What a fail-over would forget is no renewal; it is tried again.
-        if number < u64::from(config.wait_replicas) {
-            return Err(too_few(number, config.wait_replicas, Outcome::Did));
-        }
-        value
-    };
-    read(value, held)
+    if config.wait_replicas == 0 {
+        return redis.run(call).await;
+    }
+    let shortest = held.iter().map(|held| wait_limit(&held.terms)).min();
+    let (manner, limit) = (Manner::default(), shortest.unwrap_or_default());
+    let fleet = &redis.0.fleet;
+    let waited = fleet.run_and_wait(call, manner, |_| true, config.wait_replicas, limit);
+    let (value, number) = waited.await?;
+    // What a fail-over would forget is no renewal; it is tried again.
+    if number < u64::from(config.wait_replicas) {
+        return Err(too_few(number, config.wait_replicas, Outcome::Did));
+    }
+    Ok(value)
 }
 
 fn read(value: Value, held: &[Held]) -> Result<Vec<Result<Answer>>> {

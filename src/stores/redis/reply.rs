@@ -19,6 +19,8 @@ pub(super) struct Reply {
     grant: String,
     pub(super) now: StoreTime,
     place: Option<(u32, String)>,
+    /// How long the server has been up, if it was asked.
+    pub(super) up: Option<Duration>,
     /// What went wrong beside: a PUBLISH that was denied.
     pub(super) trouble: Option<String>,
 }
@@ -33,12 +35,14 @@ impl Reply {
             ("", _) | (_, Err(_)) => None,
             (score, Ok(rank)) => Some((rank, score.to_owned())),
         };
+        let up = (rank.is_empty()).then(|| score.parse().ok()).flatten();
         Ok(Self {
             what: what.clone(),
             word: read_word(word)?,
             grant: grant.clone(),
             now: read_time(now)?,
             place,
+            up: up.map(Duration::from_secs),
             trouble: (!trouble.is_empty()).then(|| trouble.clone()),
         })
     }

@@ -16,7 +16,15 @@ pub(super) enum Lua {
     Ledger,
     Claim,
     Finish,
+    HoldTake,
+    HoldKeep,
+    HoldFree,
+    HoldCount,
+    HoldLook,
 }
+
+/// How many there are.
+const COUNT: usize = Lua::HoldLook as usize + 1;
 
 /// The text of a script, alone or behind the part that is about one mutex.
 macro_rules! text {
@@ -29,7 +37,7 @@ macro_rules! text {
 }
 
 /// In the order of [`Lua`].
-const TEXTS: [&str; 9] = [
+const TEXTS: [&str; COUNT] = [
     text!(common "take.lua"),
     text!("renew.lua"),
     text!(common "release.lua"),
@@ -39,9 +47,14 @@ const TEXTS: [&str; 9] = [
     text!("ledger.lua"),
     text!("claim.lua"),
     text!("finish.lua"),
+    text!("hold_take.lua"),
+    text!("hold_keep.lua"),
+    text!("hold_free.lua"),
+    text!("hold_count.lua"),
+    text!("hold_look.lua"),
 ];
 
-static HASHES: LazyLock<[String; 9]> =
+static HASHES: LazyLock<[String; COUNT]> =
     LazyLock::new(|| TEXTS.map(|text| Script::new(text).get_hash().to_owned()));
 
 impl Lua {

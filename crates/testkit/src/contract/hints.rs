@@ -63,6 +63,12 @@ pub async fn the_head_of_a_queue_is_told_its_turn(subject: &impl Subject) {
 pub async fn an_observer_is_told_of_every_change_of_owner(subject: &impl Subject) {
     let ground = Ground::new(subject);
     let (here, there) = (ground.client().await, ground.client().await);
+    let profile = here.profile();
+    if !profile.observable {
+        let sentence = "an_observer_is_told_of_every_change_of_owner";
+        let why = "grants are not told to observers";
+        return super::ground::not_applicable(&profile, sentence, why);
+    }
     let name = ground.name("m");
     let mut hints = there.changes(&Interest::in_owner(&name));
     ground.settle().await;

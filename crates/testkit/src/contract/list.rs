@@ -2,7 +2,17 @@
 
 use tenure::backend::{Backend, Entry, Page};
 
+use super::ground::not_applicable;
 use super::{Ground, Subject, Waiter};
+
+/// Says so of a store that cannot be listed.
+fn unlisted(client: &impl Backend, sentence: &str) -> bool {
+    let profile = client.profile();
+    if !profile.observable {
+        not_applicable(&profile, sentence, "its mutexes cannot be listed");
+    }
+    !profile.observable
+}
 
 /// The entries of this test, page by page.
 async fn pages<S: Subject>(
@@ -42,6 +52,9 @@ async fn pages<S: Subject>(
 pub async fn a_listing_tells_owner_and_token(subject: &impl Subject) {
     let ground = Ground::new(subject);
     let client = ground.client().await;
+    if unlisted(&client, "a_listing_tells_owner_and_token") {
+        return;
+    }
     let win = ground
         .win(&client, &ground.long_bid(&ground.name("m"), "a"))
         .await;
@@ -58,6 +71,9 @@ pub async fn a_listing_tells_owner_and_token(subject: &impl Subject) {
 pub async fn pages_follow_each_other_in_the_order_of_names(subject: &impl Subject) {
     let ground = Ground::new(subject);
     let client = ground.client().await;
+    if unlisted(&client, "pages_follow_each_other_in_the_order_of_names") {
+        return;
+    }
     let mut wins = Vec::new();
     for text in ["b", "é", "a", "B", "a/b", "z", "aa", "~", "日"] {
         let bid = ground.long_bid(&ground.name(text), "a");
@@ -79,6 +95,9 @@ pub async fn pages_follow_each_other_in_the_order_of_names(subject: &impl Subjec
 pub async fn a_listing_tells_who_waits(subject: &impl Subject) {
     let ground = Ground::new(subject);
     let client = ground.client().await;
+    if unlisted(&client, "a_listing_tells_who_waits") {
+        return;
+    }
     let name = ground.name("m");
     let win = ground.win(&client, &ground.long_bid(&name, "a")).await;
     let mut waiters = Vec::new();
@@ -105,6 +124,9 @@ pub async fn a_listing_tells_who_waits(subject: &impl Subject) {
 pub async fn a_free_mutex_is_not_listed(subject: &impl Subject) {
     let ground = Ground::new(subject);
     let (client, other) = (ground.client().await, ground.client().await);
+    if unlisted(&client, "a_free_mutex_is_not_listed") {
+        return;
+    }
     let bid = ground.long_bid(&ground.name("released"), "a");
     let released = ground.win(&client, &bid).await;
     let expired = ground

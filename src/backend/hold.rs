@@ -1,0 +1,108 @@
+//! [`HoldStore`]: locks that their holder may take more than once.
+
+use std::fmt;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::{Answer, AnyBackend, Backend, Bid, Held};
+use crate::error::Result;
+
+/// A [`Backend`] that keeps, beside its holder, how often a lock is held: the
+/// layout that Bedrock and Redisson share. Reentrancy itself is counted in the
+/// process; the store only shows the count.
+pub trait HoldStore: Backend {
+    /// As [`acquire`](Backend::acquire), and how long the server that answered
+    /// has been up: one that has just restarted may have forgotten a holder.
+    fn take(&self, bid: &Bid) -> impl Future<Output = Result<(Answer, Duration)>> + Send;
+
+    /// Writes how often `held` is held, and extends it; false when it is not
+    /// held any more. Never takes.
+    fn record(&self, held: &Held, count: u32) -> impl Future<Output = Result<bool>> + Send;
+
+    /// Whether the store answers at all.
+    fn ping(&self) -> impl Future<Output = Result<()>> + Send;
+}
+
+type Boxed<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 'a>>;
+
+/// Any [`HoldStore`], its type forgotten; cheap to clone.
+#[derive(Clone)]
+pub struct AnyHoldStore {
+    backend: AnyBackend,
+    holds: Arc<dyn Erased>,
+}
+
+impl AnyHoldStore {
+    /// Forgets the type of `store`, whose clones are the same store.
+    pub fn new(store: impl HoldStore + Clone) -> Self {
+        Self {
+            backend: AnyBackend::new(store.clone()),
+            holds: Arc::new(store),
+        }
+    }
+
+    /// The store as a backend.
+    #[must_use]
+    pub fn backend(&self) -> &AnyBackend {
+        &self.backend
+    }
+
+    /// As [`HoldStore::take`].
+    ///
+    /// # Errors
+    /// As there.
+    ///
+    /// # Cancel safety
+    /// Dropped, the bid may have won: [`leave`](Backend::leave) undoes it.
+    pub async fn take(&self, bid: &Bid) -> Result<(Answer, Duration)> {
+        self.holds.take(bid).await
+    }
+
+    /// As [`HoldStore::record`].
+    ///
+    /// # Errors
+    /// As there.
+    ///
+    /// # Cancel safety
+    /// Dropped, the count may have been written.
+    pub async fn record(&self, held: &Held, count: u32) -> Result<bool> {
+        self.holds.record(held, count).await
+    }
+
+    /// As [`HoldStore::ping`].
+    ///
+    /// # Errors
+    /// As there.
+    ///
+    /// # Cancel safety
+    /// It changes nothing.
+    pub async fn ping(&self) -> Result<()> {
+        self.holds.ping().await
+    }
+}
+
+impl fmt::Debug for AnyHoldStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.backend.fmt(f)
+    }
+}
+
+/// [`HoldStore`] with boxed futures, which a trait object can have.
+trait Erased: Send + Sync {
+    fn take<'a>(&'a self, bid: &'a Bid) -> Boxed<'a, (Answer, Duration)>;
+    fn record<'a>(&'a self, held: &'a Held, count: u32) -> Boxed<'a, bool>;
+    fn ping(&self) -> Boxed<'_, ()>;
+}
+
+impl<H: HoldStore> Erased for H {
+    fn take<'a>(&'a self, bid: &'a Bid) -> Boxed<'a, (Answer, Duration)> {
+        Box::pin(HoldStore::take(self, bid))
+    }
+    fn record<'a>(&'a self, held: &'a Held, count: u32) -> Boxed<'a, bool> {
+        Box::pin(HoldStore::record(self, held, count))
+    }
+    fn ping(&self) -> Boxed<'_, ()> {
+        Box::pin(HoldStore::ping(self))
+    }
+}

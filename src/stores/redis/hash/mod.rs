@@ -1,0 +1,243 @@
+//! The other layout: a hash that Bedrock and Redisson's `RLock` share.
+//!
+//! The key is the lock's name as it is given, its one field the holder, the
+//! value how often it is held. Ids are made for one bid only, so the field
+//! tells one grant from another; the token lies beside, where Redisson's
+//! fenced lock keeps its own.
+
+mod names;
+mod renewal;
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use redis::{FromRedisValue, Value};
+use tokio::sync::OnceCell;
+
+use super::client::Redis;
+use super::fault::nonsense;
+use super::push::{Says, sharded};
+use super::reply::{Reply, millis};
+use super::scripts::Lua;
+use crate::backend::url::StoreUrl;
+use crate::backend::{
+    Answer, Backend, Bid, Claim, ClaimAnswer, Finding, Held, Hints, HoldStore, Interest,
+    LedgerEntry, Listing, Page, Profile, TickEnd,
+};
+use crate::clock::Clock;
+use crate::error::{Error, ErrorKind, Outcome, Result};
+use crate::model::{FencingToken, MutexName};
+
+/// The reentrant locks of a Redis store; clones are the same client.
+#[derive(Clone)]
+pub struct RedisHash {
+    redis: Redis,
+    /// Whether wake-ups go by shard; asked once, of a cluster only.
+    by_shard: Arc<OnceCell<bool>>,
+}
+
+impl RedisHash {
+    /// Connects to what `url` names, for its reentrant locks only.
+    ///
+    /// # Errors
+    /// As [`Redis::open`].
+    ///
+    /// # Cancel safety
+    /// Dropped, the connection is closed.
+    pub async fn open(url: &StoreUrl, clock: Clock) -> Result<Self> {
+        Ok(Self::of(Redis::open(url, clock).await?))
+    }
+
+    /// The reentrant locks of the store of `redis`, over its connections.
+    #[must_use]
+    pub fn of(redis: Redis) -> Self {
+        Self {
+            redis,
+            by_shard: Arc::default(),
+        }
+    }
+
+    /// Since Redis 7 a cluster keeps the messages of a shard inside it, and
+    /// Redisson sends them there.
+    async fn is_by_shard(&self) -> Result<bool> {
+        if !self.redis.0.config.is_cluster() {
+            return Ok(false);
+        }
+        let ask = || async {
+            let mut question = redis::cmd("PUBSUB");
+            question.arg("SHARDNUMSUB");
+            match self.redis.0.fleet.ask(&question).await {
+                Ok(_) => Ok(true),
+                Err(error) if error.kind() == ErrorKind::Store => Ok(false),
+                Err(error) => Err(error),
+            }
+        };
+        self.by_shard.get_or_try_init(ask).await.copied()
+    }
+
+    /// The unlock channel as the registry knows it.
+    fn ear(&self, name: &MutexName) -> String {
+        let channel = names::channel(name);
+        // Nobody listens before a first attempt has been refused, which asks.
+        if self.by_shard.get().copied().unwrap_or(false) {
+            sharded(&channel)
+        } else {
+            channel
+        }
+    }
+
+    async fn ask_take(&self, bid: &Bid, aged: &str) -> Result<Reply> {
+        self.redis.is_open()?;
+        self.check_name(&bid.name)?;
+        self.is_by_shard().await?;
+        if bid.queue {
+            // Whoever listens must be heard before it is sent away to wait.
+            self.redis.0.registry.ready(&self.ear(&bid.name)).await;
+        }
+        let lease = millis(bid.terms.lease()).to_string();
+        let seen = bid.seen.map_or(0, FencingToken::store).to_string();
+        let unique = if bid.unique_id { "1" } else { "0" };
+        let arguments = [bid.contender.as_str(), &lease, &seen, unique, aged];
+        let call = Lua::HoldTake.call(&names::both(&bid.name), &arguments);
+        let undo = || self.leave(bid);
+        self.redis.send_take(bid, &call, undo).await
+    }
+
+    /// Frees the hold of `holder` under `token`, if it is there; empty for any.
+    async fn free(&self, name: &MutexName, holder: &str, token: &str) -> Result<Answer> {
+        let publish = if self.is_by_shard().await? {
+            "SPUBLISH"
+        } else {
+            "PUBLISH"
+        };
+        let channel = names::channel(name);
+        let arguments = [holder, token, &channel, publish];
+        let call = Lua::HoldFree.call(&names::both(name), &arguments);
+        self.redis.reply(&call).await?.answer(None)
+    }
+
+    fn check_name(&self, name: &MutexName) -> Result<()> {
+        if self.redis.0.config.is_cluster() {
+            names::check_slots(name)?;
+        }
+        Ok(())
+    }
+}
+
+/// A grant as [`Reply`] reads it.
+fn grant(token: FencingToken) -> String {
+    format!("{} held", token.store())
+}
+
+fn unsupported(what: &str) -> Error {
+    Error::new(ErrorKind::Invalid, Outcome::DidNot)
+        .with_message(format!("reentrant locks in Redis have no {what}"))
+}
+
+impl fmt::Debug for RedisHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("RedisHash").field(&self.redis).finish()
+    }
+}
+
+impl HoldStore for RedisHash {
+    async fn take(&self, bid: &Bid) -> Result<(Answer, Duration)> {
+        let reply = self.ask_take(bid, "1").await?;
+        let up = reply.up.ok_or_else(|| nonsense("INFO without an uptime"))?;
+        Ok((reply.answer(Some(&bid.terms))?, up))
+    }
+
+    async fn record(&self, held: &Held, count: u32) -> Result<bool> {
+        let (token, count) = (held.token.store().to_string(), count.to_string());
+        let lease = millis(held.terms.lease()).to_string();
+        let arguments = [held.contender.as_str(), &token, &count, &lease];
+        let call = Lua::HoldCount.call(&names::both(&held.name), &arguments);
+        let answer = self.redis.run(&call).await?;
+        bool::from_redis_value(answer).map_err(nonsense)
+    }
+
+    async fn ping(&self) -> Result<()> {
+        let answer: Value = self.redis.0.fleet.ask(&redis::cmd("PING")).await?;
+        drop(answer);
+        Ok(())
+    }
+}
+
+impl Backend for RedisHash {
+    fn profile(&self) -> Profile {
+        Profile::push(self.redis.0.config.scheme)
+            .without_nonce()
+            .without_ledger()
+            .unobservable()
+    }
+
+    async fn acquire(&self, bid: &Bid) -> Result<Answer> {
+        self.ask_take(bid, "0").await?.answer(Some(&bid.terms))
+    }
+
+    async fn renew(&self, held: &[Held]) -> Vec<Result<Answer>> {
+        renewal::renew(&self.redis, held).await
+    }
+
+    async fn release(&self, held: &Held) -> Result<Answer> {
+        let token = held.token.store().to_string();
+        self.free(&held.name, held.contender.as_str(), &token).await
+    }
+
+    async fn leave(&self, bid: &Bid) -> Result<()> {
+        self.redis.is_open()?;
+        if !bid.unique_id {
+            // What it has cannot be told from what its twin has.
+            return Ok(());
+        }
+        let freed = self.free(&bid.name, bid.contender.as_str(), "");
+        freed.await.map(drop)
+    }
+
+    async fn owner(&self, name: &MutexName) -> Result<Answer> {
+        let call = Lua::HoldLook.call(&[names::key(name)], &[]);
+        self.redis.reply(&call).await?.answer(None)
+    }
+
+    fn changes(&self, interest: &Interest) -> Hints {
+        if self.redis.is_open().is_err() {
+            return Hints::ended();
+        }
+        let channel = (self.ear(&interest.name), Says::Unlocked);
+        Hints::new(self.redis.0.registry.listen(vec![channel]))
+    }
+
+    async fn list(&self, _page: &Page) -> Result<Listing> {
+        self.redis.is_open()?;
+        Err(unsupported("listing: their keys look like anybody's"))
+    }
+
+    async fn revoke(&self, name: &MutexName, token: Option<FencingToken>) -> Result<Answer> {
+        let token = token.map_or_else(String::new, |token| token.store().to_string());
+        self.free(name, "", &token).await
+    }
+
+    async fn check(&self) -> Vec<Finding> {
+        self.redis.check().await
+    }
+
+    async fn read_ledger(&self, _name: &MutexName) -> Result<Option<LedgerEntry>> {
+        self.redis.is_open()?;
+        Err(unsupported("schedules"))
+    }
+
+    async fn claim_tick(&self, _held: &Held, _claim: &Claim) -> Result<ClaimAnswer> {
+        self.redis.is_open()?;
+        Err(unsupported("schedules"))
+    }
+
+    async fn finish_tick(&self, _held: &Held, _end: &TickEnd) -> Result<bool> {
+        self.redis.is_open()?;
+        Err(unsupported("schedules"))
+    }
+
+    async fn close(&self) -> Result<()> {
+        self.redis.close().await
+    }
+}

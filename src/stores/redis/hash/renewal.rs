@@ -1,0 +1,65 @@
+//! Renewing many holds in few calls.
+
+use redis::Value;
+
+use super::super::client::Redis;
+use super::super::fault::nonsense;
+use super::super::renewal::{in_batches, send};
+use super::super::reply::{millis, owner, read_time, read_word, texts};
+use super::super::scripts::Lua;
+use super::names;
+use crate::backend::{Answer, Held};
+use crate::error::{Error, ErrorKind, Outcome, Result};
+
+pub(super) async fn renew(redis: &Redis, held: &[Held]) -> Vec<Result<Answer>> {
+    in_batches(redis, held, |held| names::key(&held.name), ask).await
+}
+
+async fn ask(redis: Redis, held: Vec<Held>) -> Result<Vec<Result<Answer>>> {
+    let keys: Vec<String> = held
+        .iter()
+        .flat_map(|held| names::both(&held.name))
+        .collect();
+    let owned: Vec<String> = held
+        .iter()
+        .flat_map(|held| {
+            let expiry = millis(held.terms.lease());
+            let (holder, token) = (held.contender.to_string(), held.token.store());
+            [holder, token.to_string(), expiry.to_string()]
+        })
+        .collect();
+    let arguments: Vec<&str> = owned.iter().map(String::as_str).collect();
+    let call = Lua::HoldKeep.call(&keys, &arguments);
+    read(send(&redis, &call, &held).await?, &held)
+}
+
+fn read(value: Value, held: &[Held]) -> Result<Vec<Result<Answer>>> {
+    let parts = texts(value)?;
+    let Some((now, words)) = parts
+        .split_first()
+        .filter(|(_, w)| w.len() == held.len() * 2)
+    else {
+        return Err(nonsense("a renewal's answer of another length"));
+    };
+    let now = read_time(now)?;
+    let one = |(held, pair): (&Held, &[String])| -> Result<Answer> {
+        let [what, word] = pair else {
+            return Err(nonsense("half an answer"));
+        };
+        if what == "error" {
+            return Err(Error::new(ErrorKind::Conflict, Outcome::DidNot)
+                .with_mutex(&held.name)
+                .with_message(format!("the key of this lock holds something else: {word}")));
+        }
+        let word = read_word(word)?;
+        if what != "won" {
+            return Ok(Answer::refused(owner(&word, "", now, None)?, now));
+        }
+        let grant = super::grant(held.token);
+        Ok(Answer::won(
+            owner(&word, &grant, now, Some(&held.terms))?,
+            now,
+        ))
+    };
+    Ok(held.iter().zip(words.chunks(2)).map(one).collect())
+}

@@ -1,0 +1,4 @@
+//! Reentrant locks against real servers.
+#![cfg(feature = "redis")]
+
+mod contract;
