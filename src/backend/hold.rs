@@ -14,6 +14,8 @@ use crate::error::Result;
 pub trait HoldStore: Backend {
     /// As [`acquire`](Backend::acquire), and how long the server that answered
     /// has been up: one that has just restarted may have forgotten a holder.
+    /// It never waits for a wake-up's subscription to stand; whoever listens
+    /// is told to look again when it does.
     fn take(&self, bid: &Bid) -> impl Future<Output = Result<(Answer, Duration)>> + Send;
 
     /// Writes how often `held` is held, and extends it; false when it is not

@@ -23,6 +23,7 @@
 //! Taking and freeing a lock that nobody else wants costs one call to the
 //! store each; waiting costs none between two wake-ups.
 
+pub mod combination;
 mod estate;
 mod fence;
 mod guard;

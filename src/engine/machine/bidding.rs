@@ -116,7 +116,7 @@ impl Machine {
                 store: answer.now(),
             },
         });
-        let renew_at = sent_at + terms.renew_after();
+        let renew_at = sent_at + super::owning::renew_after(&terms, answer);
         self.state = State::Owning(Owning::new(
             bid,
             held,

@@ -76,6 +76,13 @@ pub(super) fn valid_for(terms: &LeaseTerms, answer: &Answer) -> Duration {
     remains.min(terms.lease()).saturating_sub(terms.margin())
 }
 
+/// How long after it was asked for a grant or renewal is to be renewed: as the
+/// terms say, and sooner where less than a whole lease remains, so that there
+/// is always room to retry.
+pub(super) fn renew_after(terms: &LeaseTerms, answer: &Answer) -> Duration {
+    terms.renew_after().min(valid_for(terms, answer) * 2 / 3)
+}
+
 impl Machine {
     /// Whether the present tenure is the one that the bid of `nonce` won.
     pub(super) fn owns(&self, nonce: Nonce) -> bool {
@@ -120,7 +127,7 @@ impl Machine {
                     store: answer.now(),
                 };
                 self.effects.push(Effect::Extend { deadline, reading });
-                self.ask_renewal(sent_at + self.plan.terms.renew_after());
+                self.ask_renewal(sent_at + renew_after(&self.plan.terms, &answer));
             }
             Ok(answer) => {
                 let owner = answer.owner().clone();

@@ -155,8 +155,18 @@ impl Registry {
             }
         };
         if tokio::time::timeout(READY_LIMIT, wait).await.is_err() {
-            // The attempt goes on without: when the subscription comes, it
-            // must look once more.
+            self.go_on_without(channel);
+        }
+    }
+
+    /// An attempt goes on without waiting for `channel`: when its subscription
+    /// comes, whoever listens must look once more.
+    pub(super) fn go_on_without(&self, channel: &str) {
+        let pending = self
+            .channels()
+            .get(channel)
+            .is_some_and(|channel| channel.standing == Standing::Pending);
+        if pending {
             self.refuse(&[channel.to_owned()]);
         }
     }

@@ -91,9 +91,13 @@ impl RedisHash {
         self.redis.is_open()?;
         self.check_name(&bid.name)?;
         self.is_by_shard().await?;
-        if bid.queue {
+        let (registry, ear) = (&self.redis.0.registry, self.ear(&bid.name));
+        match aged {
+            // Of a caller with little time: it hears later what it missed.
+            "1" => registry.go_on_without(&ear),
             // Whoever listens must be heard before it is sent away to wait.
-            self.redis.0.registry.ready(&self.ear(&bid.name)).await;
+            _ if bid.queue => registry.ready(&ear).await,
+            _ => {}
         }
         let lease = millis(bid.terms.lease()).to_string();
         let seen = bid.seen.map_or(0, FencingToken::store).to_string();

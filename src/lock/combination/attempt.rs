@@ -1,0 +1,245 @@
+//! One attempt, from left to right.
+
+use std::sync::Arc;
+
+use super::combined::{Combined, Shared, next_token};
+use super::grant::{Grant, Locked, Part, lasts_until};
+use super::node::is_silence;
+use super::rules::Mode;
+use super::unlock::{Progress, passed};
+use crate::backend::{Answer, Bid};
+use crate::clock::Moment;
+use crate::error::{Error, ErrorKind, Outcome, Result};
+use crate::model::MutexOwner;
+
+/// What an attempt has sent and won so far. Dropped, all of it is undone.
+struct Attempt {
+    shared: Arc<Shared>,
+    bid: Bid,
+    parts: Vec<Part>,
+    start: Moment,
+    end: Moment,
+    /// The first node that another holds, in its words.
+    refused: Option<Answer>,
+    refusals: usize,
+}
+
+/// What follows a node's word.
+enum Step {
+    On,
+    Lost,
+}
+
+impl Combined {
+    pub(super) async fn attempt(&self, bid: &Bid) -> Result<Answer> {
+        let shared = &self.0;
+        let start = shared.clock.now();
+        if let Some(answer) = self.found_again(bid, start) {
+            return Ok(answer);
+        }
+        let mut attempt = Attempt {
+            shared: Arc::clone(shared),
+            bid: shared.node_bid(bid),
+            parts: vec![Part::default(); shared.nodes.len()],
+            start,
+            end: start + shared.rules.acquire_timeout,
+            refused: None,
+            refusals: 0,
+        };
+        match attempt.run().await {
+            Ok(Some(until)) => attempt.won(bid, until),
+            Ok(None) => {
+                let answer = attempt.refusal();
+                attempt.undo().await;
+                Ok(answer)
+            }
+            Err(error) => {
+                attempt.undo().await;
+                Err(error)
+            }
+        }
+    }
+
+    /// The grant that this very bid has, if its answer was lost.
+    fn found_again(&self, bid: &Bid, now: Moment) -> Option<Answer> {
+        let shared = &self.0;
+        let book = shared.book();
+        let grant = book.grants.get(&bid.nonce)?;
+        let until = grant.lasts_until(&shared.rules, now)?;
+        let owner = Shared::owner_until(&bid.held(grant.token), now, until);
+        Some(Answer::won(owner, Shared::store_time(now)))
+    }
+}
+
+impl Attempt {
+    /// Until when it has won; `None` when another holds.
+    async fn run(&mut self) -> Result<Option<Moment>> {
+        let shared = Arc::clone(&self.shared);
+        let quorum = shared.rules.quorum;
+        let available = shared.nodes.iter().filter(|node| node.is_available());
+        let in_need = available.count() < quorum;
+        for (index, node) in shared.nodes.iter().enumerate() {
+            if !node.is_usable(in_need).await {
+                continue;
+            }
+            if let Step::Lost = self.ask(index).await? {
+                return Ok(None);
+            }
+            if shared.clock.now() >= self.end {
+                return Err(self.late());
+            }
+        }
+        let now = shared.clock.now();
+        if let Some(until) = lasts_until(&self.parts, &shared.rules, now) {
+            return Ok(Some(until));
+        }
+        // With those that another holds it would have been enough.
+        let locked = self.parts.iter().filter(|part| part.locked.is_some());
+        if self.refusals > 0 && self.refusals + locked.count() >= quorum {
+            return Ok(None);
+        }
+        Err(self.too_few(now))
+    }
+
+    async fn ask(&mut self, index: usize) -> Result<Step> {
+        let shared = Arc::clone(&self.shared);
+        let node = &shared.nodes[index];
+        self.parts[index].touched = true;
+        let sent = shared.clock.now();
+        let answer = node.ask(Some(self.end), node.store.take(&self.bid)).await;
+        let heard = shared.clock.now();
+        match answer {
+            Ok((answer, up)) => {
+                let young = (!node.durable).then_some(up);
+                let locked = Locked::new(&self.bid, &answer, sent, heard, young);
+                if locked.is_none() {
+                    // Nothing of ours is there.
+                    self.parts[index].touched = false;
+                    return Ok(self.refused_by(answer));
+                }
+                self.parts[index].locked = locked;
+                Ok(Step::On)
+            }
+            Err(error) if is_silence(&error) => {
+                // It certainly did nothing: there is nothing to undo.
+                self.parts[index].touched = error.may_have_happened();
+                Ok(Step::On)
+            }
+            Err(error) => {
+                self.parts[index].touched = error.may_have_happened();
+                let (kind, outcome) = (error.kind(), error.outcome());
+                let message = format!("{}: {error}", node.label());
+                Err(Error::new(kind, outcome)
+                    .with_message(message)
+                    .with_retry(error.retry())
+                    .with_source(error))
+            }
+        }
+    }
+
+    fn refused_by(&mut self, answer: Answer) -> Step {
+        self.refused.get_or_insert(answer);
+        self.refusals += 1;
+        let rules = &self.shared.rules;
+        let could_have = self.shared.nodes.len() - self.refusals;
+        match rules.mode {
+            Mode::Leftmost => Step::Lost,
+            Mode::Majority if could_have < rules.quorum => Step::Lost,
+            Mode::Majority => Step::On,
+        }
+    }
+
+    /// The answer of a lost attempt, on this machine's clock.
+    fn refusal(&self) -> Answer {
+        let now = Shared::store_time(self.shared.clock.now());
+        let Some(refused) = &self.refused else {
+            return Answer::refused(MutexOwner::NONE, now);
+        };
+        Answer::refused(dated(refused, now), now)
+    }
+
+    fn won(mut self, bid: &Bid, until: Moment) -> Result<Answer> {
+        let token = next_token()?;
+        let owner = Shared::owner_until(&bid.held(token), self.start, until);
+        let grant = Grant {
+            bid: self.bid.clone(),
+            token,
+            told: until,
+            count: 1,
+            parts: std::mem::take(&mut self.parts),
+        };
+        self.shared.book().grants.insert(bid.nonce, grant);
+        Ok(Answer::won(owner, Shared::store_time(self.start)))
+    }
+
+    /// Undoes it and waits for the nodes that answer.
+    async fn undo(mut self) {
+        if let Some(progress) = self.unlock() {
+            passed(progress).await;
+        }
+    }
+
+    fn unlock(&mut self) -> Option<tokio::sync::watch::Receiver<Progress>> {
+        let parts = std::mem::take(&mut self.parts);
+        let touched = parts.iter().any(|part| part.touched);
+        touched.then(|| self.shared.unlock(self.bid.clone(), parts))
+    }
+
+    fn late(&self) -> Error {
+        Error::new(ErrorKind::Timeout, Outcome::DidNot).with_message(format!(
+            "the nodes were not locked within the acquire timeout of {:?}: {}",
+            self.shared.rules.acquire_timeout,
+            self.states(self.shared.clock.now())
+        ))
+    }
+
+    fn too_few(&self, now: Moment) -> Error {
+        let (quorum, nodes) = (self.shared.rules.quorum, self.shared.nodes.len());
+        let counting = |part: &&Part| part.locked.as_ref().is_some_and(|l| l.counts(now));
+        Error::new(ErrorKind::Unreachable, Outcome::DidNot).with_message(format!(
+            "too few nodes: {quorum} of {nodes} are needed and {} could be locked: {}",
+            self.parts.iter().filter(counting).count(),
+            self.states(now)
+        ))
+    }
+
+    /// Each node and its state.
+    fn states(&self, now: Moment) -> String {
+        let state = |(index, part): (usize, &Part)| {
+            let node = &self.shared.nodes[index];
+            let state = match (&part.locked, node.trouble()) {
+                (Some(locked), _) if locked.counts(now) => "locked".to_owned(),
+                (Some(locked), _) => format!(
+                    "locked, and not counted for another {:.0?}: it restarted less than an expiry \
+                     ago and may have forgotten a holder",
+                    locked.counts_from.since(now)
+                ),
+                (None, Some(trouble)) => trouble,
+                (None, None) => "available, not locked".to_owned(),
+            };
+            format!("{} is {state}", node.label())
+        };
+        let states: Vec<String> = self.parts.iter().enumerate().map(state).collect();
+        states.join("; ")
+    }
+}
+
+impl Drop for Attempt {
+    /// Given up on the way: what was sent is undone without anybody waiting.
+    fn drop(&mut self) {
+        self.unlock();
+    }
+}
+
+/// The holder that a node names, with its end on this machine's clock.
+pub(super) fn dated(answer: &Answer, now: crate::model::StoreTime) -> MutexOwner {
+    let owner = answer.owner();
+    let Some(id) = owner.owner_id().filter(|_| owner.has_owner(answer.now())) else {
+        return MutexOwner::NONE;
+    };
+    let named = MutexOwner::foreign(id.clone());
+    match owner.remaining(answer.now()) {
+        Some(left) => named.owning_until(now + left),
+        None => named,
+    }
+}

@@ -1,0 +1,317 @@
+//! The combination as a [`Backend`]: so the engine above it is the same as
+//! everywhere, with its deadlines, retries and stubborn releases.
+
+use std::pin::Pin;
+use std::sync::atomic::Ordering;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use futures_core::Stream;
+
+use super::attempt::dated;
+use super::combined::{Combined, Shared};
+use super::grant::{Grant, Part};
+use super::unlock::passed;
+use crate::backend::{
+    Answer, Backend, Bid, Claim, ClaimAnswer, Finding, Held, Hint, Hints, HoldStore, Interest,
+    LedgerEntry, Listing, Page, Profile, TickEnd,
+};
+use crate::error::{Error, ErrorKind, Outcome, Result};
+use crate::model::{FencingToken, MutexName, MutexOwner};
+
+impl Combined {
+    /// Who holds `name` in the eyes of the first node that knows anybody.
+    pub(super) async fn look(&self, name: &MutexName) -> Result<Answer> {
+        let shared = &self.0;
+        let mut answered = false;
+        for node in &shared.nodes {
+            if !node.is_usable(false).await {
+                continue;
+            }
+            let asking = node.store.backend().owner(name);
+            let Ok(answer) = node.ask(None, asking).await else {
+                continue;
+            };
+            answered = true;
+            let now = Shared::store_time(shared.clock.now());
+            let owner = dated(&answer, now);
+            if owner.owner_id().is_some() {
+                return Ok(Answer::refused(self.known(name, owner), now));
+            }
+        }
+        if !answered {
+            return Err(Error::new(ErrorKind::Unreachable, Outcome::DidNot)
+                .with_message(format!("no node answers: {}", self.troubles())));
+        }
+        let now = Shared::store_time(shared.clock.now());
+        Ok(Answer::refused(MutexOwner::NONE, now))
+    }
+
+    /// A holder with its token, where it is this process's own.
+    fn known(&self, name: &MutexName, owner: MutexOwner) -> MutexOwner {
+        let book = self.0.book();
+        let ours = |grant: &&Grant| grant.bid.name == *name && owner.is_owner(&grant.bid.contender);
+        match book.grants.values().find(ours) {
+            Some(grant) => owner.with_token(grant.token),
+            None => owner,
+        }
+    }
+
+    /// Frees a grant of this process.
+    async fn free(&self, held: &Held) -> Result<Answer> {
+        let shared = &self.0;
+        let grant = match shared.grant(held) {
+            Some(_) => shared.book().grants.remove(&held.nonce),
+            None => None,
+        };
+        let progress = match grant {
+            Some(Grant { bid, parts, .. }) => Some(shared.unlock(bid, parts)),
+            // Asked again, while the first is under way.
+            None => shared.progress(held.nonce),
+        };
+        let Some(mut progress) = progress else {
+            return self.look(&held.name).await;
+        };
+        let quorum = shared.rules.quorum;
+        let known = progress.wait_for(|p| p.verdict(quorum).is_some()).await;
+        let verdict = known.ok().and_then(|progress| progress.verdict(quorum));
+        let now = Shared::store_time(shared.clock.now());
+        match verdict {
+            Some(true) => {
+                // The others of them that answer are freed before we go on.
+                passed(progress.clone()).await;
+                Ok(Answer::won(MutexOwner::NONE, now))
+            }
+            Some(false) => Ok(Answer::refused(MutexOwner::NONE, now)),
+            None => Err(
+                Error::new(ErrorKind::Unconfirmed, Outcome::MayHave).with_message(format!(
+                    "too few nodes confirmed the unlock: {}",
+                    self.troubles()
+                )),
+            ),
+        }
+    }
+
+    /// Frees `name` on every node, whoever holds it; true if anybody did.
+    async fn free_anybody(&self, name: &MutexName) -> Result<bool> {
+        let (mut freed, mut answered) = (false, 0);
+        for node in self.0.nodes.iter().rev() {
+            let revoking = node.store.backend().revoke(name, None);
+            if let Ok(answer) = node.ask(None, revoking).await {
+                answered += 1;
+                freed |= answer.is_won();
+            }
+        }
+        if answered < self.0.rules.quorum {
+            return Err(
+                Error::new(ErrorKind::Unreachable, Outcome::MayHave).with_message(format!(
+                    "freed on {answered} nodes only: {}",
+                    self.troubles()
+                )),
+            );
+        }
+        Ok(freed)
+    }
+}
+
+fn unsupported(what: &str) -> Error {
+    Error::new(ErrorKind::Invalid, Outcome::DidNot)
+        .with_message(format!("combination locks have no {what}"))
+}
+
+impl HoldStore for Combined {
+    async fn take(&self, bid: &Bid) -> Result<(Answer, Duration)> {
+        // Each node's age has been judged.
+        Ok((self.acquire(bid).await?, Duration::MAX))
+    }
+
+    async fn record(&self, held: &Held, count: u32) -> Result<bool> {
+        self.0.is_open()?;
+        self.record_on_all(held, count).await
+    }
+
+    async fn ping(&self) -> Result<()> {
+        self.0.is_open()?;
+        let mut usable = 0;
+        for node in &self.0.nodes {
+            usable += usize::from(node.ask(None, node.store.ping()).await.is_ok());
+        }
+        if usable >= self.0.rules.quorum {
+            return Ok(());
+        }
+        Err(Error::new(ErrorKind::Unreachable, Outcome::DidNot).with_message(self.troubles()))
+    }
+}
+
+impl Backend for Combined {
+    fn profile(&self) -> Profile {
+        Profile::push("redis")
+            .without_nonce()
+            .without_ledger()
+            .unobservable()
+            .looking_every(self.0.safety_look)
+    }
+
+    async fn acquire(&self, bid: &Bid) -> Result<Answer> {
+        self.0.is_open()?;
+        self.attempt(bid).await
+    }
+
+    async fn renew(&self, held: &[Held]) -> Vec<Result<Answer>> {
+        if let Err(closed) = self.0.is_open() {
+            return held.iter().map(|_| Err(closed.clone())).collect();
+        }
+        // One name as a rule, for a lock has one holder.
+        let mut renewing = Vec::with_capacity(held.len());
+        for held in held.iter().cloned() {
+            let this = self.clone();
+            let work = async move { this.renew_one(&held).await };
+            renewing.push(self.0.runtime.spawn(work));
+        }
+        let mut answers = Vec::with_capacity(renewing.len());
+        for renewal in renewing {
+            let gone = |_| {
+                Err(Error::new(ErrorKind::Closed, Outcome::MayHave)
+                    .with_message("the runtime of this combination lock has ended"))
+            };
+            answers.push(renewal.await.unwrap_or_else(gone));
+        }
+        answers
+    }
+
+    async fn release(&self, held: &Held) -> Result<Answer> {
+        self.0.is_open()?;
+        self.free(held).await
+    }
+
+    async fn leave(&self, bid: &Bid) -> Result<()> {
+        self.0.is_open()?;
+        let shared = &self.0;
+        let grant = shared.book().grants.remove(&bid.nonce);
+        let progress = match grant {
+            Some(Grant { bid, parts, .. }) => shared.unlock(bid, parts),
+            None => match shared.progress(bid.nonce) {
+                Some(progress) => progress,
+                // Of another process of ours, or never sent.
+                None if bid.unique_id => {
+                    let touched = Part {
+                        touched: true,
+                        locked: None,
+                    };
+                    shared.unlock(shared.node_bid(bid), vec![touched; shared.nodes.len()])
+                }
+                None => return Ok(()),
+            },
+        };
+        passed(progress).await;
+        Ok(())
+    }
+
+    async fn owner(&self, name: &MutexName) -> Result<Answer> {
+        self.0.is_open()?;
+        self.look(name).await
+    }
+
+    fn changes(&self, interest: &Interest) -> Hints {
+        if self.0.is_open().is_err() {
+            return Hints::ended();
+        }
+        let nodes = self.0.nodes.iter();
+        let hints = nodes.map(|node| node.store.backend().changes(interest));
+        Hints::new(Merged(hints.collect()))
+    }
+
+    async fn list(&self, _page: &Page) -> Result<Listing> {
+        self.0.is_open()?;
+        Err(unsupported("listing: their keys look like anybody's"))
+    }
+
+    async fn revoke(&self, name: &MutexName, token: Option<FencingToken>) -> Result<Answer> {
+        self.0.is_open()?;
+        let now = || Shared::store_time(self.0.clock.now());
+        let Some(token) = token else {
+            let freed = self.free_anybody(name).await?;
+            let answer = if freed { Answer::won } else { Answer::refused };
+            return Ok(answer(MutexOwner::NONE, now()));
+        };
+        let held = {
+            let book = self.0.book();
+            let named =
+                |grant: &&Grant| grant.bid.name == *name && grant.token.store() == token.store();
+            let grant = book.grants.values().find(named);
+            grant.map(|grant| grant.bid.held(grant.token))
+        };
+        match held {
+            Some(held) => self.free(&held).await,
+            None => self.look(name).await,
+        }
+    }
+
+    async fn check(&self) -> Vec<Finding> {
+        let mut findings = Vec::new();
+        for node in &self.0.nodes {
+            if let Some(trouble) = node.trouble() {
+                let remedy = "see whether it is up and reachable from here";
+                findings.push(Finding::bad(node.label().to_owned(), trouble, remedy));
+            }
+            for mut finding in node.store.backend().check().await {
+                finding.subject = format!("{}: {}", node.label(), finding.subject).into();
+                findings.push(finding);
+            }
+        }
+        findings
+    }
+
+    async fn read_ledger(&self, _name: &MutexName) -> Result<Option<LedgerEntry>> {
+        self.0.is_open()?;
+        Err(unsupported("schedules"))
+    }
+
+    async fn claim_tick(&self, _held: &Held, _claim: &Claim) -> Result<ClaimAnswer> {
+        self.0.is_open()?;
+        Err(unsupported("schedules"))
+    }
+
+    async fn finish_tick(&self, _held: &Held, _end: &TickEnd) -> Result<bool> {
+        self.0.is_open()?;
+        Err(unsupported("schedules"))
+    }
+
+    async fn close(&self) -> Result<()> {
+        self.0.closed.store(true, Ordering::Relaxed);
+        let mut result = Ok(());
+        for node in &self.0.nodes {
+            result = result.and(node.store.backend().close().await);
+        }
+        result
+    }
+}
+
+/// The hints of all nodes.
+struct Merged(Vec<Hints>);
+
+impl Stream for Merged {
+    type Item = Hint;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Hint>> {
+        let mut hint = None;
+        self.0.retain_mut(|hints| {
+            if hint.is_some() {
+                return true;
+            }
+            match Pin::new(hints).poll_next(cx) {
+                Poll::Ready(Some(heard)) => {
+                    hint = Some(heard);
+                    true
+                }
+                Poll::Ready(None) => false,
+                Poll::Pending => true,
+            }
+        });
+        match hint {
+            Some(hint) => Poll::Ready(Some(hint)),
+            None if self.0.is_empty() => Poll::Ready(None),
+            None => Poll::Pending,
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! [`Combined`]: several servers as one store of locks.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use tokio::runtime::Handle;
+use tokio::sync::watch;
+
+use super::grant::Grant;
+use super::node::Node;
+use super::rules::Rules;
+use super::unlock::Progress;
+use crate::backend::{Bid, Held, Nonce};
+use crate::clock::{Clock, Moment};
+use crate::error::{Error, ErrorKind, Outcome, Result};
+use crate::model::{ContenderId, FencingToken, MutexOwner, StoreTime};
+
+/// Several servers as one store; clones are the same.
+#[doc(hidden)]
+#[derive(Clone)]
+pub struct Combined(pub(super) Arc<Shared>);
+
+pub(super) struct Shared {
+    pub(super) nodes: Vec<Arc<Node>>,
+    pub(super) rules: Rules,
+    pub(super) safety_look: Duration,
+    pub(super) clock: Clock,
+    pub(super) runtime: Handle,
+    pub(super) closed: AtomicBool,
+    book: Mutex<Book>,
+}
+
+/// What this process knows of its own bids. What is not here is nowhere: each
+/// attempt has an id of its own, so nobody else's part can be touched.
+#[derive(Default)]
+pub(super) struct Book {
+    pub(super) grants: HashMap<Nonce, Grant>,
+    traces: HashMap<Nonce, Trace>,
+}
+
+/// What became of the attempts of a bid.
+#[derive(Clone)]
+struct Trace {
+    /// Counts the attempts that may have left something behind.
+    number: u32,
+    unlocking: Option<watch::Receiver<Progress>>,
+    last: Moment,
+}
+
+impl Combined {
+    pub(crate) fn new(
+        nodes: Vec<Node>,
+        rules: Rules,
+        safety_look: Duration,
+        clock: Clock,
+        runtime: Handle,
+    ) -> Self {
+        Self(Arc::new(Shared {
+            nodes: nodes.into_iter().map(Arc::new).collect(),
+            rules,
+            safety_look,
+            clock,
+            runtime,
+            closed: AtomicBool::new(false),
+            book: Mutex::default(),
+        }))
+    }
+}
+
+impl Shared {
+    pub(super) fn book(&self) -> MutexGuard<'_, Book> {
+        self.book.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn is_open(&self) -> Result<()> {
+        if self.closed.load(Ordering::Relaxed) {
+            return Err(Error::new(ErrorKind::Closed, Outcome::DidNot)
+                .with_message("this combination lock has been closed"));
+        }
+        Ok(())
+    }
+
+    /// The time by which answers are dated: this machine's own, for servers
+    /// have no common one.
+    pub(super) fn store_time(moment: Moment) -> StoreTime {
+        StoreTime::from_millis(moment.as_nanos() / 1_000_000)
+    }
+
+    /// The owner of a grant that lasts until `until`, dated from `start`.
+    pub(super) fn owner_until(held: &Held, start: Moment, until: Moment) -> MutexOwner {
+        let now = Self::store_time(start);
+        let end = now + until.since(start);
+        let ttl = (now + held.terms.ttl()).min(end);
+        MutexOwner::new(held.contender.clone(), now, ttl, end).with_token(held.token)
+    }
+
+    /// A bid as the nodes shall know it. An attempt after one that may have
+    /// left something behind has another id: what undoes the one, however
+    /// late it arrives, must not undo the other.
+    pub(super) fn node_bid(&self, bid: &Bid) -> Bid {
+        let number = self.book().traces.get(&bid.nonce).map_or(0, |t| t.number);
+        let mut bid = bid.clone();
+        if number > 0 && bid.unique_id {
+            let numbered = ContenderId::new(format!("{}~{number}", bid.contender));
+            let other = || ContenderId::new(uuid::Uuid::new_v4().simple().to_string());
+            if let Ok(id) = numbered.or_else(|_| other()) {
+                bid.contender = id;
+            }
+        }
+        // Tokens of different servers do not compare.
+        bid.seen = None;
+        bid.score = None;
+        bid
+    }
+
+    /// Notes that what the bid of `nonce` has on the nodes is being undone.
+    pub(super) fn unlocking(
+        &self,
+        nonce: Nonce,
+        progress: watch::Receiver<Progress>,
+        keep: Duration,
+    ) {
+        let now = self.clock.now();
+        let mut book = self.book();
+        if book.traces.len().is_power_of_two() {
+            // By then nothing is sent for them any more.
+            book.traces.retain(|_, trace| trace.last + keep * 2 > now);
+            book.grants.retain(|_, grant| grant.told + keep * 2 > now);
+        }
+        let trace = book.traces.entry(nonce).or_insert(Trace {
+            number: 0,
+            unlocking: None,
+            last: now,
+        });
+        trace.number += 1;
+        trace.unlocking = Some(progress);
+        trace.last = now;
+    }
+
+    /// How far the undoing of the bid of `nonce` is, if there is one.
+    pub(super) fn progress(&self, nonce: Nonce) -> Option<watch::Receiver<Progress>> {
+        let book = self.book();
+        book.traces
+            .get(&nonce)
+            .and_then(|trace| trace.unlocking.clone())
+    }
+}
+
+/// A number for the engine above, larger than any before in this process.
+pub(super) fn next_token() -> Result<FencingToken> {
+    static LAST: AtomicU64 = AtomicU64::new(0);
+    let wall = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, |since| u64::try_from(since.as_micros()).unwrap_or(0));
+    LAST.fetch_max(wall, Ordering::Relaxed);
+    FencingToken::from_store(LAST.fetch_add(1, Ordering::Relaxed) + 1)
+}
+
+impl fmt::Debug for Combined {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Combined")
+            .field("nodes", &self.0.nodes)
+            .field("mode", &self.0.rules.mode)
+            .finish_non_exhaustive()
+    }
+}
