@@ -3,18 +3,19 @@
 mod inspect;
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use tokio::runtime::Handle;
 
 use crate::backend::url::StoreUrl;
-use crate::backend::{AnyBackend, Backend, Traced};
+use crate::backend::{AnyBackend, AnyHoldStore, Backend, Traced};
 use crate::clock::Clock;
 use crate::engine::{Dice, Engine, Settings};
 use crate::error::{Error, ErrorKind, Outcome, Result};
 use crate::leader::Elector;
-use crate::lock::{Hub, Lock, LockOptions};
+use crate::lock::reentrant::Desk;
+use crate::lock::{Hub, Ids, Lock, LockOptions, ReentrantLock, ReentrantOptions};
 use crate::model::{ContenderIdGenerator, Host, Jitter, LeaseTerms, MutexName};
 use crate::schedule::{ScheduleConfig, Scheduler};
 use crate::service::{ContendService, Contender, RetrievalService, Retriever};
@@ -39,6 +40,9 @@ pub struct Coordinator {
     engine: Engine,
     hub: Arc<Hub>,
     ids: Arc<dyn ContenderIdGenerator>,
+    /// Where its reentrant locks lie, if elsewhere than its locks.
+    holds: Option<AnyHoldStore>,
+    desk: Arc<OnceLock<Arc<Desk>>>,
 }
 
 impl Coordinator {
@@ -83,6 +87,38 @@ impl Coordinator {
     pub fn lock_with(&self, name: impl AsRef<str>, options: LockOptions) -> Result<Lock> {
         self.engine.open()?;
         Ok(Lock::new(&self.hub, MutexName::new(name)?, options))
+    }
+
+    /// The reentrant lock called `name`. No I/O.
+    ///
+    /// In Redis it lies in the layout that Redisson's `RLock` has, beside the
+    /// mutexes; in every other store it is the mutex of [`lock`](Self::lock).
+    ///
+    /// # Errors
+    /// As [`lock`](Self::lock).
+    pub fn reentrant_lock(&self, name: impl AsRef<str>) -> Result<ReentrantLock> {
+        self.reentrant_lock_with(name, ReentrantOptions::default())
+    }
+
+    /// The reentrant lock called `name`, with options of its own. No I/O.
+    ///
+    /// # Errors
+    /// As [`lock`](Self::lock); [`Invalid`](ErrorKind::Invalid) for options
+    /// that make no sense.
+    pub fn reentrant_lock_with(
+        &self,
+        name: impl AsRef<str>,
+        options: ReentrantOptions,
+    ) -> Result<ReentrantLock> {
+        self.engine.open()?;
+        let desk = self.desk.get_or_init(|| match &self.holds {
+            None => Desk::new(Arc::clone(&self.hub), None),
+            Some(holds) => {
+                let engine = self.engine.beside(holds.backend());
+                Desk::new(Hub::new(engine, Ids::holders()), Some(holds.clone()))
+            }
+        });
+        ReentrantLock::new(desk, MutexName::new(name)?, &options)
     }
 
     /// An elector for the office called `name`. No I/O.
@@ -138,6 +174,13 @@ impl Coordinator {
     /// # Cancel safety
     /// Dropped, the releases go on in the background; call it again to wait.
     pub async fn close(&self) -> Result<()> {
+        // Both end what they own before the store that they share is closed.
+        let desk = async {
+            if let Some(desk) = self.desk.get() {
+                desk.settle().await;
+            }
+        };
+        tokio::join!(self.engine.settle(), desk);
         self.engine.close().await
     }
 }
@@ -263,7 +306,10 @@ impl CoordinatorBuilder {
             self.settings.terms = terms;
         }
         let backend = stores::open(&url, self.clock.clone()).await?;
-        self.with_backend(backend)
+        let holds = backend.holds().cloned();
+        let mut coordinator = self.with_backend(backend)?;
+        coordinator.holds = holds;
+        Ok(coordinator)
     }
 
     /// A coordinator over a backend of your own.
@@ -283,11 +329,13 @@ impl CoordinatorBuilder {
         let backend = AnyBackend::new(Traced::new(backend));
         let dice = self.seed.map_or_else(Dice::random, Dice::seeded);
         let engine = Engine::new(backend, self.clock, runtime, self.settings, dice);
-        let hub = Hub::new(engine.clone(), Arc::clone(&self.ids));
+        let hub = Hub::new(engine.clone(), Ids::made_by(&self.ids));
         Ok(Coordinator {
             engine,
             hub,
             ids: self.ids,
+            holds: None,
+            desk: Arc::default(),
         })
     }
 }

@@ -17,5 +17,5 @@ pub use coordinator::{Coordinator, CoordinatorBuilder};
 pub use engine::Tenure;
 pub use error::{Error, ErrorKind, LeaseLost, LossCause, Outcome, Result, Retry};
 pub use leader::{Campaign, CampaignEvent, Elector, Leadership, Observer};
-pub use lock::{Lock, LockGuard, LockOptions};
+pub use lock::{Holder, Lock, LockGuard, LockOptions, ReentrantGuard, ReentrantLock};
 pub use schedule::{ScheduleConfig, Scheduler, SchedulerHandle, Tick};

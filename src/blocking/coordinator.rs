@@ -3,12 +3,13 @@
 use super::background::Background;
 use super::elector::Elector;
 use super::lock::Lock;
+use super::reentrant::ReentrantLock;
 use super::scheduler::Scheduler;
 use super::service::{ContendService, RetrievalService};
 use crate::backend::Backend;
 use crate::coordinator::{self, CoordinatorBuilder};
 use crate::error::Result;
-use crate::lock::LockOptions;
+use crate::lock::{LockOptions, ReentrantOptions};
 use crate::model::LeaseTerms;
 use crate::schedule::ScheduleConfig;
 use crate::service::{Contender, Retriever};
@@ -80,6 +81,28 @@ impl Coordinator {
     pub fn lock_with(&self, name: impl AsRef<str>, options: LockOptions) -> Result<Lock> {
         let lock = self.inner.lock_with(name, options)?;
         Ok(Lock::new(lock, &self.background))
+    }
+
+    /// The reentrant lock called `name`; each thread holds it for itself. No
+    /// I/O.
+    ///
+    /// # Errors
+    /// As [`tenure::Coordinator::reentrant_lock`](crate::Coordinator::reentrant_lock).
+    pub fn reentrant_lock(&self, name: impl AsRef<str>) -> Result<ReentrantLock> {
+        self.reentrant_lock_with(name, ReentrantOptions::default())
+    }
+
+    /// The reentrant lock called `name`, with options of its own. No I/O.
+    ///
+    /// # Errors
+    /// As [`reentrant_lock`](Self::reentrant_lock).
+    pub fn reentrant_lock_with(
+        &self,
+        name: impl AsRef<str>,
+        options: ReentrantOptions,
+    ) -> Result<ReentrantLock> {
+        let lock = self.inner.reentrant_lock_with(name, options)?;
+        Ok(ReentrantLock::new(lock, &self.background))
     }
 
     /// An elector for the office called `name`. No I/O.

@@ -43,7 +43,7 @@ pub(crate) use plan::{Finish, Mode, Notice, Plan};
 pub use tenure::Tenure;
 pub(crate) use watch::Watch;
 
-use crate::backend::{AnyBackend, Backend, LeaseBound, Wakeup};
+use crate::backend::{AnyBackend, Backend, LeaseBound, Traced, Wakeup};
 use crate::clock::Clock;
 use crate::error::{Error, ErrorKind, Outcome, Result};
 use crate::model::{ContenderId, Jitter, LeaseTerms, MutexName};
@@ -97,6 +97,18 @@ impl Engine {
             tasks: TaskTracker::new(),
             closing: CancellationToken::new(),
         }))
+    }
+
+    /// An engine with the same settings over another backend.
+    pub(crate) fn beside(&self, backend: &AnyBackend) -> Self {
+        let shared = &self.0;
+        Self::new(
+            AnyBackend::new(Traced::new(backend.clone())),
+            shared.clock.clone(),
+            shared.runtime.clone(),
+            shared.settings.clone(),
+            self.dice(),
+        )
     }
 
     pub(crate) fn backend(&self) -> &AnyBackend {

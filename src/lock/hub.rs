@@ -8,19 +8,20 @@ use std::time::Duration;
 
 use super::estate::Estate;
 use super::guard::LockGuard;
+use super::ids::Ids;
 use super::options::LockOptions;
 use super::queue::{CompetitorQueue, Place};
 use super::waiting::{Shared, Waiter};
 use crate::clock::Moment;
 use crate::engine::{Engine, Mode};
 use crate::error::{Error, ErrorKind, Outcome, Result};
-use crate::model::{ContenderId, ContenderIdGenerator, MutexName, MutexOwner};
+use crate::model::{ContenderId, MutexName, MutexOwner};
 
 /// All local lines of a coordinator.
 #[derive(Debug)]
 pub(crate) struct Hub {
     engine: Engine,
-    ids: Arc<dyn ContenderIdGenerator>,
+    ids: Ids,
     lanes: Mutex<BTreeMap<MutexName, Weak<Lane>>>,
 }
 
@@ -33,12 +34,16 @@ struct Lane {
 }
 
 impl Hub {
-    pub(crate) fn new(engine: Engine, ids: Arc<dyn ContenderIdGenerator>) -> Arc<Self> {
+    pub(crate) fn new(engine: Engine, ids: Ids) -> Arc<Self> {
         Arc::new(Self {
             engine,
             ids,
             lanes: Mutex::default(),
         })
+    }
+
+    pub(super) fn engine(&self) -> &Engine {
+        &self.engine
     }
 
     fn lane(&self, name: &MutexName) -> Arc<Lane> {
@@ -83,6 +88,10 @@ pub struct Lock {
     name: MutexName,
     options: Arc<LockOptions>,
     lane: Arc<Lane>,
+    /// Whom its ids name, where ids name anybody.
+    holder: Option<Arc<str>>,
+    /// How long its head waiter goes without looking, if not as usual.
+    safety_look: Option<Duration>,
 }
 
 impl Lock {
@@ -93,6 +102,24 @@ impl Lock {
             name,
             options: Arc::new(options),
             lane,
+            holder: None,
+            safety_look: None,
+        }
+    }
+
+    /// The same lock, taken in the name of `holder`.
+    pub(super) fn taken_by(&self, holder: &Arc<str>) -> Self {
+        Self {
+            holder: Some(Arc::clone(holder)),
+            ..self.clone()
+        }
+    }
+
+    /// The same lock, looked at this often by who waits for it.
+    pub(super) fn looking_every(self, safety_look: Option<Duration>) -> Self {
+        Self {
+            safety_look,
+            ..self
         }
     }
 
@@ -205,7 +232,11 @@ impl Lock {
     }
 
     pub(super) fn new_id(&self) -> Result<ContenderId> {
-        self.hub.ids.generate()
+        self.hub.ids.next(self.holder.as_deref())
+    }
+
+    pub(super) fn safety_look(&self) -> Option<Duration> {
+        self.safety_look
     }
 
     /// Whether the grant may go to the next in line without the store.

@@ -13,6 +13,7 @@
 //! | write what nobody else may overwrite | [`LockGuard::token`] and a [`Fence`] at the resource |
 //! | survive work that hangs | [`LockOptions::max_hold`] |
 //! | let other processes in more often | [`HandOver`] |
+//! | take it again inside, in code that may or may not hold it | [`ReentrantLock`] |
 //!
 //! A guard is renewed in the background while it lives and given back when it
 //! is dropped. When the store cannot be reached in time, or gives the lock to
@@ -28,8 +29,10 @@ mod estate;
 mod fence;
 mod guard;
 mod hub;
+mod ids;
 mod options;
 pub mod queue;
+pub mod reentrant;
 mod sync;
 mod waiting;
 
@@ -37,4 +40,6 @@ pub use fence::{Fence, StaleToken};
 pub use guard::LockGuard;
 pub(crate) use hub::Hub;
 pub use hub::Lock;
+pub(crate) use ids::Ids;
 pub use options::{HandOver, LockOptions};
+pub use reentrant::{Holder, ReentrantGuard, ReentrantLock, ReentrantOptions};

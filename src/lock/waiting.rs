@@ -111,6 +111,7 @@ impl Lock {
         // A guard ends where it is dropped; there is nothing to wait for.
         plan.quiesce = Duration::ZERO;
         plan.initial_delay = self.rest();
+        plan.safety_look = self.safety_look().unwrap_or(plan.safety_look);
         let (begin, mut began) = oneshot::channel();
         let (finish, mut finished) = oneshot::channel();
         let seat = Arc::<Seat>::default();

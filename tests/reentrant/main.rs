@@ -2,3 +2,7 @@
 #![cfg(feature = "redis")]
 
 mod contract;
+mod interop;
+mod redisson;
+mod stores;
+mod support;

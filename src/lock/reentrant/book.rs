@@ -1,0 +1,228 @@
+//! [`Book`]: who holds a lock how often. [`Desk`]: the books of a coordinator.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fmt;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use super::holder::Holder;
+use crate::backend::{AnyHoldStore, Nonce};
+use crate::engine::{Engine, Tenure};
+use crate::error::{LeaseLost, LossCause};
+use crate::lock::guard::LockGuard;
+use crate::lock::hub::Hub;
+use crate::model::MutexName;
+
+/// The reentrant locks of a coordinator.
+pub(crate) struct Desk {
+    hub: Arc<Hub>,
+    /// Where the counts are shown, if they are.
+    holds: Option<AnyHoldStore>,
+    books: Mutex<BTreeMap<MutexName, Weak<Book>>>,
+}
+
+impl Desk {
+    pub(crate) fn new(hub: Arc<Hub>, holds: Option<AnyHoldStore>) -> Arc<Self> {
+        Arc::new(Self {
+            hub,
+            holds,
+            books: Mutex::default(),
+        })
+    }
+
+    pub(super) fn hub(&self) -> &Arc<Hub> {
+        &self.hub
+    }
+
+    pub(super) fn engine(&self) -> &Engine {
+        self.hub.engine()
+    }
+
+    /// Ends everything that is held and waited for, and waits until the store
+    /// has been told.
+    pub(crate) async fn settle(&self) {
+        self.engine().settle().await;
+    }
+
+    pub(super) fn book(&self, name: &MutexName) -> Arc<Book> {
+        let mut books = self.books.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(book) = books.get(name).and_then(Weak::upgrade) {
+            return book;
+        }
+        // Names come and go: now and then the forgotten ones are swept out.
+        if books.len().is_power_of_two() {
+            books.retain(|_, book| book.strong_count() > 0);
+        }
+        let book = Arc::<Book>::default();
+        books.insert(name.clone(), Arc::downgrade(&book));
+        book
+    }
+
+    /// Whether the store shows how often a lock is held.
+    pub(super) fn shows(&self) -> bool {
+        self.holds.is_some()
+    }
+
+    /// Shows in the store how often the grant of `tenure` is held; false when
+    /// the store has it no more.
+    pub(super) async fn show(&self, book: &Book, tenure: &Tenure) -> bool {
+        let Some(holds) = &self.holds else {
+            return true;
+        };
+        let grant = tenure.grant();
+        // One at a time, each with the count of its moment: the last to write
+        // writes the last count.
+        let mut shown = book.shown.lock().await;
+        let count = book.count_of(grant.nonce);
+        if shown.as_ref().map_or(1, |shown| shown.of(grant.nonce)) == count {
+            return true;
+        }
+        *shown = Some(Shown::unknown(grant.nonce));
+        let clock = self.engine().clock();
+        let limit = clock.now() + grant.terms.call_timeout();
+        match clock.limit(limit, holds.record(grant, count)).await {
+            Some(Ok(true)) => {
+                shown.replace(Shown {
+                    nonce: grant.nonce,
+                    count,
+                });
+                true
+            }
+            Some(Ok(false)) => false,
+            // It is only shown: the next change or the next holder shows it.
+            Some(Err(_)) | None => true,
+        }
+    }
+}
+
+impl fmt::Debug for Desk {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Desk")
+            .field("engine", self.engine())
+            .finish_non_exhaustive()
+    }
+}
+
+/// Who holds one lock how often.
+#[derive(Default)]
+pub(super) struct Book {
+    /// By holder. More than one only when all but one have lost it.
+    holds: Mutex<HashMap<u64, Arc<Hold>>>,
+    shown: tokio::sync::Mutex<Option<Shown>>,
+}
+
+/// What the store shows.
+struct Shown {
+    nonce: Nonce,
+    count: u32,
+}
+
+impl Shown {
+    /// What it shows is not known.
+    fn unknown(nonce: Nonce) -> Self {
+        Self { nonce, count: 0 }
+    }
+
+    /// A new grant is shown with one hold.
+    fn of(&self, nonce: Nonce) -> u32 {
+        if self.nonce == nonce { self.count } else { 1 }
+    }
+}
+
+/// A lock in the hands of one holder.
+pub(super) struct Hold {
+    holder: u64,
+    tenure: Tenure,
+    /// Changed only while the book is open.
+    count: AtomicU32,
+    /// Whether it was ever held more than once.
+    nested: AtomicBool,
+    guard: Mutex<Option<LockGuard>>,
+}
+
+impl Hold {
+    pub(super) fn tenure(&self) -> &Tenure {
+        &self.tenure
+    }
+
+    pub(super) fn count(&self) -> u32 {
+        self.count.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn was_nested(&self) -> bool {
+        self.nested.load(Ordering::Relaxed)
+    }
+
+    /// The store says that it is another's.
+    pub(super) fn is_taken(&self) {
+        self.tenure.end(LossCause::Taken);
+    }
+}
+
+impl Book {
+    fn open(&self) -> MutexGuard<'_, HashMap<u64, Arc<Hold>>> {
+        self.holds.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The hold of `holder`, if it is not lost.
+    pub(super) fn live(&self, holder: &Holder) -> Option<Arc<Hold>> {
+        let hold = self.open().get(&holder.number()).cloned();
+        hold.filter(|hold| !hold.tenure.is_lost())
+    }
+
+    /// Counts one hold more, if `holder` has one.
+    ///
+    /// # Errors
+    /// When it has lost it: its guards must go before it can begin anew.
+    pub(super) fn again(&self, holder: &Holder) -> Result<Option<Arc<Hold>>, LeaseLost> {
+        let holds = self.open();
+        let Some(hold) = holds.get(&holder.number()) else {
+            return Ok(None);
+        };
+        hold.tenure.token()?;
+        hold.count.fetch_add(1, Ordering::Relaxed);
+        hold.nested.store(true, Ordering::Relaxed);
+        Ok(Some(Arc::clone(hold)))
+    }
+
+    /// Opens the account of `holder`, who has just won.
+    pub(super) fn begin(&self, holder: &Holder, guard: LockGuard) -> Arc<Hold> {
+        let hold = Arc::new(Hold {
+            holder: holder.number(),
+            tenure: guard.tenure().clone(),
+            count: AtomicU32::new(1),
+            nested: AtomicBool::new(false),
+            guard: Mutex::new(Some(guard)),
+        });
+        self.open().insert(hold.holder, Arc::clone(&hold));
+        holder.has_arrived();
+        hold
+    }
+
+    /// Counts one hold less; the lock itself when that was the last.
+    pub(super) fn leave(&self, hold: &Arc<Hold>) -> Option<LockGuard> {
+        let mut holds = self.open();
+        if hold.count.fetch_sub(1, Ordering::Relaxed) > 1 {
+            return None;
+        }
+        if holds
+            .get(&hold.holder)
+            .is_some_and(|known| Arc::ptr_eq(known, hold))
+        {
+            holds.remove(&hold.holder);
+        }
+        drop(holds);
+        hold.guard
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take()
+    }
+
+    /// How often the grant of `nonce` is held; at least once while it lasts.
+    fn count_of(&self, nonce: Nonce) -> u32 {
+        let holds = self.open();
+        let mut all = holds.values();
+        let hold = all.find(|hold| hold.tenure.grant().nonce == nonce);
+        hold.map_or(1, |hold| hold.count().max(1))
+    }
+}

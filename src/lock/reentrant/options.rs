@@ -1,0 +1,98 @@
+//! [`ReentrantOptions`]: how one reentrant lock behaves.
+
+use std::time::Duration;
+
+use crate::error::{Error, Result};
+use crate::lock::options::{HandOver, LockOptions};
+use crate::model::LeaseTerms;
+
+/// How a reentrant lock behaves.
+///
+/// ```
+/// use std::time::Duration;
+/// use tenure::lock::ReentrantOptions;
+///
+/// let options = ReentrantOptions {
+///     expiry: Some(Duration::from_secs(30)),
+///     ..ReentrantOptions::default()
+/// };
+/// # drop(options);
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct ReentrantOptions {
+    /// How long the store keeps the lock for a holder that has gone; renewed
+    /// at half of it. Otherwise the whole lease of the coordinator. A store
+    /// whose leases hang on a session has no say in it.
+    pub expiry: Option<Duration>,
+    /// How long the first waiter of the process goes without looking, in case
+    /// the word of an unlock was lost. Otherwise what the store advises.
+    pub spin_wait: Option<Duration>,
+    /// A hold that lasts longer than this is lost, and is not renewed any
+    /// more: for work that may hang. Counted from the outermost lock.
+    pub max_hold: Option<Duration>,
+    /// How long tasks of this process may pass the lock among themselves.
+    pub hand_over: HandOver,
+}
+
+impl ReentrantOptions {
+    /// The options of the lock below.
+    pub(super) fn checked(&self) -> Result<LockOptions> {
+        if self
+            .spin_wait
+            .is_some_and(|wait| wait < Duration::from_millis(1))
+        {
+            return Err(Error::invalid(
+                "the spin wait of a reentrant lock is at least 1 ms: a shorter one only burns",
+            ));
+        }
+        Ok(LockOptions {
+            max_hold: self.max_hold,
+            hand_over: self.hand_over,
+            terms: self.expiry.map(halves).transpose()?,
+        })
+    }
+}
+
+/// Terms whose renewal is due at half of `expiry`.
+pub(crate) fn halves(expiry: Duration) -> Result<LeaseTerms> {
+    let half = Duration::from_millis(u64::try_from(expiry.as_millis() / 2).unwrap_or(u64::MAX));
+    LeaseTerms::new(half, expiry.saturating_sub(half)).map_err(|error| {
+        Error::invalid(format!(
+            "an expiry of {expiry:?} does not do for a reentrant lock: {error}"
+        ))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn renewal_is_due_at_half_the_expiry() {
+        let terms = halves(Duration::from_millis(30_001)).unwrap();
+        assert_eq!(terms.lease(), Duration::from_millis(30_001));
+        assert_eq!(terms.renew_after(), Duration::from_millis(15_000));
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_told() {
+        for (expiry, spin_wait, hint) in [
+            (Some(Duration::from_millis(20)), None, "expiry of 20ms"),
+            (
+                Some(Duration::from_micros(1_500_500)),
+                None,
+                "whole milliseconds",
+            ),
+            (Some(Duration::ZERO), None, "longer than zero"),
+            (None, Some(Duration::from_micros(10)), "at least 1 ms"),
+        ] {
+            let options = ReentrantOptions {
+                expiry,
+                spin_wait,
+                ..ReentrantOptions::default()
+            };
+            let error = options.checked().unwrap_err().to_string();
+            assert!(error.contains(hint), "{error}");
+        }
+    }
+}
