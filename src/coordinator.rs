@@ -1,5 +1,6 @@
 //! [`Coordinator`]: the way in.
 
+mod combination;
 mod inspect;
 
 use std::fmt;
@@ -7,6 +8,8 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use tokio::runtime::Handle;
+
+pub use combination::CombinationBuilder;
 
 use crate::backend::url::StoreUrl;
 use crate::backend::{AnyBackend, AnyHoldStore, Backend, Traced};

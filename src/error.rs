@@ -270,6 +270,12 @@ impl LossCause {
     }
 }
 
+impl fmt::Display for LossCause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.plain())
+    }
+}
+
 /// A tenure has ended; nothing may be done in its name any more.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeaseLost {

@@ -13,9 +13,12 @@ pub mod schedule;
 pub mod service;
 pub mod stores;
 
-pub use coordinator::{Coordinator, CoordinatorBuilder};
+pub use coordinator::{CombinationBuilder, Coordinator, CoordinatorBuilder};
 pub use engine::Tenure;
 pub use error::{Error, ErrorKind, LeaseLost, LossCause, Outcome, Result, Retry};
 pub use leader::{Campaign, CampaignEvent, Elector, Leadership, Observer};
-pub use lock::{Holder, Lock, LockGuard, LockOptions, ReentrantGuard, ReentrantLock};
+pub use lock::{
+    CombinationGuard, CombinationLock, Holder, Lock, LockGuard, LockOptions, ReentrantGuard,
+    ReentrantLock,
+};
 pub use schedule::{ScheduleConfig, Scheduler, SchedulerHandle, Tick};

@@ -1,6 +1,7 @@
 //! [`Background`]: the one thread on which everything runs.
 
 use std::fmt;
+use std::pin::Pin;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, OnceLock};
 use std::thread::{self, ThreadId};
@@ -9,11 +10,13 @@ use std::time::{Duration, Instant};
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::oneshot;
 
-use crate::coordinator::Coordinator;
 use crate::error::{Error, ErrorKind, Outcome, Result};
 
 /// How long the thread goes on for releases after everybody has left.
 const LAST_RELEASES: Duration = Duration::from_secs(60);
+
+/// Closes what lives on the thread.
+type Farewell = Box<dyn Fn() -> Pin<Box<dyn Future<Output = Result<()>> + Send>> + Send + Sync>;
 
 /// A runtime on a thread of its own. It ends when the last clone is dropped.
 #[derive(Clone)]
@@ -22,8 +25,8 @@ pub(super) struct Background(Arc<Shared>);
 struct Shared {
     runtime: Handle,
     thread: ThreadId,
-    /// Closed when nobody is left.
-    coordinator: Arc<OnceLock<Coordinator>>,
+    /// What to do when nobody is left.
+    farewell: Arc<OnceLock<Farewell>>,
     /// Its drop ends the thread.
     _stay: oneshot::Sender<()>,
 }
@@ -42,14 +45,13 @@ impl Background {
             .map_err(no_thread)?;
         let (stay, leave) = oneshot::channel();
         let handle = runtime.handle().clone();
-        let coordinator = Arc::new(OnceLock::<Coordinator>::new());
-        let to_close = Arc::clone(&coordinator);
+        let farewell = Arc::new(OnceLock::<Farewell>::new());
+        let to_close = Arc::clone(&farewell);
         let work = move || {
             runtime.block_on(async {
                 let _ = leave.await;
-                if let Some(coordinator) = to_close.get() {
-                    let closing = coordinator.close();
-                    let _ = tokio::time::timeout(LAST_RELEASES, closing).await;
+                if let Some(close) = to_close.get() {
+                    let _ = tokio::time::timeout(LAST_RELEASES, close()).await;
                 }
             });
             // A callback that hangs must not keep the thread.
@@ -60,14 +62,17 @@ impl Background {
         Ok(Self(Arc::new(Shared {
             runtime: handle,
             thread: thread.thread().id(),
-            coordinator,
+            farewell,
             _stay: stay,
         })))
     }
 
-    /// What is to be closed when nobody is left.
-    pub(super) fn closes(&self, coordinator: &Coordinator) {
-        let _ = self.0.coordinator.set(coordinator.clone());
+    /// What closes everything when nobody is left.
+    pub(super) fn ends_with<F>(&self, close: impl Fn() -> F + Send + Sync + 'static)
+    where
+        F: Future<Output = Result<()>> + Send + 'static,
+    {
+        let _ = self.0.farewell.set(Box::new(move || Box::pin(close())));
     }
 
     /// Runs `work` in the background and waits for its end.

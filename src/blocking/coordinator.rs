@@ -62,7 +62,11 @@ impl Coordinator {
     ) -> Result<Self> {
         let background = Background::start()?;
         let inner = background.wait(opening)?;
-        background.closes(&inner);
+        let to_close = inner.clone();
+        background.ends_with(move || {
+            let coordinator = to_close.clone();
+            async move { coordinator.close().await }
+        });
         Ok(Self { inner, background })
     }
 

@@ -1,6 +1,7 @@
 #![doc = include_str!("../docs/blocking.md")]
 
 mod background;
+mod combination;
 mod coordinator;
 mod elector;
 mod lock;
@@ -9,6 +10,7 @@ mod scheduler;
 mod service;
 mod tenure;
 
+pub use combination::{CombinationGuard, CombinationLock};
 pub use coordinator::Coordinator;
 pub use elector::{Campaign, Elector, Observer};
 pub use lock::{Lock, LockGuard};

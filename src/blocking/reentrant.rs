@@ -17,6 +17,13 @@ thread_local! {
     static THIS_THREAD: Holder = Holder::new(thread::current().name().unwrap_or("thread"));
 }
 
+/// This thread as a holder.
+pub(super) fn this_thread() -> Holder {
+    // A thread that is ending has none any more: it is another then.
+    let me = THIS_THREAD.try_with(Clone::clone);
+    me.unwrap_or_else(|_| Holder::new("ending"))
+}
+
 /// A lock that the thread that holds it may take again, as
 /// [`tenure::ReentrantLock`](crate::ReentrantLock). Cheap to clone and to give
 /// to other threads, each of which holds it for itself.
@@ -68,8 +75,8 @@ impl ReentrantLock {
     /// # Errors
     /// As [`lock`](Self::lock).
     pub fn lock_unless(&self, cancel: &Cancel) -> Result<Option<ReentrantGuard>> {
-        let (lock, cancel) = (self.mine(), cancel.0.clone());
-        let waiting = async move { cancel.run_until_cancelled(lock.lock()).await.transpose() };
+        let (lock, cancel) = (self.mine(), cancel.clone());
+        let waiting = async move { cancel.unless(lock.lock()).await.transpose() };
         let guard = self.background.wait(waiting)?;
         Ok(guard.map(|guard| self.guard(guard)))
     }
@@ -136,10 +143,7 @@ impl ReentrantLock {
 
     /// The lock in the hands of this thread.
     fn mine(&self) -> lock::ReentrantLock {
-        // A thread that is ending has no holder any more: it is another then.
-        let me = THIS_THREAD.try_with(Clone::clone);
-        self.inner
-            .held_by(&me.unwrap_or_else(|_| Holder::new("ending")))
+        self.inner.held_by(&this_thread())
     }
 
     fn guard(&self, inner: lock::ReentrantGuard) -> ReentrantGuard {
@@ -180,6 +184,11 @@ impl Cancel {
     /// Ends the waiting, for good.
     pub fn cancel(&self) {
         self.0.cancel();
+    }
+
+    /// What `work` returns, unless this says otherwise before.
+    pub(super) async fn unless<F: Future>(&self, work: F) -> Option<F::Output> {
+        self.0.run_until_cancelled(work).await
     }
 }
 

@@ -14,6 +14,7 @@
 //! | survive work that hangs | [`LockOptions::max_hold`] |
 //! | let other processes in more often | [`HandOver`] |
 //! | take it again inside, in code that may or may not hold it | [`ReentrantLock`] |
+//! | survive the death of a Redis server without fail-over | [`CombinationLock`] |
 //!
 //! A guard is renewed in the background while it lives and given back when it
 //! is dropped. When the store cannot be reached in time, or gives the lock to
@@ -36,6 +37,7 @@ pub mod reentrant;
 mod sync;
 mod waiting;
 
+pub use combination::{CombinationGuard, CombinationLock};
 pub use fence::{Fence, StaleToken};
 pub use guard::LockGuard;
 pub(crate) use hub::Hub;

@@ -163,8 +163,8 @@ impl Backend for Combined {
         }
         // One name as a rule, for a lock has one holder.
         let mut renewing = Vec::with_capacity(held.len());
-        for held in held.iter().cloned() {
-            let this = self.clone();
+        for held in held {
+            let (this, held) = (self.clone(), held.clone());
             let work = async move { this.renew_one(&held).await };
             renewing.push(self.0.runtime.spawn(work));
         }

@@ -1,9 +1,35 @@
-//! Combination locks.
+//! Combination locks: one lock over several independent Redis servers.
+//!
+//! All contenders lock the nodes from left to right, in the order in which the
+//! builder was given them, and unlock from right to left. A node that times
+//! out or cannot be reached is skipped, by all contenders of the process,
+//! until it answers a probe.
+//!
+//! | | [`Mode::Leftmost`] | [`Mode::Majority`] |
+//! | --- | --- | --- |
+//! | lost | at the first node that another holds | when a majority cannot be had any more |
+//! | won | every node that answers is locked, `min_available` at least | more than half are locked |
+//! | fails | too few nodes answer, or the acquire timeout is over | the same |
+//!
+//! A failed attempt is undone on every node it reached, the silent ones
+//! included. A node that restarted less than an expiry ago may have forgotten
+//! a holder: it is locked, and does not count.
+//!
+//! | file | what it is |
+//! | --- | --- |
+//! | `lock`, `guard` | what the user has |
+//! | `combined`, `backend` | the nodes as one [`Backend`](crate::backend::Backend) for the engine |
+//! | `attempt`, `renewal`, `unlock` | its three ways over the nodes |
+//! | `grant` | what a won attempt has on each node, and until when |
+//! | `node` | one server, and whether it answers |
+//! | `rules` | when it is won, and how long it may take |
 
 mod attempt;
 mod backend;
 mod combined;
 mod grant;
+mod guard;
+mod lock;
 mod node;
 mod renewal;
 mod rules;
@@ -11,6 +37,8 @@ mod unlock;
 
 #[doc(hidden)]
 pub use combined::Combined;
+pub use guard::CombinationGuard;
+pub use lock::CombinationLock;
 pub(crate) use node::Node;
 pub use rules::Mode;
 pub(crate) use rules::{Rules, Wishes};

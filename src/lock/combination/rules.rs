@@ -63,7 +63,7 @@ pub(crate) struct Rules {
     /// How many nodes must be locked, and count.
     pub(super) quorum: usize,
     pub(super) acquire_timeout: Duration,
-    pub(super) probe_max: Duration,
+    probe_max: Duration,
     terms: LeaseTerms,
 }
 
@@ -120,6 +120,11 @@ impl Rules {
     /// The lease terms of the engine above.
     pub(crate) fn terms(&self) -> LeaseTerms {
         self.terms
+    }
+
+    /// The longest pause between two probes of a silent node.
+    pub(crate) fn probe_max(&self) -> Duration {
+        self.probe_max
     }
 
     /// The instant until which a quorum of `deadlines` lasts.

@@ -209,6 +209,12 @@ impl ReentrantLock {
         self.lock.owner().await
     }
 
+    /// Ends everything that is held and waited for at its desk, and waits until
+    /// the store has been told.
+    pub(super) async fn settle(&self) {
+        self.desk.settle().await;
+    }
+
     fn holder(&self) -> Result<Holder> {
         let holder = self.holder.clone().or_else(Holder::current);
         holder.ok_or_else(|| {

@@ -1,0 +1,385 @@
+//! [`CombinationBuilder`]: opens the nodes of a combination lock.
+
+use std::time::Duration;
+
+use tokio::runtime::Handle;
+
+use crate::backend::url::StoreUrl;
+use crate::backend::{AnyBackend, AnyHoldStore, Traced};
+use crate::clock::Clock;
+use crate::engine::{Dice, Engine, Settings};
+use crate::error::{Error, ErrorKind, Outcome, Result};
+use crate::lock::combination::{CombinationLock, Combined, Mode, Node, Rules, Wishes};
+use crate::lock::reentrant::Desk;
+use crate::lock::{Hub, Ids, ReentrantLock, ReentrantOptions};
+use crate::model::{Jitter, MutexName};
+use crate::stores;
+
+/// The command timeout of the source of this lock.
+const COMMAND_TIMEOUT: Duration = Duration::from_millis(5);
+
+/// A PING that takes longer than this makes the usual timeout a gamble.
+const QUICK: Duration = Duration::from_millis(1);
+
+/// How often a node is pinged when it is opened, and for how long at most.
+const PINGS: (u32, Duration) = (3, Duration::from_secs(2));
+
+/// How often the head waiter looks without having heard anything.
+const SAFETY_LOOK: Duration = Duration::from_secs(2);
+
+/// What a [`CombinationLock`] is made with.
+///
+/// ```no_run
+/// # async fn example() -> tenure::Result<()> {
+/// use std::time::Duration;
+/// use tenure::CombinationLock;
+/// use tenure::lock::combination::Mode;
+///
+/// let lock = CombinationLock::builder()
+///     .nodes(["redis://10.0.0.1", "redis://10.0.0.2", "redis://10.0.0.3"])
+///     .mode(Mode::Majority)
+///     .expiry(Duration::from_secs(20))
+///     .auto_command_timeout()
+///     .build("stock")
+///     .await?;
+/// # lock.close().await
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct CombinationBuilder {
+    nodes: Vec<Wanted>,
+    all_durable: bool,
+    wishes: Wishes,
+    timeout: Timeout,
+    spin_wait: Option<Duration>,
+    clock: Clock,
+}
+
+/// A node that was asked for. Its `Debug` shows no password.
+#[derive(Clone)]
+struct Wanted {
+    url: String,
+    durable: bool,
+}
+
+impl std::fmt::Debug for Wanted {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match StoreUrl::parse(&self.url) {
+            Ok(url) => url.fmt(f),
+            Err(_) => f.write_str("(not a URL)"),
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Timeout {
+    Fixed(Duration),
+    Auto,
+}
+
+impl CombinationLock {
+    /// A lock over the nodes that the builder is told.
+    pub fn builder() -> CombinationBuilder {
+        CombinationBuilder {
+            nodes: Vec::new(),
+            all_durable: false,
+            wishes: Wishes::default(),
+            timeout: Timeout::Fixed(COMMAND_TIMEOUT),
+            spin_wait: None,
+            clock: Clock::boot(),
+        }
+    }
+}
+
+impl CombinationBuilder {
+    /// Adds a node to the right of those before: one server that knows nothing
+    /// of the others, by its `redis://`, `rediss://` or `redis+unix:` URL. All
+    /// processes that share the lock name the same nodes in the same order.
+    /// The option `call_timeout` of a URL is the node's command timeout.
+    pub fn node(mut self, url: impl Into<String>) -> Self {
+        let (url, durable) = (url.into(), false);
+        self.nodes.push(Wanted { url, durable });
+        self
+    }
+
+    /// Adds a node that has every lock again after a restart: one that writes
+    /// each change to disk before it answers (`appendfsync always`). It counts
+    /// as soon as it is back.
+    pub fn durable_node(mut self, url: impl Into<String>) -> Self {
+        let (url, durable) = (url.into(), true);
+        self.nodes.push(Wanted { url, durable });
+        self
+    }
+
+    /// Adds several nodes, from left to right.
+    pub fn nodes<U: Into<String>>(self, urls: impl IntoIterator<Item = U>) -> Self {
+        urls.into_iter().fold(self, Self::node)
+    }
+
+    /// Whether all nodes are [durable](Self::durable_node).
+    pub fn durable_nodes(mut self, durable: bool) -> Self {
+        self.all_durable = durable;
+        self
+    }
+
+    /// How the nodes decide; by leftmost weight unless it is said here.
+    pub fn mode(mut self, mode: Mode) -> Self {
+        self.wishes.mode = mode;
+        self
+    }
+
+    /// How many nodes must be locked; more than half of them, as is usual.
+    pub fn min_available(mut self, nodes: usize) -> Self {
+        self.wishes.min_available = Some(nodes);
+        self
+    }
+
+    /// Allows a `min_available` of half the nodes or less. The lock is
+    /// advisory then: two processes that reach different nodes may both hold
+    /// it, and no node will have refused either.
+    pub fn allow_disjoint_holders(mut self, allow: bool) -> Self {
+        self.wishes.allow_disjoint_holders = allow;
+        self
+    }
+
+    /// How long a node keeps the lock for a holder that has gone: 30 s unless
+    /// it is said here. Renewed at half of it. The same for all processes.
+    pub fn expiry(mut self, expiry: Duration) -> Self {
+        self.wishes.expiry = expiry;
+        self
+    }
+
+    /// What the acquire timeout gives each node: 50 ms, or the command timeout
+    /// if that is longer, unless it is said here.
+    pub fn node_operation_time(mut self, time: Duration) -> Self {
+        self.wishes.node_operation_time = Some(time);
+        self
+    }
+
+    /// How long one attempt may take over all nodes: the node operation time
+    /// of each and 100 ms, unless it is said here.
+    pub fn acquire_timeout(mut self, timeout: Duration) -> Self {
+        self.wishes.acquire_timeout = Some(timeout);
+        self
+    }
+
+    /// After what time without an answer a node counts as unavailable: 5 ms
+    /// unless it is said here, enough inside one data centre only.
+    pub fn command_timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = Timeout::Fixed(timeout);
+        self
+    }
+
+    /// Makes the command timeout ten times the slowest PING that
+    /// [`build`](Self::build) sees, and 5 ms at least.
+    pub fn auto_command_timeout(mut self) -> Self {
+        self.timeout = Timeout::Auto;
+        self
+    }
+
+    /// The longest pause between two probes of a node that is silent: 15
+    /// minutes unless it is said here. The first comes after a second, each
+    /// after twice the pause of the one before; while too few nodes answer for
+    /// the lock to be won, once a second.
+    pub fn probe_max(mut self, pause: Duration) -> Self {
+        self.wishes.probe_max = pause;
+        self
+    }
+
+    /// How long the first waiter of the process goes without looking, in case
+    /// the word of an unlock was lost: 2 s unless it is said here.
+    pub fn spin_wait(mut self, wait: Duration) -> Self {
+        self.spin_wait = Some(wait);
+        self
+    }
+
+    /// Connects to all nodes and makes the lock called `name` over them.
+    ///
+    /// # Errors
+    /// [`Invalid`](ErrorKind::Invalid) for a URL, a name or a setting that
+    /// makes no sense, saying what would; otherwise why a node cannot be used,
+    /// naming it: all nodes must answer when the lock is made.
+    ///
+    /// # Cancel safety
+    /// Dropped, the connections are closed.
+    pub async fn build(self, name: impl AsRef<str>) -> Result<CombinationLock> {
+        let name = MutexName::new(name)?;
+        let options = ReentrantOptions {
+            spin_wait: self.spin_wait,
+            ..ReentrantOptions::default()
+        };
+        let clock = self.clock.clone();
+        let (combined, rules) = self.open().await?;
+        let settings = Settings {
+            terms: rules.terms(),
+            jitter: Jitter::default(),
+            initial_delay: Duration::ZERO,
+            quiesce: Duration::ZERO,
+            inline_callbacks: false,
+        };
+        let backend = AnyBackend::new(Traced::new(combined.clone()));
+        let engine = Engine::new(backend, clock, runtime()?, settings, Dice::random());
+        let holds = AnyHoldStore::new(combined.clone());
+        let desk = Desk::new(Hub::new(engine, Ids::holders()), Some(holds));
+        let lock = ReentrantLock::new(&desk, name, &options)?;
+        Ok(CombinationLock::new(lock, combined))
+    }
+
+    /// The nodes as one backend, without a lock above it: for tests.
+    #[doc(hidden)]
+    pub async fn backend(self) -> Result<Combined> {
+        Ok(self.open().await?.0)
+    }
+
+    async fn open(self) -> Result<(Combined, Rules)> {
+        let runtime = runtime()?;
+        let urls = self.urls()?;
+        // What is wrong without asking anybody is told first.
+        Rules::new(&self.wishes, urls.len(), COMMAND_TIMEOUT)?;
+        let mut opened = Vec::with_capacity(urls.len());
+        for (place, url) in &urls {
+            let store = stores::open_holds(&url.url, self.clock.clone()).await;
+            let store = store.map_err(|error| of_node(place, error))?;
+            let ping = slowest_ping(&store, &self.clock, place).await?;
+            opened.push((place, url, store, ping));
+        }
+        let slowest = opened.iter().map(|(.., ping)| *ping).max();
+        let usual = match self.timeout {
+            Timeout::Fixed(timeout) => timeout,
+            Timeout::Auto => COMMAND_TIMEOUT.max(slowest.unwrap_or_default() * 10),
+        };
+        let longest = urls
+            .iter()
+            .map(|(_, url)| url.timeout.unwrap_or(usual))
+            .max();
+        let rules = Rules::new(&self.wishes, urls.len(), longest.unwrap_or(usual))?;
+        let node = |(place, url, store, ping): (&String, &NodeUrl, AnyHoldStore, Duration)| {
+            let timeout = url.timeout.unwrap_or(usual);
+            warn_of_slowness(place, ping, timeout);
+            let clock = self.clock.clone();
+            let durable = self.all_durable || url.durable;
+            Node::new(
+                place.clone(),
+                store,
+                timeout,
+                durable,
+                rules.probe_max(),
+                clock,
+            )
+        };
+        let nodes = opened.into_iter().map(node).collect();
+        let combined = Combined::new(nodes, rules.clone(), SAFETY_LOOK, self.clock, runtime);
+        Ok((combined, rules))
+    }
+
+    /// The nodes with their names for people.
+    fn urls(&self) -> Result<Vec<(String, NodeUrl)>> {
+        let mut urls: Vec<(String, NodeUrl)> = Vec::with_capacity(self.nodes.len());
+        for (index, wanted) in self.nodes.iter().enumerate() {
+            let place = format!("node {}", index + 1);
+            let url = NodeUrl::parse(wanted).map_err(|error| of_node(&place, error))?;
+            if let Some((twin, _)) = urls.iter().find(|(_, other)| other.is_same_server(&url)) {
+                return Err(Error::invalid(format!(
+                    "{place} is the server of {twin}: the nodes of a combination lock are \
+                     independent servers"
+                )));
+            }
+            urls.push((format!("{place} ({})", url.url), url));
+        }
+        Ok(urls)
+    }
+}
+
+/// The URL of a node, and what it says of it.
+struct NodeUrl {
+    url: StoreUrl,
+    timeout: Option<Duration>,
+    durable: bool,
+}
+
+impl NodeUrl {
+    fn parse(wanted: &Wanted) -> Result<Self> {
+        let url = StoreUrl::parse(&wanted.url)?;
+        if !matches!(url.scheme(), "redis" | "rediss" | "redis+unix") {
+            return Err(Error::invalid(format!(
+                "a node of a combination lock is one Redis server, as in \
+                 \"redis://10.0.0.1:6379\", not {:?}",
+                url.scheme()
+            )));
+        }
+        let mut options = url.options();
+        for key in ["ttl", "transition", "margin"] {
+            if options.text(key).is_some() {
+                return Err(Error::invalid(format!(
+                    "a node has no option {key:?}: the expiry is the lock's, set it with \
+                     expiry(…)"
+                )));
+            }
+        }
+        let timeout = options.duration("call_timeout")?;
+        let durable = wanted.durable;
+        Ok(Self {
+            url,
+            timeout,
+            durable,
+        })
+    }
+
+    fn is_same_server(&self, other: &Self) -> bool {
+        let at = |url: &StoreUrl| {
+            let usual = |host: &crate::backend::url::HostPort| {
+                (host.host.to_ascii_lowercase(), host.port.unwrap_or(6379))
+            };
+            url.hosts().iter().map(usual).collect::<Vec<_>>()
+        };
+        let is_socket = |url: &StoreUrl| url.hosts().is_empty();
+        match (is_socket(&self.url), is_socket(&other.url)) {
+            (true, true) => self.url.path() == other.url.path(),
+            (false, false) => at(&self.url) == at(&other.url),
+            _ => false,
+        }
+    }
+}
+
+fn runtime() -> Result<Handle> {
+    Handle::try_current().map_err(|_| {
+        Error::new(ErrorKind::WrongState, Outcome::DidNot)
+            .with_message("a combination lock is built inside a tokio runtime")
+    })
+}
+
+/// The same error, about one node.
+fn of_node(place: &str, error: Error) -> Error {
+    Error::new(error.kind(), error.outcome())
+        .with_message(format!("{place}: {error}"))
+        .with_retry(error.retry())
+        .with_source(error)
+}
+
+async fn slowest_ping(store: &AnyHoldStore, clock: &Clock, place: &str) -> Result<Duration> {
+    let mut slowest = Duration::ZERO;
+    for _ in 0..PINGS.0 {
+        let sent = clock.now();
+        let answer = clock.limit(sent + PINGS.1, store.ping()).await;
+        let late = || {
+            Error::new(ErrorKind::Timeout, Outcome::DidNot)
+                .with_message(format!("no answer to a PING within {:?}", PINGS.1))
+        };
+        let answer = answer.unwrap_or_else(|| Err(late()));
+        answer.map_err(|error| of_node(place, error))?;
+        slowest = slowest.max(clock.now().since(sent));
+    }
+    Ok(slowest)
+}
+
+fn warn_of_slowness(place: &str, ping: Duration, timeout: Duration) {
+    if ping > QUICK {
+        tracing::warn!(
+            target: "tenure::lock",
+            "{place} took {ping:.1?} to answer a PING, and is skipped when it takes {timeout:?} to \
+             answer a command: auto_command_timeout() or a longer command_timeout(…) may suit it \
+             better"
+        );
+    }
+}

@@ -1,0 +1,104 @@
+//! Reentrancy, waiting, threads.
+
+use std::time::Instant;
+
+use tenure::{ErrorKind, Holder, blocking};
+
+use super::support::*;
+
+#[tokio::test]
+async fn nested_holds_are_counted_here_and_shown_on_every_node() {
+    let (name, servers) = ("nested", servers(3));
+    let lock = contender(&servers, name).await;
+    let outer = lock.lock().await.unwrap();
+    let inner = lock.lock().await.unwrap();
+    assert_eq!((lock.hold_count().unwrap(), inner.hold_count()), (2, 2));
+    for server in &servers {
+        assert_eq!(count(server, name).as_deref(), Some("2"));
+    }
+    inner.release().await.unwrap();
+    for server in &servers {
+        assert_eq!(count(server, name).as_deref(), Some("1"));
+    }
+    outer.keep();
+    assert!(lock.is_held().unwrap() && lock.remaining().unwrap() > SECOND);
+    let other = lock.held_by(&Holder::new("other"));
+    assert!(other.try_lock().await.unwrap().is_none());
+    assert_eq!(
+        other.unlock().await.unwrap_err().kind(),
+        ErrorKind::WrongState
+    );
+    let owner = other.owner().await.unwrap().expect("an owner");
+    assert_eq!(Some(owner.to_string()), holder(&servers[0], name));
+    assert!(owner.as_str().contains(":test:"), "{owner}");
+    lock.unlock().await.unwrap();
+    assert_eq!(other.owner().await.unwrap(), None);
+    free_everywhere(&servers, name).await;
+}
+
+#[tokio::test]
+async fn a_node_that_comes_back_shows_the_count_too() {
+    let (name, servers) = ("nested-again", servers(3));
+    let builder = patient().expiry(SECOND * 5).nodes(over(&servers));
+    let lock = build(builder, name).await;
+    let _outer = lock.lock().await.unwrap();
+    let _inner = lock.lock().await.unwrap();
+    servers[2].restart_empty().unwrap();
+    eventually("the count is shown", || {
+        count(&servers[2], name).as_deref() == Some("2")
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_waiter_of_another_process_is_woken_by_the_unlock() {
+    let (name, servers) = ("woken", servers(3));
+    let holder = contender(&servers, name).await;
+    let builder = patient().spin_wait(PATIENCE * 4).nodes(over(&servers));
+    let waiter = build(builder, name).await;
+    let guard = holder.lock().await.unwrap();
+    let waiting = tokio::spawn(async move { waiter.lock().await });
+    tokio::time::sleep(SECOND).await;
+    assert!(!waiting.is_finished());
+    let freed = Instant::now();
+    guard.release().await.unwrap();
+    let won = tokio::time::timeout(PATIENCE, waiting).await;
+    let guard = won.expect("in time").unwrap().unwrap();
+    // Its expiry would have been another reason to look.
+    assert!(freed.elapsed() < SECOND * 10);
+    drop(guard);
+    free_everywhere(&servers, name).await;
+}
+
+#[test]
+fn threads_hold_for_themselves() {
+    let (name, servers) = ("threads", servers(2));
+    let builder = patient().nodes(over(&servers));
+    let lock = blocking::CombinationLock::build(builder, name).unwrap();
+    let outer = lock.lock().unwrap();
+    let inner = lock.try_lock().unwrap().expect("the same thread");
+    assert_eq!((lock.hold_count(), inner.hold_count()), (2, 2));
+    std::thread::scope(|scope| {
+        let other = scope.spawn(|| {
+            assert!(lock.try_lock().unwrap().is_none());
+            assert!(!lock.is_held());
+            assert!(lock.try_lock_for(SECOND / 10).unwrap().is_none());
+            let cancel = blocking::Cancel::new();
+            cancel.cancel();
+            assert!(lock.lock_unless(&cancel).unwrap().is_none());
+            assert_eq!(lock.unlock().unwrap_err().kind(), ErrorKind::WrongState);
+        });
+        other.join().unwrap();
+    });
+    assert!(lock.is_held() && lock.remaining() > SECOND);
+    assert!(outer.wait_lost(SECOND / 100).is_none());
+    inner.keep();
+    lock.unlock().unwrap();
+    outer.release().unwrap();
+    assert_eq!(lock.owner().unwrap(), None);
+    std::thread::scope(|scope| {
+        scope.spawn(|| lock.lock().unwrap().release().unwrap());
+    });
+    lock.close().unwrap();
+    assert!(servers.iter().all(|server| holder(server, name).is_none()));
+}

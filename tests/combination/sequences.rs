@@ -1,0 +1,108 @@
+//! The sequence diagrams of the lock's source, step by step.
+
+use tenure::{ErrorKind, LossCause, Retry};
+use tenure_testkit::servers::{Flow, Way};
+
+use super::support::*;
+
+#[tokio::test]
+async fn no_node_is_down() {
+    let (name, servers) = ("all-up", servers(3));
+    let first = Remote::new(&servers, name).await;
+    let (second, third) = (
+        contender(&servers, name).await,
+        contender(&servers, name).await,
+    );
+    first.ways[1].set(Way::ToServer, Flow::Hold);
+    let attempt = first.begin();
+    eventually("node 1 is locked", || holder(&servers[0], name).is_some()).await;
+    assert!(second.try_lock().await.unwrap().is_none(), "node 1 refuses");
+    assert!(holder(&servers[1], name).is_none());
+    first.ways[2].set(Way::ToServer, Flow::Hold);
+    first.ways[1].set(Way::ToServer, Flow::Pass);
+    eventually("node 2 is locked", || holder(&servers[1], name).is_some()).await;
+    assert!(third.try_lock().await.unwrap().is_none(), "node 1 refuses");
+    assert!(holder(&servers[2], name).is_none());
+    first.ways[2].set(Way::ToServer, Flow::Pass);
+    let guard = attempt.end().await.unwrap().expect("the first has won");
+    one_holder(&servers, name);
+    guard.release().await.unwrap();
+    for server in &servers {
+        assert_eq!(holder(server, name), None, "released when it says so");
+    }
+}
+
+#[tokio::test]
+async fn the_first_node_dies_between_two_contenders() {
+    let (name, servers) = ("first-dies", servers(3));
+    let first = Remote::new(&servers, name).await;
+    let second = Remote::new(&servers, name).await;
+    first.ways[1].set(Way::ToServer, Flow::Hold);
+    let early = first.begin();
+    eventually("node 1 is locked", || holder(&servers[0], name).is_some()).await;
+    servers[0].kill().unwrap();
+    second.ways[2].set(Way::ToServer, Flow::Hold);
+    let late = second.begin();
+    eventually("node 2 is locked", || holder(&servers[1], name).is_some()).await;
+    let winner = holder(&servers[1], name);
+    first.ways[1].set(Way::ToServer, Flow::Pass);
+    assert!(
+        early.end().await.unwrap().is_none(),
+        "lost at node 2, at once"
+    );
+    assert_eq!(holder(&servers[2], name), None, "went no further");
+    second.ways[2].set(Way::ToServer, Flow::Pass);
+    let guard = late.end().await.unwrap().expect("came later, won first");
+    assert_eq!(holder(&servers[1], name), winner);
+    assert_eq!(holder(&servers[2], name), winner);
+    guard.release().await.unwrap();
+    free_everywhere(&servers[1..], name).await;
+}
+
+#[tokio::test]
+async fn another_node_times_out() {
+    let (name, servers) = ("other-silent", servers(3));
+    let (first, second) = (
+        contender(&servers, name).await,
+        contender(&servers, name).await,
+    );
+    servers[1].pause().unwrap();
+    let (won, refused) = tokio::join!(first.try_lock(), async {
+        eventually("node 1 is locked", || holder(&servers[0], name).is_some()).await;
+        second.try_lock().await
+    });
+    let guard = won.unwrap().expect("won on nodes 1 and 3");
+    assert!(refused.unwrap().is_none(), "node 1 refuses");
+    let id = holder(&servers[0], name);
+    assert_eq!(holder(&servers[2], name), id);
+    servers[1].resume().unwrap();
+    eventually("what node 2 was sent arrives", || {
+        holder(&servers[1], name) == id
+    })
+    .await;
+    guard.release().await.unwrap();
+    free_everywhere(&servers, name).await;
+}
+
+#[tokio::test]
+async fn one_more_time_with_just_enough_nodes() {
+    let (name, servers) = ("one-more-time", servers(2));
+    let builder = || patient().expiry(SECOND * 7);
+    let first = Remote::with(builder(), &servers, name).await;
+    let second = build(builder().nodes(over(&servers)), name).await;
+    first.ways[1].set(Way::ToServer, Flow::Hold);
+    let attempt = first.begin();
+    eventually("node 1 is locked", || holder(&servers[0], name).is_some()).await;
+    servers[0].kill().unwrap();
+    let error = second.try_lock().await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unreachable);
+    assert_eq!(error.retry(), Retry::Later);
+    first.ways[1].set(Way::ToServer, Flow::Pass);
+    let guard = attempt.end().await.unwrap().expect("may finish");
+    assert!(!guard.is_lost());
+    // With one node left it cannot be renewed.
+    let lost = tokio::time::timeout(PATIENCE, guard.lost());
+    assert_eq!(lost.await.expect("an end"), LossCause::Deadline);
+    drop(guard);
+    free_everywhere(&servers[1..], name).await;
+}

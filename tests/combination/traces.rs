@@ -1,0 +1,86 @@
+//! What must not be left behind: by lost answers, by futures that are dropped.
+
+use tenure_testkit::servers::{Flow, Way};
+
+use super::support::*;
+
+#[tokio::test]
+async fn a_node_whose_yes_was_lost_is_unlocked_with_the_others() {
+    let (name, servers) = ("lost-yes", servers(3));
+    let remote = Remote::new(&servers, name).await;
+    remote.ways[1].cut_after(Way::ToClient, 0);
+    let guard = remote
+        .lock
+        .try_lock()
+        .await
+        .unwrap()
+        .expect("two are enough");
+    let id = holder(&servers[0], name);
+    assert_eq!(holder(&servers[1], name), id, "it had said yes");
+    guard.release().await.unwrap();
+    free_everywhere(&servers, name).await;
+}
+
+#[tokio::test]
+async fn a_lost_attempt_whose_answers_were_lost_leaves_nothing() {
+    let (name, servers) = ("lost-all", servers(3));
+    let remote = Remote::new(&servers, name).await;
+    occupy(&servers[2], name);
+    remote.ways[0].cut_after(Way::ToClient, 0);
+    assert!(remote.lock.try_lock().await.unwrap().is_none());
+    free_everywhere(&servers[..2], name).await;
+    assert_eq!(holder(&servers[2], name).as_deref(), Some("stranger"));
+}
+
+#[tokio::test]
+async fn a_paused_node_that_wakes_up_is_unlocked() {
+    let (name, servers) = ("wakes-up", servers(2));
+    let lock = contender(&servers, name).await;
+    servers[1].pause().unwrap();
+    lock.try_lock().await.unwrap_err();
+    assert_eq!(holder(&servers[0], name), None);
+    servers[1].resume().unwrap();
+    free_everywhere(&servers, name).await;
+    // The next attempt is another: what undoes the first does not touch it.
+    let guard = tokio::time::timeout(PATIENCE, lock.lock()).await;
+    let guard = guard.expect("in time").unwrap();
+    tokio::time::sleep(SECOND * 2).await;
+    one_holder(&servers, name);
+    guard.release().await.unwrap();
+    free_everywhere(&servers, name).await;
+}
+
+#[tokio::test]
+async fn an_attempt_that_is_dropped_on_the_way_is_undone() {
+    let (name, servers) = ("dropped", servers(3));
+    let remote = Remote::new(&servers, name).await;
+    for (index, way) in remote.ways.iter().enumerate() {
+        way.set(Way::ToClient, Flow::Hold);
+        let mut waiting = Box::pin(remote.lock.lock());
+        let server = &servers[index];
+        tokio::select! {
+            _ = &mut waiting => unreachable!("its answer is held"),
+            () = eventually("locked", || holder(server, name).is_some()) => {}
+        }
+        drop(waiting);
+        way.heal().unwrap();
+        free_everywhere(&servers, name).await;
+    }
+}
+
+#[tokio::test]
+async fn close_gives_back_what_is_held() {
+    let (name, servers) = ("closed", servers(2));
+    let lock = contender(&servers, name).await;
+    let guard = lock.lock().await.unwrap();
+    lock.close().await.unwrap();
+    assert!(guard.is_lost());
+    for server in &servers {
+        assert_eq!(holder(server, name), None);
+    }
+    let error = lock.try_lock().await.unwrap_err();
+    assert_eq!(error.kind(), tenure::ErrorKind::Lost, "{error}");
+    drop(guard);
+    let error = lock.try_lock().await.unwrap_err();
+    assert_eq!(error.kind(), tenure::ErrorKind::Closed, "{error}");
+}
