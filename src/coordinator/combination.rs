@@ -236,7 +236,11 @@ impl CombinationBuilder {
         let runtime = runtime()?;
         let urls = self.urls()?;
         // What is wrong without asking anybody is told first.
-        Rules::new(&self.wishes, urls.len(), COMMAND_TIMEOUT)?;
+        let at_least = match self.timeout {
+            Timeout::Fixed(timeout) => timeout,
+            Timeout::Auto => COMMAND_TIMEOUT,
+        };
+        Rules::new(&self.wishes, urls.len(), at_least)?;
         let mut opened = Vec::with_capacity(urls.len());
         for (place, url) in &urls {
             let store = stores::open_holds(&url.url, self.clock.clone()).await;

@@ -36,14 +36,13 @@ async fn nested_holds_are_counted_here_and_shown_on_every_node() {
     free_everywhere(&servers, name).await;
 }
 
-#[tokio::test]
-async fn a_node_that_comes_back_shows_the_count_too() {
+pub(crate) async fn a_node_that_comes_back_shows_the_count_too() {
     let (name, servers) = ("nested-again", servers(3));
-    let builder = patient().expiry(SECOND * 5).nodes(over(&servers));
+    let builder = brisk(SECOND * 5).nodes(over(&servers));
     let lock = build(builder, name).await;
     let _outer = lock.lock().await.unwrap();
     let _inner = lock.lock().await.unwrap();
-    servers[2].restart_empty().unwrap();
+    blocking(|| servers[2].restart_empty());
     eventually("the count is shown", || {
         count(&servers[2], name).as_deref() == Some("2")
     })

@@ -1,7 +1,9 @@
 //! Combination locks against real servers.
 #![cfg(feature = "redis")]
 
+mod aged;
 mod builder;
+mod contract;
 mod disjoint;
 mod few;
 mod holds;
@@ -9,6 +11,7 @@ mod majority;
 mod renewal;
 mod restart;
 mod sequences;
+
 mod stress;
 mod support;
 mod traces;

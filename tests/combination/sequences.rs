@@ -84,16 +84,15 @@ async fn another_node_times_out() {
     free_everywhere(&servers, name).await;
 }
 
-#[tokio::test]
-async fn one_more_time_with_just_enough_nodes() {
+pub(crate) async fn one_more_time_with_just_enough_nodes() {
     let (name, servers) = ("one-more-time", servers(2));
-    let builder = || patient().expiry(SECOND * 7);
+    let builder = || brisk(SECOND * 4);
     let first = Remote::with(builder(), &servers, name).await;
     let second = build(builder().nodes(over(&servers)), name).await;
     first.ways[1].set(Way::ToServer, Flow::Hold);
     let attempt = first.begin();
     eventually("node 1 is locked", || holder(&servers[0], name).is_some()).await;
-    servers[0].kill().unwrap();
+    blocking(|| servers[0].kill());
     let error = second.try_lock().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unreachable);
     assert_eq!(error.retry(), Retry::Later);

@@ -29,6 +29,11 @@ pub(crate) fn patient() -> CombinationBuilder {
         .durable_nodes(true)
 }
 
+/// The same with a short expiry, for tests that see it pass.
+pub(crate) fn brisk(expiry: Duration) -> CombinationBuilder {
+    patient().command_timeout(SECOND * 2 / 5).expiry(expiry)
+}
+
 pub(crate) fn over(servers: &[Redis]) -> Vec<String> {
     servers.iter().map(|server| url(server.port())).collect()
 }
@@ -123,6 +128,11 @@ pub(crate) async fn free_everywhere(servers: &[Redis], name: &str) {
         let what = format!("node {} is free", index + 1);
         eventually_within(SECOND * 10, &what, || holder(server, name).is_none()).await;
     }
+}
+
+/// Does what takes its time without holding up the others.
+pub(crate) fn blocking<T, E: std::fmt::Debug>(work: impl FnOnce() -> Result<T, E>) -> T {
+    tokio::task::block_in_place(work).expect("a server that obeys")
 }
 
 /// Asks again and again until it is so.

@@ -1,6 +1,7 @@
 //! One attempt, from left to right.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::combined::{Combined, Shared, next_token};
 use super::grant::{Grant, Locked, Part, lasts_until};
@@ -11,6 +12,9 @@ use crate::backend::{Answer, Bid};
 use crate::clock::Moment;
 use crate::error::{Error, ErrorKind, Outcome, Result};
 use crate::model::MutexOwner;
+
+/// How long a failed attempt waits for its own undoing before it says so.
+const UNDO_WAIT: Duration = Duration::from_millis(500);
 
 /// What an attempt has sent and won so far. Dropped, all of it is undone.
 struct Attempt {
@@ -172,10 +176,12 @@ impl Attempt {
         Ok(Answer::won(owner, Shared::store_time(self.start)))
     }
 
-    /// Undoes it and waits for the nodes that answer.
+    /// Undoes it and waits for the nodes that answer, but not for slow ones:
+    /// their unlocking goes on.
     async fn undo(mut self) {
         if let Some(progress) = self.unlock() {
-            passed(progress).await;
+            let clock = &self.shared.clock;
+            clock.limit(clock.now() + UNDO_WAIT, passed(progress)).await;
         }
     }
 
