@@ -68,9 +68,10 @@ impl Combined {
     fn found_again(&self, bid: &Bid, now: Moment) -> Option<Answer> {
         let shared = &self.0;
         let book = shared.book();
-        let grant = book.grants.get(&bid.nonce)?;
+        // Under an id that others share, it could be anybody's.
+        let grant = book.grants.get(&bid.nonce).filter(|_| bid.unique_id)?;
         let until = grant.lasts_until(&shared.rules, now)?;
-        let owner = Shared::owner_until(&bid.held(grant.token), now, until);
+        let owner = Shared::owner_until(grant, now, until);
         Some(Answer::won(owner, Shared::store_time(now)))
     }
 }
@@ -163,15 +164,15 @@ impl Attempt {
     }
 
     fn won(mut self, bid: &Bid, until: Moment) -> Result<Answer> {
-        let token = next_token()?;
-        let owner = Shared::owner_until(&bid.held(token), self.start, until);
         let grant = Grant {
             bid: self.bid.clone(),
-            token,
+            contender: bid.contender.clone(),
+            token: next_token()?,
             told: until,
             count: 1,
             parts: std::mem::take(&mut self.parts),
         };
+        let owner = Shared::owner_until(&grant, self.start, until);
         self.shared.book().grants.insert(bid.nonce, grant);
         Ok(Answer::won(owner, Shared::store_time(self.start)))
     }

@@ -36,7 +36,7 @@ impl Combined {
             let now = Shared::store_time(shared.clock.now());
             let owner = dated(&answer, now);
             if owner.owner_id().is_some() {
-                return Ok(Answer::refused(self.known(name, owner), now));
+                return Ok(Answer::refused(self.known(name, &owner), now));
             }
         }
         if !answered {
@@ -47,13 +47,18 @@ impl Combined {
         Ok(Answer::refused(MutexOwner::NONE, now))
     }
 
-    /// A holder with its token, where it is this process's own.
-    fn known(&self, name: &MutexName, owner: MutexOwner) -> MutexOwner {
+    /// A holder with its token, where it is this process's own. Until when is
+    /// left out: each node has another answer to that.
+    fn known(&self, name: &MutexName, owner: &MutexOwner) -> MutexOwner {
+        let Some(id) = owner.owner_id() else {
+            return MutexOwner::NONE;
+        };
         let book = self.0.book();
-        let ours = |grant: &&Grant| grant.bid.name == *name && owner.is_owner(&grant.bid.contender);
+        let ours = |grant: &&Grant| grant.bid.name == *name && grant.bid.contender == *id;
+        let holder = MutexOwner::foreign(id.clone());
         match book.grants.values().find(ours) {
-            Some(grant) => owner.with_token(grant.token),
-            None => owner,
+            Some(grant) => holder.with_token(grant.token),
+            None => holder,
         }
     }
 
@@ -67,7 +72,9 @@ impl Combined {
         let progress = match grant {
             Some(Grant { bid, parts, .. }) => Some(shared.unlock(bid, parts)),
             // Asked again, while the first is under way.
-            None => shared.progress(held.nonce),
+            None => shared
+                .progress(held.nonce)
+                .filter(|p| p.has_changed().is_ok()),
         };
         let Some(mut progress) = progress else {
             return self.look(&held.name).await;
@@ -187,20 +194,23 @@ impl Backend for Combined {
     async fn leave(&self, bid: &Bid) -> Result<()> {
         self.0.is_open()?;
         let shared = &self.0;
+        if !bid.unique_id {
+            // What it has cannot be told from what its twin has.
+            return Ok(());
+        }
         let grant = shared.book().grants.remove(&bid.nonce);
         let progress = match grant {
             Some(Grant { bid, parts, .. }) => shared.unlock(bid, parts),
             None => match shared.progress(bid.nonce) {
                 Some(progress) => progress,
                 // Of another process of ours, or never sent.
-                None if bid.unique_id => {
+                None => {
                     let touched = Part {
                         touched: true,
                         locked: None,
                     };
                     shared.unlock(shared.node_bid(bid), vec![touched; shared.nodes.len()])
                 }
-                None => return Ok(()),
             },
         };
         passed(progress).await;
@@ -239,7 +249,10 @@ impl Backend for Combined {
             let named =
                 |grant: &&Grant| grant.bid.name == *name && grant.token.store() == token.store();
             let grant = book.grants.values().find(named);
-            grant.map(|grant| grant.bid.held(grant.token))
+            grant.map(|grant| Held {
+                contender: grant.contender.clone(),
+                ..grant.bid.held(grant.token)
+            })
         };
         match held {
             Some(held) => self.free(&held).await,

@@ -13,7 +13,7 @@ use super::grant::Grant;
 use super::node::Node;
 use super::rules::Rules;
 use super::unlock::Progress;
-use crate::backend::{Bid, Held, Nonce};
+use crate::backend::{Bid, Nonce};
 use crate::clock::{Clock, Moment};
 use crate::error::{Error, ErrorKind, Outcome, Result};
 use crate::model::{ContenderId, FencingToken, MutexOwner, StoreTime};
@@ -90,11 +90,11 @@ impl Shared {
     }
 
     /// The owner of a grant that lasts until `until`, dated from `start`.
-    pub(super) fn owner_until(held: &Held, start: Moment, until: Moment) -> MutexOwner {
+    pub(super) fn owner_until(grant: &Grant, start: Moment, until: Moment) -> MutexOwner {
         let now = Self::store_time(start);
-        let end = now + until.since(start);
-        let ttl = (now + held.terms.ttl()).min(end);
-        MutexOwner::new(held.contender.clone(), now, ttl, end).with_token(held.token)
+        MutexOwner::foreign(grant.contender.clone())
+            .owning_until(now + until.since(start))
+            .with_token(grant.token)
     }
 
     /// A bid as the nodes shall know it. An attempt after one that may have

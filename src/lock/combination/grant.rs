@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use super::rules::{Rules, counts_in, drift};
+use super::rules::{Rules, counts_in};
 use crate::backend::{Answer, Bid, Held};
 use crate::clock::Moment;
-use crate::model::FencingToken;
+use crate::model::{ContenderId, FencingToken};
 
 /// One node's part.
 #[derive(Clone, Debug, Default)]
@@ -19,7 +19,7 @@ pub(super) struct Part {
 #[derive(Clone, Debug)]
 pub(super) struct Locked {
     pub(super) held: Held,
-    /// Until when it surely keeps the lock.
+    /// Until when it keeps the lock, by its own clock's speed.
     pub(super) until: Moment,
     /// From when on it counts: before, it may have forgotten another holder.
     pub(super) counts_from: Moment,
@@ -63,7 +63,7 @@ impl Locked {
 /// A lease found again after a lost answer has less left than a new one.
 fn valid_until(answer: &Answer, sent: Moment, expiry: Duration) -> Moment {
     let left = answer.owner().remaining(answer.now()).unwrap_or(expiry);
-    sent + left.min(expiry).saturating_sub(drift(expiry))
+    sent + left.min(expiry)
 }
 
 /// Everything that one won attempt holds.
@@ -71,6 +71,8 @@ fn valid_until(answer: &Answer, sent: Moment, expiry: Duration) -> Moment {
 pub(super) struct Grant {
     /// The bid as the nodes know it.
     pub(super) bid: Bid,
+    /// The bidder's own id.
+    pub(super) contender: ContenderId,
     /// Known to the engine above only.
     pub(super) token: FencingToken,
     /// Until when the engine was told that it lasts.
@@ -81,6 +83,13 @@ pub(super) struct Grant {
 }
 
 impl Grant {
+    /// Whether it is what `held` says.
+    pub(super) fn is(&self, held: &Held) -> bool {
+        self.bid.name == held.name
+            && self.contender == held.contender
+            && self.token.store() == held.token.store()
+    }
+
     /// Until when a quorum of its nodes lasts, if there is one.
     pub(super) fn lasts_until(&self, rules: &Rules, now: Moment) -> Option<Moment> {
         lasts_until(&self.parts, rules, now)

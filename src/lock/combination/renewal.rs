@@ -7,6 +7,7 @@ use tokio::task::JoinHandle;
 use super::attempt::dated;
 use super::combined::{Combined, Shared};
 use super::grant::{Grant, Locked, Part};
+use super::rules::drift;
 use crate::backend::{Answer, Backend, Bid, Held, Nonce};
 use crate::clock::Moment;
 use crate::error::{Error, ErrorKind, Outcome, Result};
@@ -57,7 +58,9 @@ impl Combined {
             let Some(grant) = book.grants.get(&nonce) else {
                 return;
             };
-            if grant.lasts_until(&shared.rules, now).is_none() {
+            let surely = now + drift(grant.bid.terms.lease());
+            let until = grant.lasts_until(&shared.rules, now);
+            if until.is_none_or(|until| until <= surely) {
                 return;
             }
             let missing = |part: &Part| part.locked.is_none();
@@ -88,7 +91,8 @@ impl Combined {
         let shared = &self.0;
         let now = shared.clock.now();
         let mut book = shared.book();
-        let Some(grant) = book.grants.get_mut(&held.nonce) else {
+        let grant = book.grants.get_mut(&held.nonce);
+        let Some(grant) = grant.filter(|grant| grant.is(held)) else {
             // Given back meanwhile.
             return Ok(Answer::refused(MutexOwner::NONE, Shared::store_time(now)));
         };
@@ -114,7 +118,7 @@ impl Combined {
         }
         // Also when it is less than before: a node has lost it.
         grant.told = until;
-        let owner = Shared::owner_until(held, start, until);
+        let owner = Shared::owner_until(grant, start, until);
         Ok(Answer::won(owner, Shared::store_time(start)))
     }
 
@@ -173,7 +177,7 @@ impl Shared {
     pub(super) fn grant(&self, held: &Held) -> Option<Grant> {
         let book = self.book();
         let grant = book.grants.get(&held.nonce)?;
-        (grant.token.store() == held.token.store()).then(|| grant.clone())
+        grant.is(held).then(|| grant.clone())
     }
 
     /// Notes what `change` makes of one node's part, if the grant is still

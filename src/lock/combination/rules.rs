@@ -102,6 +102,7 @@ impl Rules {
         // Renewal is due at half the expiry.
         let half = Duration::from_millis(u64::try_from(expiry.as_millis() / 2).unwrap_or(u64::MAX));
         let terms = LeaseTerms::new(half, expiry.saturating_sub(half))
+            .and_then(|terms| terms.with_margin(terms.margin().max(drift(expiry))))
             .and_then(|terms| terms.with_call_timeout((acquire_timeout + SLACK).min(expiry / 3)))
             .map_err(|error| {
                 Error::invalid(format!(
@@ -216,6 +217,7 @@ mod tests {
         let rules = rules(|_| {}, 3).unwrap();
         assert_eq!(rules.terms().lease(), Duration::from_secs(30));
         assert_eq!(rules.terms().renew_after(), Duration::from_secs(15));
+        assert_eq!(rules.terms().margin(), MS * 302, "1 % and 2 ms");
     }
 
     #[test]
