@@ -3,6 +3,9 @@
 
 mod contract;
 mod interop;
+mod layout;
+mod life;
 mod redisson;
 mod stores;
 mod support;
+mod threads;
