@@ -14,5 +14,6 @@ mod replicas;
 mod support;
 mod transport;
 mod trouble;
+mod wakeups;
 
 tenure_testkit::peer_process!();
