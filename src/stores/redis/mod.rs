@@ -4,6 +4,7 @@
 //! `docs/stores/redis.md` for the URL's options, what lies in the store, and
 //! the permissions needed.
 
+mod acl;
 mod client;
 mod cluster;
 mod config;
@@ -24,4 +25,5 @@ mod subscriber;
 mod tls;
 mod wire;
 
+pub(super) use acl::setup;
 pub use client::Redis;
