@@ -14,6 +14,12 @@ const LOCKS: &str = "+evalsha +eval +script|load +get +set +del +pttl +pexpire +
 /// Schedules, listings, the doctor.
 const MORE: &str = "+hgetall +hset +hmget +scan +info";
 
+/// Reentrant locks, beside [`LOCKS`].
+const HOLDS: &str = "+hset +hexists +hkeys +ttl";
+
+/// Their wake-ups in a cluster.
+const SHARDS: &str = "+ssubscribe +sunsubscribe +spublish +pubsub|shardnumsub";
+
 /// Asking a sentinel who is master.
 const SENTINEL: &str = "+sentinel|get-master-addr-by-name";
 
@@ -31,6 +37,15 @@ pub(in crate::stores) fn setup(url: &StoreUrl) -> Result<String> {
          # of \"user\" on a running server; \"secret\" stands for the password.\n\
          # For locks, leaders and observers:\n{locks}\n\
          # The same with schedules, listings and the doctor:\n{all}\n"
+    );
+    let shards = if config.is_cluster() {
+        format!(" {SHARDS}")
+    } else {
+        String::new()
+    };
+    text += &format!(
+        "# Reentrant locks lie under their own names. For those that begin with jobs: add\n\
+         #   ~jobs:* ~redisson_lock_token:{{jobs:* &redisson_lock__channel:{{jobs:* {HOLDS}{shards}\n"
     );
     if let Topology::Sentinel { .. } = &config.topology {
         let user = config.sentinel_login.user.as_deref().unwrap_or(USER);
@@ -103,6 +118,8 @@ mod tests {
         assert!(
             sentinel.ends_with("user guest on >secret -@all +sentinel|get-master-addr-by-name\n")
         );
+        assert!(plain.contains("{jobs:* +hset +hexists +hkeys +ttl\n"));
+        assert!(text("redis+cluster://h").contains("+spublish +pubsub|shardnumsub\n"));
         assert!(setup(&"redis://h?nonsense=1".parse().unwrap()).is_err());
     }
 
