@@ -6,11 +6,12 @@
 use std::time::Duration;
 
 use tenure::lock::queue::{Competitor, CompetitorQueue, Place};
-use tenure::lock::{Fence, HandOver, StaleToken};
+use tenure::lock::{Fence, HandOver, ReentrantOptions, StaleToken};
 use tenure::service::{ContendService, LocalContender, RetrievalService, Retriever};
 use tenure::{
-    Campaign, CampaignEvent, Coordinator, CoordinatorBuilder, Elector, Error, Leadership,
-    LeaseLost, Lock, LockGuard, LockOptions, Observer, Tenure, backend, clock, model, stores,
+    Campaign, CampaignEvent, Coordinator, CoordinatorBuilder, Elector, Error, Holder, Leadership,
+    LeaseLost, Lock, LockGuard, LockOptions, Observer, ReentrantGuard, ReentrantLock, Tenure,
+    backend, clock, model, stores,
 };
 
 fn is_plain<T: Send + Sync + Unpin + 'static>() {}
@@ -43,6 +44,7 @@ fn every_public_type_can_be_moved_shared_and_kept() {
     is_plain::<Tenure>();
     is_plain::<(Error, LeaseLost)>();
     is_plain::<(Lock, LockGuard, LockOptions, HandOver)>();
+    is_plain::<(ReentrantLock, ReentrantGuard, ReentrantOptions, Holder)>();
     is_plain::<(Fence, StaleToken)>();
     is_plain::<CompetitorQueue<Walker, u32>>();
     is_plain::<Place<Walker, u32>>();
@@ -75,6 +77,19 @@ async fn every_public_future_can_be_moved_between_threads() {
     is_send(&guard.protect(async {}));
     is_send(&guard.tenure().lost());
     is_send(&guard.tenure().protect(async {}));
+    is_send(&guard.release());
+
+    let holder = Holder::new("a");
+    let lock = coordinator.reentrant_lock("r").unwrap().held_by(&holder);
+    is_send(&lock.lock());
+    is_send(&lock.try_lock());
+    is_send(&lock.try_lock_for(Duration::ZERO));
+    is_send(&lock.unlock());
+    is_send(&lock.owner());
+    is_send(&holder.scope(async {}));
+    let guard = lock.lock().await.unwrap();
+    is_send(&guard.lost());
+    is_send(&guard.protect(async {}));
     is_send(&guard.release());
 
     let elector = coordinator.elector("m").unwrap();
@@ -116,6 +131,7 @@ macro_rules! clones {
 fn what_ends_something_by_its_drop_cannot_be_cloned() {
     let guards = [
         clones!(LockGuard),
+        clones!(ReentrantGuard),
         clones!(Leadership),
         clones!(Campaign),
         clones!(Observer),
@@ -123,7 +139,7 @@ fn what_ends_something_by_its_drop_cannot_be_cloned() {
         clones!(ContendService<LocalContender>),
         clones!(RetrievalService<Onlooker>),
     ];
-    assert_eq!(guards, [false; 7]);
+    assert_eq!(guards, [false; 8]);
 }
 
 #[test]

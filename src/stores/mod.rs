@@ -133,6 +133,8 @@ pub fn setup(url: &StoreUrl) -> Result<String> {
         "mysql" | "mariadb" => mysql::schema(url),
         #[cfg(feature = "postgres")]
         "postgres" | "postgresql" => postgres::schema(url),
+        #[cfg(feature = "redis")]
+        name if name.starts_with("redis") => redis::setup(url),
         _ => Ok("-- nothing has to be set up".into()),
     }
 }

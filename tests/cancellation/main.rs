@@ -8,5 +8,6 @@ mod coordinator;
 mod cut;
 mod leader;
 mod lock;
+mod reentrant;
 mod service;
 mod stage;

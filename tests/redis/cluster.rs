@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use tenure::Coordinator;
 use tenure::backend::{Backend, Hint, Page};
+use tenure::model::MutexName;
 use tenure_testkit::servers::{Redis, RedisCluster};
 
 use crate::support::{PATIENCE, Waiter, bid, eventually, long, name, open, terms, win};
@@ -15,6 +16,24 @@ fn url(cluster: &RedisCluster) -> String {
 
 fn id_of(node: &Redis) -> String {
     node.command(&["CLUSTER", "MYID"]).unwrap()
+}
+
+/// The slot of a mutex, and which of the nodes has it at the start.
+pub(crate) fn slot_of(cluster: &RedisCluster, mutex: &str) -> (String, usize) {
+    let key = format!("simba:{{{mutex}}}");
+    let slot = cluster.nodes()[0].command(&["CLUSTER", "KEYSLOT", &key]);
+    let slot = slot.unwrap();
+    let number: u32 = slot.parse().unwrap();
+    let ends = [5461, 10923, 16384];
+    let at = ends.iter().position(|end| number < *end).unwrap();
+    (slot, at)
+}
+
+/// A name whose slot the node with this number has at the start.
+pub(crate) fn name_at(cluster: &RedisCluster, at: usize, begin: &str) -> MutexName {
+    let names = (0..).map(|number| format!("{begin}-{number}"));
+    let mut names = names.filter(|name| slot_of(cluster, name).1 == at);
+    name(&names.next().unwrap())
 }
 
 /// A slot on its way from one node to another.
@@ -29,13 +48,7 @@ impl<'a> Move<'a> {
     /// Begins to move the slot of `mutex` to another node.
     fn begin(cluster: &'a RedisCluster, mutex: &str) -> Self {
         let nodes = cluster.nodes();
-        let slot = nodes[0].command(&["CLUSTER", "KEYSLOT", &format!("simba:{{{mutex}}}")]);
-        let slot = slot.unwrap();
-        let number: u32 = slot.parse().unwrap();
-        let at = [5461, 10923, 16384]
-            .iter()
-            .position(|end| number < *end)
-            .unwrap();
+        let (slot, at) = slot_of(cluster, mutex);
         let (from, to) = (&nodes[at], &nodes[(at + 1) % 3]);
         to.command(&["CLUSTER", "SETSLOT", &slot, "IMPORTING", &id_of(from)])
             .unwrap();

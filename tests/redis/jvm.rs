@@ -52,7 +52,12 @@ pub(crate) struct Jvm<'a> {
 impl<'a> Jvm<'a> {
     /// A contender that listens, as it does from its start.
     pub(crate) fn new(server: &'a Redis, mutex: &str, id: &str) -> Self {
-        let (socket, messages) = listen(server, mutex, id);
+        Self::listening(server, server, mutex, id)
+    }
+
+    /// One whose push connection leads to another node of a cluster.
+    pub(crate) fn listening(server: &'a Redis, at: &Redis, mutex: &str, id: &str) -> Self {
+        let (socket, messages) = listen(at, mutex, id);
         let mut jvm = Self::deaf(server, mutex, id);
         jvm.messages = Some(messages);
         jvm.socket = Some(socket);

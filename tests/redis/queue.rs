@@ -4,49 +4,12 @@ use std::time::{Duration, Instant};
 
 use tenure::backend::{Backend, Hint};
 use tenure_testkit::peer::Peer;
-use tenure_testkit::servers::Redis;
 
 use crate::support::{
-    PATIENCE, Waiter, bid, calls, client, eventually, fresh, long, lose, name, shared, terms, url,
-    win,
+    PATIENCE, Waiter, bid, client, eventually, fresh, long, lose, queue, shared, terms, url, win,
 };
 
 const RESERVE: Duration = Duration::from_millis(250);
-
-fn queue(server: &Redis, mutex: &str) -> Vec<String> {
-    let key = format!("simba:{{{mutex}}}:contender");
-    let line = server.command(&["ZRANGE", &key, "0", "-1"]).unwrap();
-    line.lines()
-        .filter(|id| !id.is_empty())
-        .map(str::to_owned)
-        .collect()
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn twenty_arrivals_inside_one_second_are_served_in_order() {
-    let server = shared();
-    let mutex = fresh("fifo");
-    let owner = client(server).await;
-    let mut held = win(&owner, &bid(&mutex, "owner", long())).await;
-    let mut clients = Vec::new();
-    for _ in 0..20 {
-        clients.push(client(server).await);
-    }
-    // Ids that sort against the order: it must be the time that counts.
-    let id = |number: usize| format!("w{:02}", 99 - number);
-    for (number, client) in clients.iter().enumerate() {
-        lose(client, &bid(&mutex, &id(number), long())).await;
-    }
-    let mut waiters = Vec::new();
-    for (number, client) in clients.iter().enumerate() {
-        waiters.push(Waiter::stand(client, bid(&mutex, &id(number), long())).await);
-    }
-    for (number, waiter) in waiters.iter_mut().enumerate() {
-        assert!(owner.release(&held).await.unwrap().is_won());
-        held = waiter.win(&clients[number]).await;
-        assert_eq!(held.contender.as_str(), id(number));
-    }
-}
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn processes_are_served_in_order_and_killed_ones_skipped() {
@@ -217,43 +180,6 @@ async fn the_queue_expires_and_is_only_ever_extended() {
     );
     lose(&here, &bid(&mutex, "short", terms(1000, 1000))).await;
     assert!(left() > 200_000, "never shortened: {}", left());
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn after_a_crash_the_head_owns_soon_after_the_lease() {
-    let server = Redis::start().unwrap();
-    let mutex = name("crash");
-    let mut delays = Vec::new();
-    for _ in 0..5 {
-        let mut owner = Peer::contending(&url(&server), "crash")
-            .option("--ttl", "600ms")
-            .option("--transition", "400ms")
-            .spawn();
-        owner.wait_acquired(PATIENCE);
-        let coordinator = tenure::Coordinator::connect(&url(&server)).await.unwrap();
-        let lock = coordinator.lock(mutex.as_str()).unwrap();
-        let waiting = tokio::spawn(async move { lock.acquire().await });
-        eventually("a waiter", async || {
-            (!queue(&server, "crash").is_empty()).then_some(())
-        })
-        .await;
-        owner.kill();
-        let left = server
-            .command(&["PTTL", "simba:{crash}"])
-            .unwrap()
-            .parse::<i64>()
-            .unwrap();
-        let over = Instant::now() + Duration::from_millis(u64::try_from(left).unwrap_or(0));
-        let guard = waiting.await.unwrap().unwrap();
-        delays.push(Instant::now().saturating_duration_since(over));
-        guard.release().await.unwrap();
-        coordinator.close().await.unwrap();
-    }
-    delays.sort();
-    // Typical: where nothing else holds the machine up, and it often does.
-    assert!(delays[0] < Duration::from_millis(20), "{delays:?}");
-    assert!(delays[4] < Duration::from_secs(2), "{delays:?}");
-    assert!(calls(&server, "evalsha") < 200, "no tight loop");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

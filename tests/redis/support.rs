@@ -123,6 +123,17 @@ impl Waiter {
     }
 }
 
+/// A hand-over, so that both connections are used.
+pub(crate) async fn works(url: &str) {
+    let client = open(url).await;
+    let mutex = name("m");
+    let held = win(&client, &bid(&mutex, "a", long())).await;
+    let mut waiter = Waiter::stand(&client, bid(&mutex, "b", long())).await;
+    assert!(client.release(&held).await.unwrap().is_won());
+    let held = waiter.win(&client).await;
+    assert!(client.release(&held).await.unwrap().is_won());
+}
+
 /// Asks again and again until it is so.
 pub(crate) async fn eventually<T>(what: &str, mut ask: impl AsyncFnMut() -> Option<T>) -> T {
     let end = Instant::now() + PATIENCE;
@@ -146,4 +157,14 @@ pub(crate) fn calls(server: &Redis, command: &str) -> u64 {
         .find_map(|line| line.strip_prefix(begin.as_str()));
     line.and_then(|rest| rest.split(',').next()?.parse().ok())
         .unwrap_or(0)
+}
+
+/// Who waits, in order.
+pub(crate) fn queue(server: &Redis, mutex: &str) -> Vec<String> {
+    let key = format!("simba:{{{mutex}}}:contender");
+    let line = server.command(&["ZRANGE", &key, "0", "-1"]).unwrap();
+    line.lines()
+        .filter(|id| !id.is_empty())
+        .map(str::to_owned)
+        .collect()
 }

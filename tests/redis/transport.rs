@@ -1,24 +1,10 @@
 //! Unix sockets, TLS, logins and databases.
 
-use std::path::Path;
-use std::process::Command;
-
 use tenure::ErrorKind;
-use tenure::backend::Backend;
 use tenure_testkit::servers::Redis;
 
-use crate::support::{Waiter, bid, long, name, open, try_open, win};
-
-/// A hand-over, so that both connections are used.
-async fn works(url: &str) {
-    let client = open(url).await;
-    let mutex = name("m");
-    let held = win(&client, &bid(&mutex, "a", long())).await;
-    let mut waiter = Waiter::stand(&client, bid(&mutex, "b", long())).await;
-    assert!(client.release(&held).await.unwrap().is_won());
-    let held = waiter.win(&client).await;
-    assert!(client.release(&held).await.unwrap().is_won());
-}
+use crate::certificates::Certificates;
+use crate::support::{bid, long, name, open, try_open, win, works};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_unix_socket_works() {
@@ -55,87 +41,13 @@ async fn a_password_and_a_database_number_work() {
     assert!(!format!("{three:?}").contains("p@ss"));
 }
 
-/// A certificate for `localhost`, signed by an authority of its own.
-fn certificates(folder: &Path) {
-    let run = |words: &[&str]| {
-        let made = Command::new("openssl")
-            .args(words)
-            .current_dir(folder)
-            .output()
-            .unwrap();
-        assert!(
-            made.status.success(),
-            "{}",
-            String::from_utf8_lossy(&made.stderr)
-        );
-    };
-    let key = [
-        "-newkey",
-        "ec",
-        "-pkeyopt",
-        "ec_paramgen_curve:prime256v1",
-        "-nodes",
-    ];
-    let ca = ["req", "-x509", "-days", "2", "-subj", "/CN=test authority"];
-    run(&[&ca[..], &key, &["-keyout", "ca.key", "-out", "ca.crt"]].concat());
-    for who in ["server", "client"] {
-        let (secret, request) = (format!("{who}.key"), format!("{who}.csr"));
-        let made = [
-            "req",
-            "-subj",
-            "/CN=localhost",
-            "-keyout",
-            &secret,
-            "-out",
-            &request,
-        ];
-        run(&[&made[..1], &key, &made[1..]].concat());
-        std::fs::write(
-            folder.join("san"),
-            "subjectAltName=DNS:localhost,IP:127.0.0.1\n",
-        )
-        .unwrap();
-        let signed = format!("{who}.crt");
-        run(&[
-            "x509",
-            "-req",
-            "-in",
-            &request,
-            "-CA",
-            "ca.crt",
-            "-CAkey",
-            "ca.key",
-            "-CAcreateserial",
-            "-days",
-            "2",
-            "-extfile",
-            "san",
-            "-out",
-            &signed,
-        ]);
-    }
-}
-
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn tls_works_and_strangers_are_refused() {
-    let folder = tempfile::tempdir().unwrap();
-    certificates(folder.path());
-    let file = |name: &str| std::fs::read(folder.path().join(name)).unwrap();
-    let server = Redis::builder()
-        .file("ca.crt", file("ca.crt"))
-        .file("server.crt", file("server.crt"))
-        .file("server.key", file("server.key"))
-        .set("tls-ca-cert-file", "{dir}/ca.crt")
-        .set("tls-cert-file", "{dir}/server.crt")
-        .set("tls-key-file", "{dir}/server.key")
-        .tls_port()
-        .start()
-        .unwrap();
+    let papers = Certificates::make();
+    let server = papers.on(Redis::builder()).start().unwrap();
     let port = server.tls_port().unwrap();
-    let path = |name: &str| folder.path().join(name).display().to_string();
-    let (ca, cert, key) = (path("ca.crt"), path("client.crt"), path("client.key"));
-    let mutual = format!("rediss://localhost:{port}?tls_ca={ca}&tls_cert={cert}&tls_key={key}");
-    works(&mutual).await;
+    let (ca, cert) = (papers.path("ca.crt"), papers.path("client.crt"));
+    works(&format!("rediss://localhost:{port}?{}", papers.options())).await;
     let nobody = try_open(&format!("rediss://localhost:{port}?tls_ca={ca}")).await;
     assert!(nobody.is_err(), "the server asks for a certificate");
     server

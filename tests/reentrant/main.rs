@@ -3,6 +3,12 @@
 
 mod contract;
 mod interop;
+mod layout;
+mod life;
+mod processes;
 mod redisson;
 mod stores;
 mod support;
+mod threads;
+
+tenure_testkit::peer_process!();

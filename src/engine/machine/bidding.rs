@@ -20,6 +20,8 @@ pub(super) struct Bidding {
     looked_at: Option<Moment>,
     /// A hint came while an attempt was under way, perhaps too late for it.
     hinted: bool,
+    /// The same of a broadcast, which hurries less.
+    overheard: bool,
     subscribed: bool,
     /// Stands in the store's queue, as last answered.
     queued: bool,
@@ -36,11 +38,19 @@ impl Bidding {
             look_at: Moment::from_nanos(0),
             looked_at: None,
             hinted: false,
+            overheard: false,
             subscribed: false,
             queued: false,
             orphan: false,
             failures: 0,
         }
+    }
+
+    /// When a broadcast is looked into: it reaches everybody, so not everybody
+    /// may come at once.
+    fn after_broadcast(&self, now: Moment) -> Moment {
+        self.looked_at
+            .map_or(now, |at| (at + wake::BROADCAST_LOOK).max(now))
     }
 
     /// Nothing to wake for while an attempt is under way: its limit is the
@@ -58,6 +68,7 @@ impl Machine {
         bidding.in_flight = Some(now);
         bidding.looked_at = Some(now);
         bidding.hinted = false;
+        bidding.overheard = false;
         let call = Call::Acquire(bidding.bid.clone());
         self.effects
             .push(Effect::Call(call, self.plan.terms.call_timeout()));
@@ -153,6 +164,9 @@ impl Machine {
         let roll = self.dice.roll();
         bidding.look_at =
             now + wake::after_refusal(&self.plan, &bidding.bid.contender, answer, roll);
+        if bidding.overheard {
+            bidding.look_at = bidding.look_at.min(bidding.after_broadcast(now));
+        }
     }
 
     fn failed(&mut self, now: Moment, error: Error) {
@@ -182,13 +196,13 @@ impl Machine {
         let at = match hint {
             Hint::Turn => now,
             Hint::Resumed => now + wake::RESUME_SPREAD.mul_f64(self.dice.roll()),
-            // A broadcast reaches everybody: not everybody may come at once.
-            _ => bidding
-                .looked_at
-                .map_or(now, |at| (at + wake::BROADCAST_LOOK).max(now)),
+            _ => bidding.after_broadcast(now),
         };
         if bidding.in_flight.is_some() {
-            bidding.hinted |= hint != Hint::Changed;
+            match hint {
+                Hint::Changed => bidding.overheard = true,
+                _ => bidding.hinted = true,
+            }
             return;
         }
         // A broadcast does not shorten the pause after a failure.

@@ -101,6 +101,20 @@ fn a_turn_that_comes_while_an_attempt_is_under_way_is_not_forgotten() {
 }
 
 #[test]
+fn a_broadcast_that_comes_while_an_attempt_is_under_way_is_looked_into_soon() {
+    let mut machine = start(Mode::Once);
+    machine.on(at(1), Event::Called(Ok(refused(Duration::from_secs(9)))));
+    assert!(machine.on(at(2), Event::Hint(Hint::Changed)).is_empty());
+    let effects = machine.on(at(3), Event::Called(Ok(refused(Duration::from_secs(9)))));
+    assert!(matches!(effects[..], [Effect::Observe(_)]));
+    // Not at once: it reaches everybody. Not only at the safety look either.
+    assert_eq!(machine.wake_at(), Some(at(501)), "as a broadcast is");
+    machine.on(at(501), Event::Timer);
+    machine.on(at(502), Event::Called(Ok(refused(Duration::from_secs(9)))));
+    assert_eq!(machine.wake_at(), Some(at(2_502)), "once, not for ever");
+}
+
+#[test]
 fn the_nonce_is_the_same_for_every_attempt_and_new_for_every_bid() {
     let nonce_in = |effects: &[Effect]| {
         effects.iter().find_map(|effect| match effect {

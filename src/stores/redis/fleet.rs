@@ -11,9 +11,9 @@ use super::connect::{Connector, Route};
 use super::fault::nonsense;
 use super::push::wire_name;
 use super::scripts::Call;
-use super::server::{Manner, Said, Server};
+use super::server::{Manner, Redirect, Said, Server};
 use super::subscriber::Places;
-use crate::error::Result;
+use crate::error::{ErrorKind, Result};
 
 pub(super) enum Fleet {
     One(Arc<Server>, Route),
@@ -68,15 +68,35 @@ impl Fleet {
         replicas: u32,
         limit: Duration,
     ) -> Result<(Value, u64)> {
-        if let Some(server) = self.server_for(&call.key) {
+        // Once more where the slot is by now.
+        for _ in 0..2 {
+            let Some(server) = self.server_for(&call.key) else {
+                break;
+            };
             let waited = server.run_and_wait(call, manner, &counts, replicas, limit);
-            if let (Said::Answer(answer), number) = waited.await? {
-                return Ok((answer, number));
+            match waited.await {
+                Ok((Said::Answer(answer), number)) => return Ok((answer, number)),
+                Ok((Said::Redirect(Redirect::Moved(..)), _)) => self.look_around().await,
+                Ok((Said::Redirect(_), _)) => break,
+                Err(error) => {
+                    if error.kind() == ErrorKind::Unreachable {
+                        self.look_around().await;
+                    }
+                    return Err(error);
+                }
             }
         }
         // A slot on the move: the caller tries again when it has settled.
         let answer = self.run(call, manner).await?;
         Ok((answer, 0))
+    }
+
+    /// Asks who has which slot now.
+    async fn look_around(&self) {
+        if let Self::Cluster(cluster) = self {
+            // Failing that, the next call finds out.
+            let _ = cluster.refresh().await;
+        }
     }
 
     /// Every server that has keys.

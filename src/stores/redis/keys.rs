@@ -81,14 +81,19 @@ pub(super) fn name_of(prefix: &str, key: &str) -> Option<MutexName> {
 
 /// The pattern of all keys of the store, for SCAN.
 pub(super) fn pattern(prefix: &str) -> String {
-    let mut pattern = String::with_capacity(prefix.len() + 2);
-    for c in prefix.chars() {
+    literally(prefix) + "{*"
+}
+
+/// A pattern that fits `text` alone.
+pub(super) fn literally(text: &str) -> String {
+    let mut pattern = String::with_capacity(text.len() + 2);
+    for c in text.chars() {
         if matches!(c, '*' | '?' | '[' | ']' | '\\' | '^') {
             pattern.push('\\');
         }
         pattern.push(c);
     }
-    pattern + "{*"
+    pattern
 }
 
 /// The cluster slot of `key`.

@@ -5,6 +5,7 @@
 //! the permissions needed. [`RedisHash`] is the layout of reentrant locks, shared
 //! with Redisson.
 
+mod acl;
 mod client;
 mod cluster;
 mod config;
@@ -26,5 +27,6 @@ mod subscriber;
 mod tls;
 mod wire;
 
+pub(super) use acl::setup;
 pub use client::Redis;
 pub use hash::RedisHash;

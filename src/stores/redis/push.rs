@@ -65,6 +65,10 @@ pub(super) struct Registry {
 }
 
 struct Channel {
+    /// Of the listener that opened it. A channel that was left and is opened
+    /// again is another: what is still under way for the first one is no word
+    /// about the second.
+    number: u64,
     says: Says,
     ears: Vec<(u64, mpsc::Sender<Hint>)>,
     standing: Standing,
@@ -99,6 +103,7 @@ impl Registry {
         let open = !self.closed.load(Ordering::Relaxed);
         for (name, says) in channels.into_iter().filter(|_| open) {
             let channel = all.entry(name.clone()).or_insert_with(|| Channel {
+                number,
                 says,
                 ears: Vec::new(),
                 standing: Standing::Pending,
@@ -181,21 +186,37 @@ impl Registry {
         self.channels().keys().cloned().collect()
     }
 
-    pub(super) fn is_wanted(&self, channel: &str) -> bool {
-        self.channels().contains_key(channel)
+    /// The number of `channel`, if it is wanted.
+    pub(super) fn wants(&self, channel: &str) -> Option<u64> {
+        self.channels().get(channel).map(|channel| channel.number)
     }
 
     /// These are subscribed now. Whoever was cut off before, or went on
     /// without them, hears so.
-    pub(super) fn confirm(&self, names: &[String], resumed: bool) {
-        let all = self.channels();
-        for channel in names.iter().filter_map(|name| all.get(name)) {
+    pub(super) fn confirm(&self, names: &[(String, u64)], resumed: bool) {
+        let mut all = self.channels();
+        for (name, number) in names {
+            let Some(channel) = all.get_mut(name).filter(|it| it.number == *number) else {
+                continue;
+            };
             if resumed || channel.standing == Standing::Refused {
                 channel.tell(Hint::Resumed);
             }
+            channel.standing = Standing::Confirmed;
         }
         drop(all);
-        self.stand(names, Standing::Confirmed);
+        self.settled.send_modify(|count| *count += 1);
+    }
+
+    /// `channel` is to be subscribed elsewhere. Between two servers something
+    /// may be missed: it shall look once more when it is heard again.
+    pub(super) fn displace(&self, channel: &str) {
+        let number = self.next_ear.fetch_add(1, Ordering::Relaxed);
+        if let Some(channel) = self.channels().get_mut(channel) {
+            channel.number = number;
+            channel.standing = Standing::Refused;
+        }
+        self.settled.send_modify(|count| *count += 1);
     }
 
     /// These cannot be had.
@@ -325,9 +346,9 @@ mod tests {
         let one = registry.listen(vec![("c".to_owned(), Says::Changed)]);
         let two = registry.listen(vec![("c".to_owned(), Says::Changed)]);
         drop(one);
-        assert!(registry.is_wanted("c"));
+        assert!(registry.wants("c").is_some());
         drop(two);
-        assert!(!registry.is_wanted("c"));
+        assert!(registry.wants("c").is_none());
         assert_eq!(registry.take_dirty().len(), 1);
     }
 
@@ -342,12 +363,35 @@ mod tests {
         });
         tokio::task::yield_now().await;
         assert!(!waiting.is_finished());
-        registry.confirm(&["c".to_owned()], false);
+        let number = registry.wants("c").unwrap();
+        registry.confirm(&[("c".to_owned(), number)], false);
         waiting.await.unwrap();
         registry.suspend(&["c".to_owned()]);
         registry.refuse(&["c".to_owned()]);
         registry.ready("c").await;
         registry.suspend(&["c".to_owned()]);
         registry.ready("c").await; // ends by its limit
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_an_earlier_listener_asked_for_confirms_nothing_to_a_later_one() {
+        let registry = Arc::new(Registry::default());
+        let listen = || registry.listen(vec![("c".to_owned(), Says::Turn)]);
+        let first = listen();
+        let before = registry.wants("c").unwrap();
+        drop(first);
+        // The first is about to be unsubscribed; then the second is asked for.
+        let mut second = listen();
+        registry.confirm(&[("c".to_owned(), before)], false);
+        registry.ready("c").await; // not confirmed: ends by its limit
+        let now = registry.wants("c").unwrap();
+        registry.confirm(&[("c".to_owned(), now)], false);
+        assert_eq!(second.hints.try_recv(), Ok(Hint::Resumed));
+        registry.displace("c");
+        registry.confirm(&[("c".to_owned(), now)], false);
+        assert!(second.hints.try_recv().is_err(), "of another server");
+        let there = registry.wants("c").unwrap();
+        registry.confirm(&[("c".to_owned(), there)], false);
+        assert_eq!(second.hints.try_recv(), Ok(Hint::Resumed));
     }
 }

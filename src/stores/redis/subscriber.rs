@@ -29,24 +29,26 @@ pub(super) trait Places: Send + Sync + 'static {
     fn moved(&self) -> impl Future<Output = ()> + Send;
 }
 
+/// Channels by name, each with its number in the registry.
+type Numbered = HashMap<String, u64>;
+
 /// The subscriptions at one server.
 #[derive(Default)]
 struct Post {
-    wanted: Mutex<HashSet<String>>,
+    wanted: Mutex<Numbered>,
     changed: Notify,
 }
 
 impl Post {
-    fn wanted(&self) -> MutexGuard<'_, HashSet<String>> {
+    fn wanted(&self) -> MutexGuard<'_, Numbered> {
         self.wanted.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn set(&self, channel: &str, wanted: bool) {
-        if wanted {
-            self.wanted().insert(channel.to_owned());
-        } else {
-            self.wanted().remove(channel);
-        }
+    fn set(&self, channel: &str, wanted: Option<u64>) {
+        match wanted {
+            Some(number) => self.wanted().insert(channel.to_owned(), number),
+            None => self.wanted().remove(channel),
+        };
         self.changed.notify_one();
     }
 }
@@ -76,23 +78,25 @@ pub(super) async fn run(
         };
         again.extend(homeless.drain());
         for channel in again {
-            let wanted = registry.is_wanted(&channel);
+            let wanted = registry.wants(&channel).is_some();
             let route = wanted.then(|| places.place(&channel)).flatten();
             let key = route.as_ref().map(|route| format!("{route:?}"));
             let before = assigned.get(&channel);
             if before != key.as_ref()
                 && let Some(post) = before.and_then(|key| posts.get(key))
             {
-                post.set(&channel, false);
+                post.set(&channel, None);
                 assigned.remove(&channel);
-                // Between two servers something may be missed: it shall look
-                // once more when it is heard again.
-                registry.refuse(std::slice::from_ref(&channel));
+                registry.displace(&channel);
             }
             let (Some(route), Some(key)) = (route, key) else {
                 if wanted {
                     homeless.insert(channel);
                 }
+                continue;
+            };
+            // Left since: that is the next thing to look at.
+            let Some(number) = registry.wants(&channel) else {
                 continue;
             };
             let post = posts.entry(key.clone()).or_insert_with(|| {
@@ -103,7 +107,7 @@ pub(super) async fn run(
                 tokio::spawn(async move { end.run_until_cancelled(work).await });
                 post
             });
-            post.set(&channel, true);
+            post.set(&channel, Some(number));
             assigned.insert(channel, key);
         }
     }
@@ -121,7 +125,7 @@ async fn tend(post: Arc<Post>, registry: Arc<Registry>, connector: Connector, ro
         post,
         registry,
         line: None,
-        live: HashSet::new(),
+        live: Numbered::new(),
         cut_off: HashSet::new(),
     };
     loop {
@@ -143,7 +147,8 @@ struct Subscribed {
     post: Arc<Post>,
     registry: Arc<Registry>,
     line: Option<Line>,
-    live: HashSet<String>,
+    /// What the server sends, and for whom that was confirmed.
+    live: Numbered,
     /// Was subscribed on an earlier connection: may have missed something.
     cut_off: HashSet<String>,
 }
@@ -158,7 +163,7 @@ impl Subscribed {
             State::Up(line) => Some(line),
             State::Connecting | State::Down(_) => None,
         };
-        let lost: Vec<String> = self.live.drain().collect();
+        let lost: Vec<String> = self.live.drain().map(|(name, _)| name).collect();
         self.registry.suspend(&lost);
         self.cut_off.extend(lost);
         true
@@ -176,40 +181,44 @@ impl Subscribed {
         let Some(line) = self.line.clone() else {
             if matches!(*link.states().borrow(), State::Down(_)) {
                 // Nobody must wait for a server that is not there.
-                let all: Vec<String> = self.post.wanted().iter().cloned().collect();
+                let all: Vec<String> = self.post.wanted().keys().cloned().collect();
                 self.registry.refuse(&all);
             }
             return;
         };
-        let (add, remove) = {
-            let wanted = self.post.wanted();
-            let add: Vec<String> = wanted.difference(&self.live).cloned().collect();
-            let remove: Vec<String> = self.live.difference(&wanted).cloned().collect();
-            (add, remove)
-        };
-        for names in remove.chunks(BATCH) {
+        let work = Work::between(&self.post.wanted(), &self.live);
+        for names in work.remove.chunks(BATCH) {
             if link.subscribe(&line, names, false).await.is_err() {
                 return;
             }
-            self.live.retain(|name| !names.contains(name));
+            self.live.retain(|name, _| !names.contains(name));
         }
-        for names in add.chunks(BATCH) {
-            if self.subscribe(link, &line, names).await.is_err() {
+        // Opened again before anything was undone: it is heard all the time.
+        self.live.extend(work.known.iter().cloned());
+        self.registry.confirm(&work.known, false);
+        for channels in work.add.chunks(BATCH) {
+            if self.subscribe(link, &line, channels).await.is_err() {
                 return;
             }
         }
         let wanted = self.post.wanted();
-        self.cut_off.retain(|name| wanted.contains(name));
+        self.cut_off.retain(|name| wanted.contains_key(name));
     }
 
-    async fn subscribe(&mut self, link: &Link, line: &Line, names: &[String]) -> Result<()> {
-        match link.subscribe(line, names, true).await {
+    async fn subscribe(
+        &mut self,
+        link: &Link,
+        line: &Line,
+        channels: &[(String, u64)],
+    ) -> Result<()> {
+        let names: Vec<String> = channels.iter().map(|(name, _)| name.clone()).collect();
+        match link.subscribe(line, &names, true).await {
             Ok(()) => {
-                self.live.extend(names.iter().cloned());
-                let (resumed, new): (Vec<_>, Vec<_>) = names
+                self.live.extend(channels.iter().cloned());
+                let (resumed, new): (Vec<_>, Vec<_>) = channels
                     .iter()
                     .cloned()
-                    .partition(|name| self.cut_off.remove(name));
+                    .partition(|(name, _)| self.cut_off.remove(name));
                 self.registry.confirm(&new, false);
                 self.registry.confirm(&resumed, true);
                 Ok(())
@@ -219,10 +228,58 @@ impl Subscribed {
                     // Waiters still look now and then; tried again at the next
                     // keep-alive.
                     tracing::warn!(%error, "wake-ups cannot be heard");
-                    self.registry.refuse(names);
+                    self.registry.refuse(&names);
                 }
                 Err(error)
             }
         }
+    }
+}
+
+/// What is to be done about the subscriptions at one server.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Work {
+    add: Vec<(String, u64)>,
+    /// Subscribed for a listener that has left, and wanted by another.
+    known: Vec<(String, u64)>,
+    remove: Vec<String>,
+}
+
+impl Work {
+    fn between(wanted: &Numbered, live: &Numbered) -> Self {
+        let mut work = Self::default();
+        for (name, number) in wanted {
+            let channel = (name.clone(), *number);
+            match live.get(name) {
+                None => work.add.push(channel),
+                Some(before) if before != number => work.known.push(channel),
+                Some(_) => {}
+            }
+        }
+        let left = live.keys().filter(|name| !wanted.contains_key(*name));
+        work.remove = left.cloned().collect();
+        work
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_channel_that_was_opened_again_is_not_subscribed_again() {
+        let numbered = |all: &[(&str, u64)]| {
+            let owned = all
+                .iter()
+                .map(|(name, number)| ((*name).to_owned(), *number));
+            owned.collect::<Numbered>()
+        };
+        let live = numbered(&[("stays", 1), ("again", 2), ("leaves", 3)]);
+        let wanted = numbered(&[("stays", 1), ("again", 7), ("new", 8)]);
+        let work = Work::between(&wanted, &live);
+        assert_eq!(work.add, [("new".to_owned(), 8)]);
+        assert_eq!(work.known, [("again".to_owned(), 7)]);
+        assert_eq!(work.remove, ["leaves"]);
+        assert_eq!(Work::between(&live, &live), Work::default());
     }
 }

@@ -162,6 +162,22 @@ fn init_prints_what_it_would_do_and_does_it() {
     assert!(home.path("x.db").exists());
 }
 
+#[cfg(feature = "all-stores")]
+#[test]
+fn init_prints_the_permissions_of_a_redis_user() {
+    let home = Home::new();
+    let url = "redis+cluster://app:s3cret@nowhere?prefix=app:";
+    let printed = home.output(["init", "--print", "--url", url]);
+    assert_eq!(printed.status.code(), Some(0), "it asks no server");
+    let printed = text(&printed.stdout);
+    let begin = "user app on >secret resetkeys resetchannels -@all ~app:* &app:* +evalsha ";
+    assert!(
+        printed.lines().any(|line| line.starts_with(begin)),
+        "{printed}"
+    );
+    assert!(!printed.contains("s3cret"));
+}
+
 #[test]
 fn completions_and_the_manual_name_every_command() {
     let home = Home::new();

@@ -28,6 +28,9 @@ pub struct Args {
     /// Instead of contending: take, renew and release so many names as fast as
     /// the store can, for ever.
     pub churn: Option<u64>,
+    /// Instead of contending with a service: hold a reentrant lock so many
+    /// levels deep.
+    pub reentrant: Option<u64>,
     /// Where observations are appended.
     pub journal: Option<PathBuf>,
 }
@@ -51,6 +54,7 @@ impl Args {
             rest: Duration::ZERO,
             rounds: None,
             churn: None,
+            reentrant: None,
             journal: None,
         };
         while let Some(arg) = args.next() {
@@ -69,6 +73,7 @@ impl Args {
                 "rest" => read.rest = parse_duration(&value)?,
                 "rounds" => read.rounds = Some(number(option, &value)?),
                 "churn" => read.churn = Some(number(option, &value)?),
+                "reentrant" => read.reentrant = Some(number(option, &value)?),
                 "journal" => read.journal = Some(value.into()),
                 _ => return Err(Error::invalid(format!("there is no option --{option}"))),
             }

@@ -41,6 +41,7 @@ mod churn;
 mod journal;
 mod process;
 mod program;
+mod reentrant;
 mod trouble;
 
 pub use args::Args;

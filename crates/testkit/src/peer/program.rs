@@ -1,6 +1,7 @@
 //! What a peer does.
 
 use std::io::{self, BufRead, Write as _};
+use std::path::Path;
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
@@ -11,6 +12,7 @@ use tokio::sync::mpsc;
 use super::args::Args;
 use super::churn::churn;
 use super::journal::Journal;
+use super::reentrant::hold;
 use super::trouble::Troubles;
 
 /// How often an owner notes that it owns.
@@ -18,7 +20,7 @@ const OBSERVE: Duration = Duration::from_millis(3);
 
 type Service = ContendService<LocalContender>;
 
-enum Event {
+pub(super) enum Event {
     Acquired,
     Line(String),
     Input(io::Result<()>),
@@ -64,6 +66,14 @@ async fn run(args: Args) -> Result<()> {
     }
     let coordinator = builder.connect(&args.url).await?;
     let (tell, mut events) = mpsc::unbounded_channel();
+    if let Some(levels) = args.reentrant {
+        listen(tell);
+        say("ready");
+        hold(&coordinator, &args, levels, events).await?;
+        coordinator.close().await?;
+        say("bye");
+        return Ok(());
+    }
     let service = service(&coordinator, &args, tell.clone())?;
     listen(tell);
     service.start()?;
@@ -121,10 +131,7 @@ fn service(
                 "acquired {token} {}",
                 tenure.remaining().as_millis()
             ));
-            if let Some(journal) = &journal {
-                let journal = Journal::open(journal).expect("the journal can be opened");
-                std::thread::spawn(move || keep(journal, &tenure));
-            }
+            keep_journal(journal.as_deref(), tenure);
             let _ = tell.send(Event::Acquired);
         })
         .on_released(|_| say("released"));
@@ -134,6 +141,14 @@ fn service(
     let service = Arc::new(coordinator.contend_service(contender)?);
     let _ = shared.set(Arc::downgrade(&service));
     Ok(service)
+}
+
+/// Notes the tenure in `journal`, if there is one, from a thread of its own.
+pub(super) fn keep_journal(journal: Option<&Path>, tenure: Tenure) {
+    if let Some(journal) = journal {
+        let journal = Journal::open(journal).expect("the journal can be opened");
+        std::thread::spawn(move || keep(journal, &tenure));
+    }
 }
 
 /// Notes the tenure for as long as it lasts.

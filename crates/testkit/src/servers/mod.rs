@@ -44,5 +44,8 @@ pub use port::Port;
 pub use postgres::{Postgres, PostgresBuilder};
 pub use process::Process;
 pub use proxy::{Flow, Proxy, Way};
-pub use redis::{Redis, RedisBuilder, RedisCluster, RedisSentinel, Sentinel};
+pub use redis::{
+    Redis, RedisBuilder, RedisCluster, RedisClusterBuilder, RedisSentinel, RedisSentinelBuilder,
+    Sentinel,
+};
 pub use zookeeper::{ZooKeeper, ZooKeeperEnsemble};

@@ -25,10 +25,14 @@ local function now_ms(time)
 end
 
 -- Whether the owner key is a place kept for `id`, not its ownership. A JVM
--- peer with the same id has a longer lease than what was kept.
+-- peer with the same id has a longer lease than what was kept. The mark is
+-- written last and must be read first: the clock goes on inside a script
+-- (before Redis 7.2), and a millisecond that ends between the two would make
+-- a stranger of the one that was told.
 local function is_kept_for(id)
-  return redis.call('GET', KEYS[5]) == id
-    and redis.call('PTTL', KEYS[1]) <= redis.call('PTTL', KEYS[5])
+  if redis.call('GET', KEYS[5]) ~= id then return false end
+  local kept = redis.call('PTTL', KEYS[5])
+  return redis.call('PTTL', KEYS[1]) <= kept
 end
 
 -- Takes the dead from the head of the queue and tells the first that hears.

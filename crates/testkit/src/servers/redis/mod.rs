@@ -5,6 +5,6 @@ mod node;
 mod resp;
 mod sentinel;
 
-pub use cluster::RedisCluster;
+pub use cluster::{RedisCluster, RedisClusterBuilder};
 pub use node::{Redis, RedisBuilder};
-pub use sentinel::{RedisSentinel, Sentinel};
+pub use sentinel::{RedisSentinel, RedisSentinelBuilder, Sentinel};

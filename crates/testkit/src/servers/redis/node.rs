@@ -78,9 +78,9 @@ impl Deref for Redis {
 /// What a [`Redis`] shall be like. In arguments `{dir}` stands for the server's directory.
 #[derive(Clone, Debug, Default)]
 pub struct RedisBuilder {
-    extras: Extras,
-    password: Option<String>,
-    tls: bool,
+    pub(super) extras: Extras,
+    pub(super) password: Option<String>,
+    pub(super) tls: bool,
 }
 
 impl RedisBuilder {
@@ -130,9 +130,11 @@ impl RedisBuilder {
         self
     }
 
-    /// Follows another server.
+    /// Follows another server, at its TLS port if both have one.
     pub fn replica_of(self, master: &Redis) -> Self {
-        self.set("replicaof", &format!("127.0.0.1 {}", master.port()))
+        let by_tls = master.tls_port().filter(|_| self.tls);
+        let port = by_tls.unwrap_or(master.port());
+        self.set("replicaof", &format!("127.0.0.1 {port}"))
     }
 
     /// Starts it and waits until it answers.

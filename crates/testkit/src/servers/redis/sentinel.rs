@@ -8,9 +8,10 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use super::node::Redis;
+use super::node::{Redis, RedisBuilder};
 use super::resp;
 use crate::servers::error::ServerError;
+use crate::servers::extras::Extras;
 use crate::servers::find::Server;
 use crate::servers::port::Port;
 use crate::servers::process::{Process, Recipe};
@@ -30,25 +31,12 @@ impl RedisSentinel {
 
     /// Starts everything and waits until each sentinel knows the replica and the others.
     pub fn start() -> Result<RedisSentinel, ServerError> {
-        let master = Redis::start()?;
-        let replica = Redis::builder().replica_of(&master).start()?;
-        let sentinels = (0..3)
-            .map(|_| Sentinel::start(&master))
-            .collect::<Result<_, _>>()?;
-        let all = RedisSentinel {
-            nodes: [master, replica],
-            sentinels,
-        };
-        wait::until_true("a replica in step", || {
-            let info = all.nodes[1].command(&["INFO", "replication"]);
-            info.is_ok_and(|info| info.contains("master_link_status:up"))
-        })?;
-        for sentinel in &all.sentinels {
-            wait::until_true("sentinels that know each other", || {
-                sentinel.knows("num-slaves", "1") && sentinel.knows("num-other-sentinels", "2")
-            })?;
-        }
-        Ok(all)
+        RedisSentinel::builder().start()
+    }
+
+    /// Servers and sentinels with options.
+    pub fn builder() -> RedisSentinelBuilder {
+        RedisSentinelBuilder::default()
     }
 
     /// Both servers; the first was master at the start.
@@ -72,25 +60,93 @@ impl RedisSentinel {
     }
 }
 
+/// What a [`RedisSentinel`] shall be like.
+#[derive(Clone, Debug, Default)]
+pub struct RedisSentinelBuilder {
+    nodes: RedisBuilder,
+    sentinels: RedisBuilder,
+}
+
+impl RedisSentinelBuilder {
+    /// Makes both servers like `node`.
+    pub fn nodes(mut self, node: RedisBuilder) -> Self {
+        self.nodes = node;
+        self
+    }
+
+    /// Makes the sentinels like `sentinel`. Where both it and the servers listen with TLS, they
+    /// speak it with each other, and name the master by its TLS port.
+    pub fn sentinels(mut self, sentinel: RedisBuilder) -> Self {
+        self.sentinels = sentinel;
+        self
+    }
+
+    /// Starts everything and waits until each sentinel knows the replica and the others.
+    pub fn start(self) -> Result<RedisSentinel, ServerError> {
+        let mut node = self.nodes;
+        if node.tls {
+            node = node.set("tls-replication", "yes");
+        }
+        let master = node.clone().start()?;
+        let replica = node.replica_of(&master).start()?;
+        let sentinels = (0..3)
+            .map(|_| Sentinel::start(&master, &self.sentinels))
+            .collect::<Result<_, _>>()?;
+        let all = RedisSentinel {
+            nodes: [master, replica],
+            sentinels,
+        };
+        wait::until_true("a replica in step", || {
+            let info = all.nodes[1].command(&["INFO", "replication"]);
+            info.is_ok_and(|info| info.contains("master_link_status:up"))
+        })?;
+        for sentinel in &all.sentinels {
+            wait::until_true("sentinels that know each other", || {
+                sentinel.knows("num-slaves", "1") && sentinel.knows("num-other-sentinels", "2")
+            })?;
+        }
+        Ok(all)
+    }
+}
+
 /// One sentinel; its life is that of a [`Process`].
 #[derive(Debug)]
 pub struct Sentinel {
     process: Process,
     port: Port,
+    tls: Option<Port>,
+    password: Option<String>,
 }
 
 impl Sentinel {
-    fn start(master: &Redis) -> Result<Sentinel, ServerError> {
+    fn start(master: &Redis, like: &RedisBuilder) -> Result<Sentinel, ServerError> {
         Port::start(|port| {
+            let tls = like.tls.then(Port::choose).transpose()?;
+            let mut extras = like.extras.clone();
+            if let Some(tls) = &tls {
+                let words = ["--tls-port", &tls.number().to_string(), "--tls-replication"];
+                extras.arguments.extend(words.map(str::to_owned));
+                extras.arguments.push("yes".to_owned());
+            }
+            let by_tls = master.tls_port().filter(|_| tls.is_some());
             let recipe = Watch {
                 address: port.address(),
-                master: master.port(),
+                master: by_tls.unwrap_or(master.port()),
+                password: like.password.clone(),
+                extras,
             };
             Ok(Sentinel {
                 process: Process::launch("sentinel", Box::new(recipe))?,
                 port,
+                tls,
+                password: like.password.clone(),
             })
         })
+    }
+
+    /// The port for TLS, if it has one.
+    pub fn tls_port(&self) -> Option<u16> {
+        self.tls.as_ref().map(Port::number)
     }
 
     /// Where it listens.
@@ -100,7 +156,8 @@ impl Sentinel {
 
     /// Asks the sentinel, like [`Redis::command`].
     pub fn command(&self, words: &[&str]) -> io::Result<String> {
-        resp::ask(self.address(), None, words, Duration::from_secs(5))
+        let password = self.password.as_deref();
+        resp::ask(self.address(), password, words, Duration::from_secs(5))
     }
 
     fn knows(&self, field: &str, value: &str) -> bool {
@@ -123,6 +180,8 @@ impl Deref for Sentinel {
 struct Watch {
     address: SocketAddr,
     master: u16,
+    password: Option<String>,
+    extras: Extras,
 }
 
 impl Recipe for Watch {
@@ -138,7 +197,12 @@ impl Recipe for Watch {
             format!("sentinel monitor {name} 127.0.0.1 {} 2", self.master),
             format!("sentinel down-after-milliseconds {name} 1000"),
             format!("sentinel failover-timeout {name} 5000"),
-            format!("sentinel parallel-syncs {name} 1\n"),
+            format!("sentinel parallel-syncs {name} 1"),
+            // What they tell each other.
+            match &self.password {
+                Some(password) => format!("sentinel sentinel-pass {password}\n"),
+                None => String::new(),
+            },
         ];
         let file = data.join("sentinel.conf");
         fs::write(&file, lines.join("\n"))?;
@@ -146,14 +210,17 @@ impl Recipe for Watch {
     }
 
     fn command(&self, directory: &Path) -> Result<Command, ServerError> {
+        self.extras.write(directory)?;
         let mut command = Command::new(Server::Redis.find("redis-server")?);
         command
             .arg(directory.join("data/sentinel.conf"))
             .arg("--sentinel");
+        self.extras.apply(&mut command, directory);
         Ok(command)
     }
 
     fn ready(&self) -> io::Result<()> {
-        resp::ask(self.address, None, &["PING"], Duration::from_secs(2)).map(drop)
+        let password = self.password.as_deref();
+        resp::ask(self.address, password, &["PING"], Duration::from_secs(2)).map(drop)
     }
 }

@@ -1,0 +1,77 @@
+//! Reentrant locks and their guards.
+
+use std::time::Duration;
+
+use tenure::{Holder, ReentrantLock};
+
+use super::stage::{Stage, everywhere};
+
+fn lock(stage: &Stage) -> ReentrantLock {
+    let lock = stage.us.reentrant_lock("m").unwrap();
+    lock.held_by(&Holder::new("us"))
+}
+
+#[tokio::test(start_paused = true)]
+async fn lock_and_nest() {
+    everywhere(async |stage| {
+        let lock = lock(stage);
+        async move {
+            let outer = lock.lock().await.unwrap();
+            let inner = lock.lock().await.unwrap();
+            drop((outer, inner));
+        }
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn try_lock() {
+    everywhere(async |stage| {
+        let lock = lock(stage);
+        async move {
+            drop(lock.try_lock().await);
+            drop(lock.try_lock_for(Duration::from_millis(100)).await);
+        }
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn unlock() {
+    everywhere(async |stage| {
+        let lock = lock(stage);
+        lock.lock().await.unwrap().keep();
+        async move { drop(lock.unlock().await) }
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn release() {
+    everywhere(async |stage| {
+        let lock = lock(stage);
+        let outer = lock.lock().await.unwrap();
+        let inner = lock.lock().await.unwrap();
+        async move {
+            outer.release().await.unwrap();
+            inner.release().await.unwrap();
+        }
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn scope_and_protect() {
+    everywhere(async |stage| {
+        let lock = stage.us.reentrant_lock("m").unwrap();
+        async move {
+            let work = async {
+                let guard = lock.lock().await.unwrap();
+                let work = tokio::time::sleep(Duration::from_millis(100));
+                guard.protect(work).await.unwrap();
+            };
+            Holder::new("us").scope(work).await;
+        }
+    })
+    .await;
+}

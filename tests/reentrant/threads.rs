@@ -1,0 +1,109 @@
+//! Plain threads: each is a holder.
+
+use std::sync::mpsc::channel;
+use std::thread;
+use std::time::Duration;
+
+use tenure::ErrorKind;
+use tenure::blocking::{Cancel, Coordinator};
+
+use crate::support::{PATIENCE, fresh, shared, url};
+
+#[test]
+fn the_thread_holds_and_names_the_hold() {
+    let coordinator = Coordinator::connect(&url(shared())).unwrap();
+    let name = fresh("threads");
+    let lock = coordinator.reentrant_lock(&name).unwrap();
+    let (go, told) = channel::<()>();
+    let (say, hear) = channel();
+    let worker = thread::Builder::new().name("import worker".into());
+    let worker = worker.spawn({
+        let lock = lock.clone();
+        move || {
+            let outer = lock.lock().unwrap();
+            let inner = lock.lock().unwrap();
+            assert_eq!(outer.token().unwrap(), inner.token().unwrap());
+            say.send((lock.hold_count(), inner.remaining())).unwrap();
+            told.recv().unwrap();
+            inner.release().unwrap();
+            outer.release().unwrap();
+        }
+    });
+    let (count, remaining) = hear.recv_timeout(PATIENCE).unwrap();
+    assert!(count == 2 && !remaining.is_zero());
+    assert!(!lock.is_held() && lock.hold_count() == 0 && lock.remaining().is_zero());
+    assert!(lock.try_lock().unwrap().is_none());
+    assert!(
+        lock.try_lock_for(Duration::from_millis(50))
+            .unwrap()
+            .is_none()
+    );
+    assert_eq!(lock.unlock().unwrap_err().kind(), ErrorKind::WrongState);
+    let owner = lock.owner().unwrap();
+    let id = owner.owner_id().unwrap().to_string();
+    assert!(id.contains(":import worker:"), "{id}");
+    go.send(()).unwrap();
+    let ours = lock.try_lock_for(PATIENCE).unwrap().expect("our turn");
+    assert!(lock.is_held() && ours.hold_count() == 1 && !ours.is_lost());
+    worker.unwrap().join().unwrap();
+    drop(ours);
+    coordinator.close().unwrap();
+}
+
+#[test]
+fn waiting_can_be_cancelled_from_another_thread() {
+    let coordinator = Coordinator::connect("memory:").unwrap();
+    let lock = coordinator.reentrant_lock("m").unwrap();
+    let held = lock.lock().unwrap();
+    let cancel = Cancel::new();
+    let waiting = thread::spawn({
+        let (lock, cancel) = (lock.clone(), cancel.clone());
+        move || lock.lock_unless(&cancel).unwrap().is_none()
+    });
+    cancel.cancel();
+    assert!(waiting.join().unwrap(), "it gave up");
+    held.release().unwrap();
+    let free = Cancel::new();
+    assert!(lock.lock_unless(&free).unwrap().is_some());
+    coordinator.close().unwrap();
+}
+
+#[test]
+fn what_a_thread_kept_is_given_back_when_it_ends() {
+    let coordinator = Coordinator::connect("memory:").unwrap();
+    let lock = coordinator.reentrant_lock("m").unwrap();
+    let worker = thread::spawn({
+        let lock = lock.clone();
+        move || {
+            lock.lock().unwrap().keep();
+            lock.lock().unwrap().keep();
+            lock.unlock().unwrap();
+            assert_eq!(lock.hold_count(), 1);
+        }
+    });
+    worker.join().unwrap();
+    assert!(lock.try_lock_for(PATIENCE).unwrap().is_some());
+    coordinator.close().unwrap();
+}
+
+#[test]
+fn threads_exclude_each_other() {
+    let coordinator = Coordinator::connect(&url(shared())).unwrap();
+    let lock = coordinator.reentrant_lock(fresh("count")).unwrap();
+    let counter = std::sync::atomic::AtomicU32::new(0);
+    thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                for _ in 0..25 {
+                    let _outer = lock.lock().unwrap();
+                    let seen = counter.load(std::sync::atomic::Ordering::Relaxed);
+                    let _inner = lock.lock().unwrap();
+                    thread::yield_now();
+                    counter.store(seen + 1, std::sync::atomic::Ordering::Relaxed);
+                }
+            });
+        }
+    });
+    assert_eq!(counter.into_inner(), 100);
+    coordinator.close().unwrap();
+}
