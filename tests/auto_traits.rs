@@ -9,9 +9,9 @@ use tenure::lock::queue::{Competitor, CompetitorQueue, Place};
 use tenure::lock::{Fence, HandOver, ReentrantOptions, StaleToken};
 use tenure::service::{ContendService, LocalContender, RetrievalService, Retriever};
 use tenure::{
-    Campaign, CampaignEvent, Coordinator, CoordinatorBuilder, Elector, Error, Holder, Leadership,
-    LeaseLost, Lock, LockGuard, LockOptions, Observer, ReentrantGuard, ReentrantLock, Tenure,
-    backend, clock, model, stores,
+    Campaign, CampaignEvent, CombinationBuilder, CombinationGuard, CombinationLock, Coordinator,
+    CoordinatorBuilder, Elector, Error, Holder, Leadership, LeaseLost, Lock, LockGuard,
+    LockOptions, Observer, ReentrantGuard, ReentrantLock, Tenure, backend, clock, model, stores,
 };
 
 fn is_plain<T: Send + Sync + Unpin + 'static>() {}
@@ -45,6 +45,7 @@ fn every_public_type_can_be_moved_shared_and_kept() {
     is_plain::<(Error, LeaseLost)>();
     is_plain::<(Lock, LockGuard, LockOptions, HandOver)>();
     is_plain::<(ReentrantLock, ReentrantGuard, ReentrantOptions, Holder)>();
+    is_plain::<(CombinationLock, CombinationGuard, CombinationBuilder)>();
     is_plain::<(Fence, StaleToken)>();
     is_plain::<CompetitorQueue<Walker, u32>>();
     is_plain::<Place<Walker, u32>>();

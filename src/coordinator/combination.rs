@@ -1,10 +1,11 @@
 //! [`CombinationBuilder`]: opens the nodes of a combination lock.
 
+mod node;
+
 use std::time::Duration;
 
 use tokio::runtime::Handle;
 
-use crate::backend::url::StoreUrl;
 use crate::backend::{AnyBackend, AnyHoldStore, Traced};
 use crate::clock::Clock;
 use crate::engine::{Dice, Engine, Settings};
@@ -14,15 +15,10 @@ use crate::lock::reentrant::Desk;
 use crate::lock::{Hub, Ids, ReentrantLock, ReentrantOptions};
 use crate::model::{Jitter, MutexName};
 use crate::stores;
+use node::{NodeUrl, Wanted, of_node, slowest_ping, warn_of_slowness};
 
 /// The command timeout of the source of this lock.
 const COMMAND_TIMEOUT: Duration = Duration::from_millis(5);
-
-/// A PING that takes longer than this makes the usual timeout a gamble.
-const QUICK: Duration = Duration::from_millis(1);
-
-/// How often a node is pinged when it is opened, and for how long at most.
-const PINGS: (u32, Duration) = (3, Duration::from_secs(2));
 
 /// How often the head waiter looks without having heard anything.
 const SAFETY_LOOK: Duration = Duration::from_secs(2);
@@ -54,22 +50,6 @@ pub struct CombinationBuilder {
     timeout: Timeout,
     spin_wait: Option<Duration>,
     clock: Clock,
-}
-
-/// A node that was asked for. Its `Debug` shows no password.
-#[derive(Clone)]
-struct Wanted {
-    url: String,
-    durable: bool,
-}
-
-impl std::fmt::Debug for Wanted {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match StoreUrl::parse(&self.url) {
-            Ok(url) => url.fmt(f),
-            Err(_) => f.write_str("(not a URL)"),
-        }
-    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -227,6 +207,12 @@ impl CombinationBuilder {
     }
 
     /// The nodes as one backend, without a lock above it: for tests.
+    ///
+    /// # Errors
+    /// As [`build`](Self::build).
+    ///
+    /// # Cancel safety
+    /// Dropped, the connections are closed.
     #[doc(hidden)]
     pub async fn backend(self) -> Result<Combined> {
         Ok(self.open().await?.0)
@@ -295,95 +281,9 @@ impl CombinationBuilder {
     }
 }
 
-/// The URL of a node, and what it says of it.
-struct NodeUrl {
-    url: StoreUrl,
-    timeout: Option<Duration>,
-    durable: bool,
-}
-
-impl NodeUrl {
-    fn parse(wanted: &Wanted) -> Result<Self> {
-        let url = StoreUrl::parse(&wanted.url)?;
-        if !matches!(url.scheme(), "redis" | "rediss" | "redis+unix") {
-            return Err(Error::invalid(format!(
-                "a node of a combination lock is one Redis server, as in \
-                 \"redis://10.0.0.1:6379\", not {:?}",
-                url.scheme()
-            )));
-        }
-        let mut options = url.options();
-        for key in ["ttl", "transition", "margin"] {
-            if options.text(key).is_some() {
-                return Err(Error::invalid(format!(
-                    "a node has no option {key:?}: the expiry is the lock's, set it with \
-                     expiry(…)"
-                )));
-            }
-        }
-        let timeout = options.duration("call_timeout")?;
-        let durable = wanted.durable;
-        Ok(Self {
-            url,
-            timeout,
-            durable,
-        })
-    }
-
-    fn is_same_server(&self, other: &Self) -> bool {
-        let at = |url: &StoreUrl| {
-            let usual = |host: &crate::backend::url::HostPort| {
-                (host.host.to_ascii_lowercase(), host.port.unwrap_or(6379))
-            };
-            url.hosts().iter().map(usual).collect::<Vec<_>>()
-        };
-        let is_socket = |url: &StoreUrl| url.hosts().is_empty();
-        match (is_socket(&self.url), is_socket(&other.url)) {
-            (true, true) => self.url.path() == other.url.path(),
-            (false, false) => at(&self.url) == at(&other.url),
-            _ => false,
-        }
-    }
-}
-
 fn runtime() -> Result<Handle> {
     Handle::try_current().map_err(|_| {
         Error::new(ErrorKind::WrongState, Outcome::DidNot)
             .with_message("a combination lock is built inside a tokio runtime")
     })
-}
-
-/// The same error, about one node.
-fn of_node(place: &str, error: Error) -> Error {
-    Error::new(error.kind(), error.outcome())
-        .with_message(format!("{place}: {error}"))
-        .with_retry(error.retry())
-        .with_source(error)
-}
-
-async fn slowest_ping(store: &AnyHoldStore, clock: &Clock, place: &str) -> Result<Duration> {
-    let mut slowest = Duration::ZERO;
-    for _ in 0..PINGS.0 {
-        let sent = clock.now();
-        let answer = clock.limit(sent + PINGS.1, store.ping()).await;
-        let late = || {
-            Error::new(ErrorKind::Timeout, Outcome::DidNot)
-                .with_message(format!("no answer to a PING within {:?}", PINGS.1))
-        };
-        let answer = answer.unwrap_or_else(|| Err(late()));
-        answer.map_err(|error| of_node(place, error))?;
-        slowest = slowest.max(clock.now().since(sent));
-    }
-    Ok(slowest)
-}
-
-fn warn_of_slowness(place: &str, ping: Duration, timeout: Duration) {
-    if ping > QUICK {
-        tracing::warn!(
-            target: "tenure::lock",
-            "{place} took {ping:.1?} to answer a PING, and is skipped when it takes {timeout:?} to \
-             answer a command: auto_command_timeout() or a longer command_timeout(…) may suit it \
-             better"
-        );
-    }
 }

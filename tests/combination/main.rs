@@ -5,6 +5,7 @@ mod aged;
 mod builder;
 mod contract;
 mod disjoint;
+mod examples;
 mod few;
 mod holds;
 mod majority;

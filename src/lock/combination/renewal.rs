@@ -23,8 +23,9 @@ impl Combined {
         let Some(grant) = shared.grant(held) else {
             return self.look(&held.name).await;
         };
-        // Several tries fit into what is left.
-        let by = start + grant.told.since(start) / 8;
+        // Both steps, several times over, fit into what is left.
+        let step = grant.told.since(start) / 10;
+        let by = start + step;
         let holding = |(index, part): (usize, &Part)| {
             part.locked.is_some() && shared.nodes[index].is_available()
         };
@@ -44,6 +45,7 @@ impl Combined {
             let refused = word.await.ok().flatten().filter(|answer| !answer.is_won());
             other = other.or(refused);
         }
+        let by = shared.clock.now() + step;
         self.take_again(held.nonce, by, in_need).await;
         self.judge(held, start, other)
     }

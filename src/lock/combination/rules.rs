@@ -228,7 +228,8 @@ mod tests {
 
     #[test]
     fn what_makes_no_sense_is_told_with_what_would() {
-        let cases: [(fn(&mut Wishes), usize, &str); 9] = [
+        type Case = (fn(&mut Wishes), usize, &'static str);
+        let cases: [Case; 9] = [
             (|_| {}, 1, "at least two nodes"),
             (|w| w.min_available = Some(2), 4, "use 3 or more"),
             (|w| w.min_available = Some(0), 3, "from 2 to 3"),

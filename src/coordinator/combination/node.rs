@@ -1,0 +1,120 @@
+//! One node of a combination lock: its URL, and how quickly it answers.
+
+use std::time::Duration;
+
+use crate::backend::AnyHoldStore;
+use crate::backend::url::StoreUrl;
+use crate::clock::Clock;
+use crate::error::{Error, ErrorKind, Outcome, Result};
+
+/// A PING that takes longer than this makes the usual timeout a gamble.
+const QUICK: Duration = Duration::from_millis(1);
+
+/// How often a node is pinged when it is opened, and for how long at most.
+const PINGS: (u32, Duration) = (3, Duration::from_secs(2));
+
+/// A node that was asked for. Its `Debug` shows no password.
+#[derive(Clone)]
+pub(super) struct Wanted {
+    pub(super) url: String,
+    pub(super) durable: bool,
+}
+
+impl std::fmt::Debug for Wanted {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match StoreUrl::parse(&self.url) {
+            Ok(url) => url.fmt(f),
+            Err(_) => f.write_str("(not a URL)"),
+        }
+    }
+}
+
+/// The URL of a node, and what it says of it.
+pub(super) struct NodeUrl {
+    pub(super) url: StoreUrl,
+    pub(super) timeout: Option<Duration>,
+    pub(super) durable: bool,
+}
+
+impl NodeUrl {
+    pub(super) fn parse(wanted: &Wanted) -> Result<Self> {
+        let url = StoreUrl::parse(&wanted.url)?;
+        if !matches!(url.scheme(), "redis" | "rediss" | "redis+unix") {
+            return Err(Error::invalid(format!(
+                "a node of a combination lock is one Redis server, as in \
+                 \"redis://10.0.0.1:6379\", not {:?}",
+                url.scheme()
+            )));
+        }
+        let mut options = url.options();
+        for key in ["ttl", "transition", "margin"] {
+            if options.text(key).is_some() {
+                return Err(Error::invalid(format!(
+                    "a node has no option {key:?}: the expiry is the lock's, set it with \
+                     expiry(…)"
+                )));
+            }
+        }
+        let timeout = options.duration("call_timeout")?;
+        let durable = wanted.durable;
+        Ok(Self {
+            url,
+            timeout,
+            durable,
+        })
+    }
+
+    pub(super) fn is_same_server(&self, other: &Self) -> bool {
+        let at = |url: &StoreUrl| {
+            let usual = |host: &crate::backend::url::HostPort| {
+                (host.host.to_ascii_lowercase(), host.port.unwrap_or(6379))
+            };
+            url.hosts().iter().map(usual).collect::<Vec<_>>()
+        };
+        let is_socket = |url: &StoreUrl| url.hosts().is_empty();
+        match (is_socket(&self.url), is_socket(&other.url)) {
+            (true, true) => self.url.path() == other.url.path(),
+            (false, false) => at(&self.url) == at(&other.url),
+            _ => false,
+        }
+    }
+}
+
+/// The same error, about one node.
+pub(super) fn of_node(place: &str, error: Error) -> Error {
+    Error::new(error.kind(), error.outcome())
+        .with_message(format!("{place}: {error}"))
+        .with_retry(error.retry())
+        .with_source(error)
+}
+
+pub(super) async fn slowest_ping(
+    store: &AnyHoldStore,
+    clock: &Clock,
+    place: &str,
+) -> Result<Duration> {
+    let mut slowest = Duration::ZERO;
+    for _ in 0..PINGS.0 {
+        let sent = clock.now();
+        let answer = clock.limit(sent + PINGS.1, store.ping()).await;
+        let late = || {
+            Error::new(ErrorKind::Timeout, Outcome::DidNot)
+                .with_message(format!("no answer to a PING within {:?}", PINGS.1))
+        };
+        let answer = answer.unwrap_or_else(|| Err(late()));
+        answer.map_err(|error| of_node(place, error))?;
+        slowest = slowest.max(clock.now().since(sent));
+    }
+    Ok(slowest)
+}
+
+pub(super) fn warn_of_slowness(place: &str, ping: Duration, timeout: Duration) {
+    if ping > QUICK {
+        tracing::warn!(
+            target: "tenure::lock",
+            "{place} took {ping:.1?} to answer a PING, and is skipped when it takes {timeout:?} to \
+             answer a command: auto_command_timeout() or a longer command_timeout(…) may suit it \
+             better"
+        );
+    }
+}
