@@ -33,6 +33,30 @@ async fn no_node_is_down() {
 }
 
 #[tokio::test]
+async fn unlocking_goes_from_right_to_left() {
+    let (name, servers) = ("right-to-left", servers(3));
+    let builder = patient().command_timeout(SECOND * 5).expiry(SECOND * 60);
+    let remote = Remote::with(builder, &servers, name).await;
+    let guard = remote.lock.lock().await.unwrap();
+    for node in [2, 1] {
+        remote.ways[node].set(Way::ToClient, Flow::Hold);
+    }
+    let releasing = tokio::spawn(guard.release());
+    for node in [2, 1] {
+        eventually("the right one is free", || {
+            holder(&servers[node], name).is_none()
+        })
+        .await;
+        for left in &servers[..node] {
+            assert!(holder(left, name).is_some(), "those to the left wait");
+        }
+        remote.ways[node].set(Way::ToClient, Flow::Pass);
+    }
+    releasing.await.unwrap().unwrap();
+    assert_eq!(holder(&servers[0], name), None);
+}
+
+#[tokio::test]
 async fn the_first_node_dies_between_two_contenders() {
     let (name, servers) = ("first-dies", servers(3));
     let first = Remote::new(&servers, name).await;

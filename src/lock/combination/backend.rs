@@ -1,125 +1,19 @@
 //! The combination as a [`Backend`]: so the engine above it is the same as
 //! everywhere, with its deadlines, retries and stubborn releases.
 
-use std::pin::Pin;
 use std::sync::atomic::Ordering;
-use std::task::{Context, Poll};
 use std::time::Duration;
 
-use futures_core::Stream;
-
-use super::attempt::dated;
 use super::combined::{Combined, Shared};
 use super::grant::{Grant, Part};
+use super::look::merged;
 use super::unlock::passed;
 use crate::backend::{
-    Answer, Backend, Bid, Claim, ClaimAnswer, Finding, Held, Hint, Hints, HoldStore, Interest,
+    Answer, Backend, Bid, Claim, ClaimAnswer, Finding, Held, Hints, HoldStore, Interest,
     LedgerEntry, Listing, Page, Profile, TickEnd,
 };
 use crate::error::{Error, ErrorKind, Outcome, Result};
 use crate::model::{FencingToken, MutexName, MutexOwner};
-
-impl Combined {
-    /// Who holds `name` in the eyes of the first node that knows anybody.
-    pub(super) async fn look(&self, name: &MutexName) -> Result<Answer> {
-        let shared = &self.0;
-        let mut answered = false;
-        for node in &shared.nodes {
-            if !node.is_usable(false).await {
-                continue;
-            }
-            let asking = node.store.backend().owner(name);
-            let Ok(answer) = node.ask(None, asking).await else {
-                continue;
-            };
-            answered = true;
-            let now = Shared::store_time(shared.clock.now());
-            let owner = dated(&answer, now);
-            if owner.owner_id().is_some() {
-                return Ok(Answer::refused(self.known(name, &owner), now));
-            }
-        }
-        if !answered {
-            return Err(Error::new(ErrorKind::Unreachable, Outcome::DidNot)
-                .with_message(format!("no node answers: {}", self.troubles())));
-        }
-        let now = Shared::store_time(shared.clock.now());
-        Ok(Answer::refused(MutexOwner::NONE, now))
-    }
-
-    /// A holder with its token, where it is this process's own. Until when is
-    /// left out: each node has another answer to that.
-    fn known(&self, name: &MutexName, owner: &MutexOwner) -> MutexOwner {
-        let Some(id) = owner.owner_id() else {
-            return MutexOwner::NONE;
-        };
-        let book = self.0.book();
-        let ours = |grant: &&Grant| grant.bid.name == *name && grant.bid.contender == *id;
-        let holder = MutexOwner::foreign(id.clone());
-        match book.grants.values().find(ours) {
-            Some(grant) => holder.with_token(grant.token),
-            None => holder,
-        }
-    }
-
-    /// Frees a grant of this process.
-    async fn free(&self, held: &Held) -> Result<Answer> {
-        let shared = &self.0;
-        let grant = match shared.grant(held) {
-            Some(_) => shared.book().grants.remove(&held.nonce),
-            None => None,
-        };
-        let progress = match grant {
-            Some(Grant { bid, parts, .. }) => Some(shared.unlock(bid, parts)),
-            // Asked again, while the first is under way.
-            None => shared
-                .progress(held.nonce)
-                .filter(|p| p.has_changed().is_ok()),
-        };
-        let Some(mut progress) = progress else {
-            return self.look(&held.name).await;
-        };
-        let quorum = shared.rules.quorum;
-        let known = progress.wait_for(|p| p.verdict(quorum).is_some()).await;
-        let verdict = known.ok().and_then(|progress| progress.verdict(quorum));
-        let now = Shared::store_time(shared.clock.now());
-        match verdict {
-            Some(true) => {
-                // The others of them that answer are freed before we go on.
-                passed(progress.clone()).await;
-                Ok(Answer::won(MutexOwner::NONE, now))
-            }
-            Some(false) => Ok(Answer::refused(MutexOwner::NONE, now)),
-            None => Err(
-                Error::new(ErrorKind::Unconfirmed, Outcome::MayHave).with_message(format!(
-                    "too few nodes confirmed the unlock: {}",
-                    self.troubles()
-                )),
-            ),
-        }
-    }
-
-    /// Frees `name` on every node, whoever holds it; true if anybody did.
-    async fn free_anybody(&self, name: &MutexName) -> Result<bool> {
-        let (mut freed, mut answered) = (false, 0);
-        for node in self.0.nodes.iter().rev() {
-            let revoking = node.store.backend().revoke(name, None);
-            if let Ok(answer) = node.ask(None, revoking).await {
-                answered += 1;
-                freed |= answer.is_won();
-            }
-        }
-        if answered < self.0.rules.quorum {
-            return Err(
-                Error::new(ErrorKind::Unreachable, Outcome::MayHave).with_message(format!(
-                    "freed on {answered} nodes only: {}",
-                    self.troubles()
-                )),
-            );
-        }
-        Ok(freed)
-    }
-}
 
 fn unsupported(what: &str) -> Error {
     Error::new(ErrorKind::Invalid, Outcome::DidNot)
@@ -228,7 +122,7 @@ impl Backend for Combined {
         }
         let nodes = self.0.nodes.iter();
         let hints = nodes.map(|node| node.store.backend().changes(interest));
-        Hints::new(Merged(hints.collect()))
+        Hints::new(merged(hints.collect()))
     }
 
     async fn list(&self, _page: &Page) -> Result<Listing> {
@@ -297,34 +191,5 @@ impl Backend for Combined {
             result = result.and(node.store.backend().close().await);
         }
         result
-    }
-}
-
-/// The hints of all nodes.
-struct Merged(Vec<Hints>);
-
-impl Stream for Merged {
-    type Item = Hint;
-
-    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Hint>> {
-        let mut hint = None;
-        self.0.retain_mut(|hints| {
-            if hint.is_some() {
-                return true;
-            }
-            match Pin::new(hints).poll_next(cx) {
-                Poll::Ready(Some(heard)) => {
-                    hint = Some(heard);
-                    true
-                }
-                Poll::Ready(None) => false,
-                Poll::Pending => true,
-            }
-        });
-        match hint {
-            Some(hint) => Poll::Ready(Some(hint)),
-            None if self.0.is_empty() => Poll::Ready(None),
-            None => Poll::Pending,
-        }
     }
 }

@@ -19,9 +19,10 @@
 //! | --- | --- |
 //! | `lock`, `guard` | what the user has |
 //! | `combined`, `backend` | the nodes as one [`Backend`](crate::backend::Backend) for the engine |
-//! | `attempt`, `renewal`, `unlock` | its three ways over the nodes |
+//! | `attempt`, `renewal` with `upkeep`, `unlock` with `release` | its three ways over the nodes |
+//! | `look` | who holds, and the wake-ups of all nodes |
 //! | `grant` | what a won attempt has on each node, and until when |
-//! | `node` | one server, and whether it answers |
+//! | `node`, `health` | one server, whether it answers, when it is probed |
 //! | `rules` | when it is won, and how long it may take |
 
 mod attempt;
@@ -29,11 +30,15 @@ mod backend;
 mod combined;
 mod grant;
 mod guard;
+mod health;
 mod lock;
+mod look;
 mod node;
+mod release;
 mod renewal;
 mod rules;
 mod unlock;
+mod upkeep;
 
 #[doc(hidden)]
 pub use combined::Combined;

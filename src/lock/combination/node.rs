@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use super::rules::FIRST_PROBE;
+use super::health::Health;
 use crate::backend::AnyHoldStore;
 use crate::clock::{Clock, Moment};
 use crate::error::{Error, ErrorKind, Outcome, Result};
@@ -20,20 +20,6 @@ pub(crate) struct Node {
     probe_max: Duration,
     clock: Clock,
     health: Mutex<Health>,
-}
-
-enum Health {
-    Available,
-    Down(Down),
-}
-
-/// A node that did not answer.
-struct Down {
-    since: Moment,
-    tried_at: Moment,
-    next_probe: Moment,
-    pause: Duration,
-    why: String,
 }
 
 impl Node {
@@ -87,20 +73,13 @@ impl Node {
     /// Whether it can be asked. One that fell silent is probed when that is
     /// due; in need, when nothing works without it, once a second.
     pub(super) async fn is_usable(&self, in_need: bool) -> bool {
-        {
-            let now = self.clock.now();
-            let mut health = self.health();
-            let Health::Down(down) = &mut *health else {
-                return true;
-            };
-            let due = now >= down.next_probe || (in_need && now >= down.tried_at + FIRST_PROBE);
-            if !due {
-                return false;
-            }
-            // Only this one probes; a probe that is given up was one, too.
-            down.tried_at = now;
-            down.pause = (down.pause * 2).min(self.probe_max);
-            down.next_probe = now + down.pause;
+        if self.is_available() {
+            return true;
+        }
+        let now = self.clock.now();
+        let probes = self.health().shall_probe(now, in_need, self.probe_max);
+        if !probes {
+            return false;
         }
         if self.ask(None, self.store.ping()).await.is_err() {
             return false;
@@ -115,26 +94,13 @@ impl Node {
     }
 
     fn fell_silent(&self, error: &Error) {
-        let now = self.clock.now();
-        let mut health = self.health();
-        match &mut *health {
-            Health::Down(down) => down.why = error.to_string(),
-            Health::Available => {
-                let pause = FIRST_PROBE.min(self.probe_max);
-                *health = Health::Down(Down {
-                    since: now,
-                    tried_at: now,
-                    next_probe: now + pause,
-                    pause,
-                    why: error.to_string(),
-                });
-                drop(health);
-                tracing::warn!(
-                    target: "tenure::lock",
-                    node = %self.label,
-                    "is skipped until a probe is answered: {error}"
-                );
-            }
+        let (now, why) = (self.clock.now(), error.to_string());
+        if self.health().fell_silent(now, why, self.probe_max) {
+            tracing::warn!(
+                target: "tenure::lock",
+                node = %self.label,
+                "is skipped until a probe is answered: {error}"
+            );
         }
     }
 

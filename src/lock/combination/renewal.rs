@@ -6,15 +6,15 @@ use tokio::task::JoinHandle;
 
 use super::attempt::dated;
 use super::combined::{Combined, Shared};
-use super::grant::{Grant, Locked, Part};
+use super::grant::{Grant, Part};
 use super::rules::drift;
-use crate::backend::{Answer, Backend, Bid, Held, Nonce};
+use crate::backend::{Answer, Held, Nonce};
 use crate::clock::Moment;
 use crate::error::{Error, ErrorKind, Outcome, Result};
 use crate::model::MutexOwner;
 
 /// What one node said to a renewal, if it did.
-type Word = Option<Answer>;
+pub(super) type Word = Option<Answer>;
 
 impl Combined {
     pub(super) async fn renew_one(&self, held: &Held) -> Result<Answer> {
@@ -170,105 +170,6 @@ impl Combined {
                     now.since(start)
                 )),
             ),
-        }
-    }
-}
-
-impl Shared {
-    /// The grant of `held`, as it is now.
-    pub(super) fn grant(&self, held: &Held) -> Option<Grant> {
-        let book = self.book();
-        let grant = book.grants.get(&held.nonce)?;
-        grant.is(held).then(|| grant.clone())
-    }
-
-    /// Notes what `change` makes of one node's part, if the grant is still
-    /// there.
-    fn note(&self, nonce: Nonce, index: usize, change: impl FnOnce(&mut Part)) -> bool {
-        let mut book = self.book();
-        let part = book.grants.get_mut(&nonce).map(|g| &mut g.parts[index]);
-        part.map(change).is_some()
-    }
-
-    async fn keep(self: Arc<Self>, index: usize, held: Held, by: Moment, in_need: bool) -> Word {
-        let node = &self.nodes[index];
-        if !node.is_usable(in_need).await {
-            return None;
-        }
-        let sent = self.clock.now();
-        let held = [held];
-        let renewing = async {
-            let nothing = || Error::new(ErrorKind::Store, Outcome::MayHave);
-            let mut answers = node.store.backend().renew(&held).await;
-            answers.pop().unwrap_or_else(|| Err(nothing()))
-        };
-        let answer = node.ask(Some(by), renewing).await.ok()?;
-        let won = answer.is_won();
-        self.note(held[0].nonce, index, |part| match &mut part.locked {
-            Some(locked) if won => locked.renewed(&answer, sent),
-            locked => *locked = None,
-        });
-        Some(answer)
-    }
-
-    async fn take_back(self: Arc<Self>, index: usize, nonce: Nonce, by: Moment, in_need: bool) {
-        let node = &self.nodes[index];
-        if !node.is_usable(in_need).await {
-            return;
-        }
-        let mut wanted = None;
-        {
-            let mut book = self.book();
-            if let Some(grant) = book.grants.get_mut(&nonce) {
-                // Noted before it is sent, so that a release undoes it.
-                grant.parts[index].touched = true;
-                wanted = Some((grant.bid.clone(), grant.count));
-            }
-        }
-        let Some((bid, count)) = wanted else { return };
-        let sent = self.clock.now();
-        let answer = node.ask(Some(by), node.store.take(&bid)).await;
-        let heard = self.clock.now();
-        let locked = answer.as_ref().ok().and_then(|(answer, up)| {
-            let young = (!node.durable).then_some(*up);
-            Locked::new(&bid, answer, sent, heard, young)
-        });
-        let refused = answer.is_ok() && locked.is_none();
-        let known = self.note(nonce, index, |part| {
-            part.locked.clone_from(&locked);
-            part.touched = !refused;
-        });
-        if !known && !refused {
-            // Given back while this was under way.
-            return self.unlock_late(bid, index, locked);
-        }
-        if let Some(locked) = locked.filter(|_| count > 1) {
-            let recording = node.store.record(&locked.held, count);
-            let _ = node.ask(Some(by), recording).await;
-        }
-    }
-
-    fn unlock_late(self: &Arc<Self>, bid: Bid, index: usize, locked: Option<Locked>) {
-        let mut parts = vec![Part::default(); self.nodes.len()];
-        parts[index] = Part {
-            touched: true,
-            locked,
-        };
-        drop(self.unlock(bid, parts));
-    }
-
-    async fn write(self: Arc<Self>, index: usize, held: Held, count: u32) -> bool {
-        let node = &self.nodes[index];
-        if !node.is_available() {
-            return false;
-        }
-        match node.ask(None, node.store.record(&held, count)).await {
-            Ok(true) => true,
-            Ok(false) => {
-                self.note(held.nonce, index, |part| part.locked = None);
-                false
-            }
-            Err(_) => false,
         }
     }
 }

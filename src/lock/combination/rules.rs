@@ -53,9 +53,6 @@ const BASE_TIME: Duration = Duration::from_millis(100);
 /// Room for the undoing of an attempt before the engine gives the call up.
 const SLACK: Duration = Duration::from_secs(1);
 
-/// The first probe of a node that fell silent.
-pub(super) const FIRST_PROBE: Duration = Duration::from_secs(1);
-
 /// Wishes that make sense.
 #[derive(Clone, Debug)]
 pub(crate) struct Rules {

@@ -1,0 +1,68 @@
+//! Giving back, and waiting for enough nodes to confirm it.
+
+use super::combined::{Combined, Shared};
+use super::grant::Grant;
+use super::unlock::passed;
+use crate::backend::{Answer, Backend, Held};
+use crate::error::{Error, ErrorKind, Outcome, Result};
+use crate::model::{MutexName, MutexOwner};
+
+impl Combined {
+    /// Frees a grant of this process.
+    pub(super) async fn free(&self, held: &Held) -> Result<Answer> {
+        let shared = &self.0;
+        let grant = match shared.grant(held) {
+            Some(_) => shared.book().grants.remove(&held.nonce),
+            None => None,
+        };
+        let progress = match grant {
+            Some(Grant { bid, parts, .. }) => Some(shared.unlock(bid, parts)),
+            // Asked again, while the first is under way.
+            None => shared
+                .progress(held.nonce)
+                .filter(|p| p.has_changed().is_ok()),
+        };
+        let Some(mut progress) = progress else {
+            return self.look(&held.name).await;
+        };
+        let quorum = shared.rules.quorum;
+        let known = progress.wait_for(|p| p.verdict(quorum).is_some()).await;
+        let verdict = known.ok().and_then(|progress| progress.verdict(quorum));
+        let now = Shared::store_time(shared.clock.now());
+        match verdict {
+            Some(true) => {
+                // The others of them that answer are freed before we go on.
+                passed(progress.clone()).await;
+                Ok(Answer::won(MutexOwner::NONE, now))
+            }
+            Some(false) => Ok(Answer::refused(MutexOwner::NONE, now)),
+            None => Err(
+                Error::new(ErrorKind::Unconfirmed, Outcome::MayHave).with_message(format!(
+                    "too few nodes confirmed the unlock: {}",
+                    self.troubles()
+                )),
+            ),
+        }
+    }
+
+    /// Frees `name` on every node, whoever holds it; true if anybody did.
+    pub(super) async fn free_anybody(&self, name: &MutexName) -> Result<bool> {
+        let (mut freed, mut answered) = (false, 0);
+        for node in self.0.nodes.iter().rev() {
+            let revoking = node.store.backend().revoke(name, None);
+            if let Ok(answer) = node.ask(None, revoking).await {
+                answered += 1;
+                freed |= answer.is_won();
+            }
+        }
+        if answered < self.0.rules.quorum {
+            return Err(
+                Error::new(ErrorKind::Unreachable, Outcome::MayHave).with_message(format!(
+                    "freed on {answered} nodes only: {}",
+                    self.troubles()
+                )),
+            );
+        }
+        Ok(freed)
+    }
+}
