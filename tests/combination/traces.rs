@@ -41,11 +41,27 @@ async fn a_paused_node_that_wakes_up_is_unlocked() {
     assert_eq!(holder(&servers[0], name), None);
     servers[1].resume().unwrap();
     free_everywhere(&servers, name).await;
-    // The next attempt is another: what undoes the first does not touch it.
-    let guard = tokio::time::timeout(PATIENCE, lock.lock()).await;
-    let guard = guard.expect("in time").unwrap();
-    tokio::time::sleep(SECOND * 2).await;
-    one_holder(&servers, name);
+}
+
+#[tokio::test]
+async fn what_undoes_an_attempt_cannot_touch_the_next() {
+    let (name, servers) = ("next-attempt", servers(2));
+    let remote = Remote::new(&servers, name).await;
+    remote.lose(&[1]);
+    let lock = remote.lock.clone();
+    let waiting = tokio::spawn(async move { lock.lock().await });
+    let token = format!("redisson_lock_token:{{{name}}}");
+    eventually("an attempt has failed", || {
+        let made = servers[0].command(&["EXISTS", &token]).unwrap();
+        made == "1" && holder(&servers[0], name).is_none()
+    })
+    .await;
+    remote.ways[1].heal().unwrap();
+    let won = tokio::time::timeout(PATIENCE, waiting).await;
+    let guard = won.expect("in time").unwrap().unwrap();
+    let id = one_holder(&servers, name);
+    let (_, attempt) = id.rsplit_once('~').expect("the number of an attempt");
+    assert!(attempt.parse::<u32>().unwrap() >= 1, "{id}");
     guard.release().await.unwrap();
     free_everywhere(&servers, name).await;
 }
@@ -66,6 +82,31 @@ async fn an_attempt_that_is_dropped_on_the_way_is_undone() {
         way.heal().unwrap();
         free_everywhere(&servers, name).await;
     }
+}
+
+#[tokio::test]
+async fn a_later_attempt_that_is_dropped_is_undone_too() {
+    let (name, servers) = ("dropped-later", servers(2));
+    let remote = Remote::new(&servers, name).await;
+    occupy(&servers[1], name);
+    let mut waiting = Box::pin(remote.lock.lock());
+    let token = format!("redisson_lock_token:{{{name}}}");
+    let lost = eventually("an attempt was lost", || {
+        let made = servers[0].command(&["EXISTS", &token]).unwrap();
+        made == "1" && holder(&servers[0], name).is_none()
+    });
+    tokio::select! {
+        _ = &mut waiting => unreachable!("node 2 is another's"),
+        () = lost => {}
+    }
+    remote.ways[0].set(Way::ToClient, Flow::Hold);
+    tokio::select! {
+        _ = &mut waiting => unreachable!("its answer is held"),
+        () = eventually("locked", || holder(&servers[0], name).is_some()) => {}
+    }
+    drop(waiting);
+    remote.ways[0].heal().unwrap();
+    free_everywhere(&servers[..1], name).await;
 }
 
 #[tokio::test]
