@@ -1,35 +1,41 @@
 //! Many processes want the same.
 
 use std::fs;
+use std::time::Instant;
 
+use super::stores::{Lease, Store, on_every_store};
 use super::support::Home;
 
+const DRIVERS: usize = 8;
+const RUNS: usize = 200;
+
+on_every_store!(eight_drivers_lose_no_increment);
+
 /// Each run reads a number and writes the next one, with no lock of its own.
-#[test]
-fn eight_processes_lose_no_increment() {
-    const PROCESSES: usize = 8;
-    const RUNS: usize = 50;
-    let home = Home::new();
+fn eight_drivers_lose_no_increment(store: Store) {
+    let home = Home::on(store, Lease::Usual);
     fs::write(home.path("count"), "0\n").unwrap();
-    let script = format!(
-        "for i in $(seq {RUNS}); do \
-           \"$TENURE\" run m -- sh -c 'read n < count; echo $((n + 1)) > count; \
-           echo $TENURE_TOKEN >> tokens' || exit; \
-         done"
-    );
-    let start = || {
-        let mut shell = home.command("sh");
-        shell.args(["-c", &script]).spawn().unwrap()
+    let script = "read n < count; echo $((n + 1)) > count; echo $TENURE_TOKEN >> tokens";
+    let drive = || {
+        for _ in 0..RUNS {
+            let mut run = home.tenure(["run", home.mutex(), "--", "sh", "-c", script]);
+            let ended = run.output().unwrap();
+            assert_eq!(ended.status.code(), Some(0), "{ended:?}");
+            assert!(ended.stderr.is_empty(), "{ended:?}");
+        }
     };
-    let mut shells: Vec<_> = (0..PROCESSES).map(|_| start()).collect();
-    for shell in &mut shells {
-        assert_eq!(shell.wait().unwrap().code(), Some(0));
-    }
+    let start = Instant::now();
+    std::thread::scope(|scope| {
+        for _ in 0..DRIVERS {
+            scope.spawn(drive);
+        }
+    });
+    println!("{store:?}: {:?}", start.elapsed());
     let count = fs::read_to_string(home.path("count")).unwrap();
-    assert_eq!(count.trim(), (PROCESSES * RUNS).to_string());
+    assert_eq!(count.trim(), (DRIVERS * RUNS).to_string());
     let tokens = fs::read_to_string(home.path("tokens")).unwrap();
     let tokens: Vec<u64> = tokens.lines().map(|line| line.parse().unwrap()).collect();
-    assert_eq!(tokens.len(), PROCESSES * RUNS);
+    assert_eq!(tokens.len(), DRIVERS * RUNS);
     assert!(
         tokens.is_sorted_by(|a, b| a < b),
         "in the order of the runs"

@@ -8,5 +8,6 @@ mod lead;
 mod run;
 mod schedule;
 mod signals;
+mod stores;
 mod support;
 mod terminal;

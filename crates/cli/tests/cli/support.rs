@@ -9,21 +9,50 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
+use super::stores::{Lease, Store, unique};
+
 /// Longer than anything takes on a busy machine; only failures wait it out.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Terms under which a lease is over in two seconds.
 pub(crate) const SHORT: [&str; 4] = ["--ttl", "1s", "--transition", "1s"];
 
-/// A home of its own: a directory, and the embedded store in it.
+/// A home of its own: a directory, and a store.
 pub(crate) struct Home {
     dir: tempfile::TempDir,
+    url: Option<String>,
+    mutex: String,
 }
 
 impl Home {
+    /// With the embedded store in it, as a user has it who names none.
     pub(crate) fn new() -> Self {
-        let dir = tempfile::tempdir().unwrap();
-        Self { dir }
+        Self {
+            dir: tempfile::tempdir().unwrap(),
+            url: None,
+            mutex: unique(),
+        }
+    }
+
+    /// With a store of this kind.
+    pub(crate) fn on(store: Store, lease: Lease) -> Self {
+        let mut home = Self::new();
+        let place = store.place();
+        let place = place.unwrap_or_else(|| format!("sqlite:{}", home.path("own.db").display()));
+        home.url = Some(place + store.terms(lease));
+        home
+    }
+
+    /// With the store that the URL names.
+    pub(crate) fn at(url: impl Into<String>) -> Self {
+        let mut home = Self::new();
+        home.url = Some(url.into());
+        home
+    }
+
+    /// A mutex that no other test has.
+    pub(crate) fn mutex(&self) -> &str {
+        &self.mutex
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
@@ -39,6 +68,9 @@ impl Home {
             .env("TENURE", env!("CARGO_BIN_EXE_tenure"))
             .env_remove("TENURE_URL")
             .stdin(Stdio::null());
+        if let Some(url) = &self.url {
+            command.env("TENURE_URL", url);
+        }
         command
     }
 
