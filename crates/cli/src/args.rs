@@ -57,7 +57,7 @@ pub(crate) struct Common {
     /// A TOML file with url, ttl, transition, id, output
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
-    /// Say more on stderr
+    /// Say more on stderr; twice: also every call to the store
     #[arg(short, long, global = true, action = clap::ArgAction::Count, conflicts_with = "quiet")]
     pub(crate) verbose: u8,
     /// Say nothing on stderr but errors

@@ -42,6 +42,26 @@ impl Store {
         }
     }
 
+    /// Lets a user in with this password, who may do everything.
+    pub(crate) fn admit(self, user: &str, password: &str) {
+        match self {
+            Self::Redis => {
+                let password = format!(">{password}");
+                let words = ["ACL", "SETUSER", user, "on", &password, "~*", "&*", "+@all"];
+                REDIS.command(&words).unwrap();
+            }
+            Self::MariaDb => {
+                let who = format!("'{user}'@'%'");
+                let sql = format!(
+                    "CREATE USER {who} IDENTIFIED BY '{password}'; GRANT ALL ON *.* TO {who}"
+                );
+                MARIADB.sql(&sql).unwrap();
+            }
+            // The file, everybody, and whoever says so.
+            Self::Sqlite | Self::Postgres | Self::ZooKeeper => {}
+        }
+    }
+
     /// What a URL of this store says for such a lease.
     pub(crate) fn terms(self, lease: Lease) -> &'static str {
         match (self, lease) {

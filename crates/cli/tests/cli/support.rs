@@ -2,9 +2,10 @@
 
 use std::ffi::OsStr;
 use std::fs;
+use std::io::{Read, Write};
 use std::path::PathBuf;
-use std::process::{Child, Command, Output, Stdio};
-use std::sync::mpsc;
+use std::process::{Child, ChildStdin, Command, Output, Stdio};
+use std::sync::{Arc, Mutex, mpsc};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -80,11 +81,21 @@ impl Home {
         command
     }
 
-    /// `tenure run m` under short terms, for a shell script.
+    /// `tenure run` for a shell script; in a home without a store of its own
+    /// under short terms.
     pub(crate) fn run_script(&self, script: &str) -> Command {
-        let mut command = self.tenure(SHORT);
-        command.args(["run", "m", "--", "sh", "-c", script]);
+        let mut command = self.tenure(["run", &self.mutex]);
+        if self.url.is_none() {
+            command.args(SHORT);
+        }
+        command.args(["--", "sh", "-c", script]);
         command
+    }
+
+    /// Whether nobody holds the mutex, or will soon not.
+    pub(crate) fn becomes_free(&self) -> bool {
+        let next = self.output(["run", "--wait", "30s", &self.mutex, "--", "true"]);
+        next.status.code() == Some(0)
     }
 
     pub(crate) fn output<S: AsRef<OsStr>>(&self, words: impl IntoIterator<Item = S>) -> Output {
@@ -204,4 +215,72 @@ impl Drop for Started {
 
 pub(crate) fn start(command: &mut Command) -> Started {
     Started(command.spawn().unwrap())
+}
+
+/// One who holds the home's mutex until it is dropped, under the name `holder`.
+pub(crate) fn holder(home: &Home) -> Started {
+    let script = "echo > held; exec cat";
+    let words = [
+        "--id",
+        "holder",
+        "run",
+        home.mutex(),
+        "--",
+        "sh",
+        "-c",
+        script,
+    ];
+    let holder = start(home.tenure(words).stdin(Stdio::piped()));
+    home.line("held");
+    holder
+}
+
+/// A terminal with a shell script on it.
+pub(crate) struct Screen {
+    process: Started,
+    keyboard: Option<ChildStdin>,
+    seen: Arc<Mutex<String>>,
+}
+
+impl Screen {
+    pub(crate) fn show(home: &Home, script: &str) -> Self {
+        fs::write(home.path("script.sh"), script).unwrap();
+        let mut command = home.command("script");
+        command.args(["-qec", "sh script.sh", "/dev/null"]);
+        let mut process = start(command.stdin(Stdio::piped()).stdout(Stdio::piped()));
+        let seen = Arc::new(Mutex::new(String::new()));
+        let (mut light, see) = (process.0.stdout.take().unwrap(), Arc::clone(&seen));
+        std::thread::spawn(move || {
+            let mut piece = [0; 1024];
+            while let Ok(length @ 1..) = light.read(&mut piece) {
+                let piece = String::from_utf8_lossy(&piece[..length]);
+                see.lock().unwrap().push_str(&piece);
+            }
+        });
+        Self {
+            keyboard: process.0.stdin.take(),
+            process,
+            seen,
+        }
+    }
+
+    /// Waits until it shows `what`, and gives all that it has shown.
+    pub(crate) fn sees(&self, what: &str) -> String {
+        eventually(&format!("the terminal shows {what:?}"), || {
+            self.seen.lock().unwrap().contains(what)
+        });
+        self.seen.lock().unwrap().clone()
+    }
+
+    pub(crate) fn types(&mut self, line: &str) {
+        let keyboard = self.keyboard.as_mut().unwrap();
+        writeln!(keyboard, "{line}").unwrap();
+        keyboard.flush().unwrap();
+    }
+
+    /// The exit code of the script, which reads no more.
+    pub(crate) fn end(mut self) -> Option<i32> {
+        drop(self.keyboard.take());
+        code(&mut self.process.0)
+    }
 }

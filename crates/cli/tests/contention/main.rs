@@ -1,10 +1,18 @@
-//! Many processes want the same.
+//! Many processes want the same. A binary of its own, because it keeps the
+//! machine busy, and others wait for leases to end.
+
+#[path = "../cli/stores.rs"]
+#[allow(dead_code, reason = "the other binary uses the rest")]
+mod stores;
+#[path = "../cli/support.rs"]
+#[allow(dead_code, reason = "the other binary uses the rest")]
+mod support;
 
 use std::fs;
 use std::time::Instant;
 
-use super::stores::{Lease, Store, on_every_store};
-use super::support::Home;
+use stores::{Lease, Store, on_every_store};
+use support::Home;
 
 const DRIVERS: usize = 8;
 const RUNS: usize = 200;
