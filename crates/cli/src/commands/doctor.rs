@@ -1,10 +1,12 @@
 //! `tenure doctor`: is the store well, and set up as it should be.
 
+mod trial;
+
 use std::process::ExitCode;
 use std::time::{Duration, Instant, SystemTime};
 
 use serde::Serialize;
-use tenure::backend::{Finding, LeaseBound, Severity, Wakeup};
+use tenure::backend::{Finding, LeaseBound, Severity, StoreClock, Wakeup};
 use tenure::model::MutexName;
 use tenure::{Coordinator, ErrorKind};
 
@@ -36,7 +38,10 @@ pub(crate) async fn doctor(settings: &Settings, voice: &Voice) -> Result<ExitCod
             findings.push(behaviour(&coordinator));
             findings.extend(clock(&coordinator).await);
             findings.extend(coordinator.check().await?);
-            let _ = coordinator.close().await;
+            // Contenders of one client would hand the lock over among themselves.
+            let other = store::open(settings, &Voice::new(true, 0)).await?;
+            findings.extend(trial::trial(&coordinator, &other).await);
+            let _ = tokio::join!(coordinator.close(), other.close());
         }
         Err(failure) if failure.code == exit::USAGE => return Err(failure),
         Err(failure) => {
@@ -76,17 +81,13 @@ fn remedy(kind: Option<ErrorKind>) -> &'static str {
     }
 }
 
-/// How far this host's clock is from the store's, where that goes by the
-/// calendar. Leases do not depend on it, but schedules by cron follow the
+/// How far this host's clock is from the store's, where that is a server's own. Leases do not depend on it, but schedules by cron follow the
 /// store's.
 async fn clock(coordinator: &Coordinator) -> Option<Finding> {
-    if matches!(
-        coordinator.profile().scheme,
-        "sqlite" | "memory" | "zookeeper"
-    ) {
+    if coordinator.profile().clock != StoreClock::ServerWall {
         return None;
     }
-    let name = MutexName::new("tenure-doctor").ok()?;
+    let name = MutexName::new(trial::NAME).ok()?;
     let sent = SystemTime::now();
     let answer = coordinator.owner(&name).await.ok()?;
     let took = sent.elapsed().unwrap_or_default();

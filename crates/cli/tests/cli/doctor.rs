@@ -48,6 +48,10 @@ fn a_store_that_is_well_is_found_so(store: Store) {
     let findings = findings(&output);
     assert_eq!(about(&findings, "reachable").0, "good");
     assert_eq!(about(&findings, "store").0, "good");
+    for subject in ["taking", "waiting"] {
+        let (severity, detail, _) = about(&findings, subject);
+        assert_eq!(severity, "good", "{detail}");
+    }
     if store != Store::ZooKeeper {
         assert_eq!(about(&findings, "clock").0, "good");
     }
@@ -134,6 +138,34 @@ fn a_missing_table_and_a_zone_with_summer_time_are_found_in_mariadb() {
     assert_eq!(severity, "warning");
     assert!(detail.contains("CE"), "CET or CEST: {detail}");
     assert!(remedy.contains("UTC"), "{remedy}");
+}
+
+#[test]
+fn a_user_who_may_not_write_or_listen_is_found() {
+    let server = MariaDb::start().unwrap();
+    assert_eq!(
+        Home::at(server.url()).output(["init"]).status.code(),
+        Some(0)
+    );
+    let sql = "CREATE USER reader IDENTIFIED BY ''; GRANT SELECT ON tenure.* TO reader";
+    server.sql(sql).unwrap();
+    let (code, findings) = doctor(&server.url().replace("root", "reader"));
+    assert_eq!(code, Some(1));
+    let (severity, detail, remedy) = about(&findings, "taking");
+    assert_eq!(severity, "bad");
+    assert!(detail.contains("denied"), "{detail}");
+    assert!(remedy.contains("what this user may do"), "{remedy}");
+
+    let redis = Redis::builder().durable().start().unwrap();
+    let deaf = "ACL SETUSER deaf on >x ~* &* +@all -subscribe -psubscribe -ssubscribe";
+    let words: Vec<&str> = deaf.split(' ').collect();
+    redis.command(&words).unwrap();
+    let (code, findings) = doctor(&format!("redis://deaf:x@{}", redis.address()));
+    assert_eq!(code, Some(1), "{findings:?}");
+    let (severity, detail, remedy) = about(&findings, "waiting");
+    assert_eq!(severity, "warning");
+    assert!(detail.contains("not woken"), "{detail}");
+    assert!(remedy.contains("may subscribe"), "{remedy}");
 }
 
 #[test]
