@@ -118,6 +118,27 @@ pub async fn open_holds(url: &StoreUrl, clock: Clock) -> Result<AnyHoldStore> {
     }
 }
 
+/// Sets up the store that `url` names: makes the file, the tables or the nodes
+/// that are missing. What is there is left as it is.
+///
+/// # Errors
+/// What [`open`] fails with, and [`Denied`](crate::ErrorKind::Denied) when this
+/// user may not make them.
+///
+/// # Cancel safety
+/// Dropped, some of it may have been made. It can be called again.
+pub async fn prepare(url: &StoreUrl, clock: Clock) -> Result<()> {
+    use crate::backend::Backend as _;
+
+    let scheme = Scheme::find(SCHEMES, url.scheme())?;
+    match scheme.name {
+        #[cfg(feature = "zookeeper")]
+        "zookeeper" => zookeeper::prepare(url, clock).await,
+        // Opening makes what is missing.
+        _ => open(url, clock).await?.close().await,
+    }
+}
+
 /// What sets up the store that `url` names, for a person to read and, where
 /// a service may not do it itself, to run.
 ///
@@ -135,6 +156,8 @@ pub fn setup(url: &StoreUrl) -> Result<String> {
         "postgres" | "postgresql" => postgres::schema(url),
         #[cfg(feature = "redis")]
         name if name.starts_with("redis") => redis::setup(url),
+        #[cfg(feature = "zookeeper")]
+        "zookeeper" => zookeeper::commands(url),
         _ => Ok("-- nothing has to be set up".into()),
     }
 }

@@ -85,3 +85,25 @@ async fn what_is_not_there_cannot_be_reached() {
     let error = client(SERVER.address(), "?ttl=10s").await.unwrap_err();
     assert!(error.to_string().contains("session_timeout"), "{error}");
 }
+
+#[tokio::test]
+async fn the_printed_commands_make_what_is_needed() {
+    let place = format!("zookeeper://{}/{}", SERVER.address(), name("printed"));
+    let url = place.parse().unwrap();
+    let commands = tenure::stores::setup(&url).unwrap();
+    let mut made = 0;
+    for line in commands.lines().filter(|line| line.starts_with("create ")) {
+        let words: Vec<&str> = line.split(' ').map(|word| word.trim_matches('"')).collect();
+        SERVER.shell(&words).unwrap();
+        made += 1;
+    }
+    assert_eq!(made, 4, "{commands}");
+    // They are there already, and that is no trouble.
+    tenure::stores::prepare(&url, tenure::clock::Clock::boot())
+        .await
+        .unwrap();
+    let client = tenure::stores::open(&url, tenure::clock::Clock::boot())
+        .await
+        .unwrap();
+    assert!(client.acquire(&bid_of("a")).await.unwrap().is_won());
+}

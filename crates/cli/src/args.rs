@@ -57,7 +57,7 @@ pub(crate) struct Common {
     /// A TOML file with url, ttl, transition, id, output
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
-    /// Say more on stderr
+    /// Say more on stderr; twice: also every call to the store
     #[arg(short, long, global = true, action = clap::ArgAction::Count, conflicts_with = "quiet")]
     pub(crate) verbose: u8,
     /// Say nothing on stderr but errors
@@ -80,6 +80,9 @@ pub(crate) enum Command {
     /// Free a mutex by force
     Revoke(Revoke),
     /// Look at the store's health and set-up
+    ///
+    /// Each finding comes with what to do. A lock called tenure-doctor is
+    /// really taken, waited for and freed. Exits with 0 only if all is well.
     Doctor,
     /// Set the store up, or print what sets it up
     Init(Init),
@@ -213,7 +216,7 @@ pub(crate) struct Watch {
 /// Free a mutex by force
 ///
 /// Its owner is not asked, and goes on until its next renewal fails: for a
-/// while two may believe to own it.
+/// while two may believe to own it. Asks first, unless --yes is given.
 #[derive(Args, Debug)]
 pub(crate) struct Revoke {
     /// What to free
@@ -226,6 +229,11 @@ pub(crate) struct Revoke {
     pub(crate) yes: bool,
 }
 
+/// Set the store up, or print what sets it up
+///
+/// Makes the file, the tables or the nodes that are missing, and changes
+/// nothing that is there. Printed, it is for an administrator to run: SQL, or
+/// the commands of zkCli.sh.
 #[derive(Args, Debug)]
 pub(crate) struct Init {
     /// Print it and change nothing

@@ -27,12 +27,17 @@ pub(crate) const NOT_FOUND: u8 = 127;
 pub(crate) struct Failure {
     pub(crate) code: u8,
     pub(crate) message: String,
+    /// What the library calls it, when it was the library's.
+    pub(crate) kind: Option<ErrorKind>,
 }
 
 impl Failure {
     pub(crate) fn new(code: u8, message: impl Into<String>) -> Self {
-        let message = message.into();
-        Self { code, message }
+        Self {
+            code,
+            message: message.into(),
+            kind: None,
+        }
     }
 
     pub(crate) fn usage(message: impl Into<String>) -> Self {
@@ -53,7 +58,10 @@ impl From<Error> for Failure {
             ErrorKind::Closed | ErrorKind::WrongState => SYSTEM,
             _ => UNAVAILABLE,
         };
-        Self::new(code, told(&error))
+        Self {
+            kind: Some(error.kind()),
+            ..Self::new(code, told(&error))
+        }
     }
 }
 

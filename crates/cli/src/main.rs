@@ -13,6 +13,7 @@ mod signals;
 mod store;
 mod supervise;
 mod terminal;
+mod trace;
 
 use std::process::ExitCode;
 
@@ -33,6 +34,7 @@ fn main() -> ExitCode {
     }
     let cli = Cli::parse();
     let voice = Voice::new(cli.common.quiet, cli.common.verbose);
+    trace::show(cli.common.verbose);
     match commands::dispatch(cli, &voice) {
         Ok(code) => code,
         Err(failure) => {

@@ -54,9 +54,14 @@ impl Voice {
         }
     }
 
+    /// Whether somebody asked for details.
+    pub(crate) fn is_detailed(&self) -> bool {
+        self.level >= 1
+    }
+
     /// What a person who asked for it may want to know.
     pub(crate) fn detail(&self, message: &dyn Display) {
-        if self.level >= 1 {
+        if self.is_detailed() {
             self.line("2", message);
         }
     }
@@ -64,6 +69,11 @@ impl Voice {
     /// A line that the next one replaces; only where a person watches.
     pub(crate) fn passing(&self, message: &str) {
         if self.level >= 0 && self.is_watched {
+            // One that wraps could not be replaced.
+            let width = rustix::termios::tcgetwinsize(std::io::stderr());
+            let width = width.map_or(0, |size| usize::from(size.ws_col));
+            let room = if width == 0 { 80 } else { width } - 1;
+            let message: String = message.chars().take(room).collect();
             let _ = write!(std::io::stderr(), "\r\x1b[K{message}");
         }
     }

@@ -12,11 +12,7 @@ use crate::output::Voice;
 
 /// Opens the store that the settings name.
 pub(crate) async fn open(settings: &Settings, voice: &Voice) -> Result<Coordinator, Failure> {
-    let url = match &settings.url {
-        Some(url) => url.clone(),
-        None => embedded()?,
-    };
-    let url = with_terms(&url, settings.ttl, settings.transition);
+    let url = url(settings)?;
     if let Ok(shown) = tenure::backend::url::StoreUrl::parse(&url) {
         voice.detail(&format_args!("the store is {shown}"));
     }
@@ -26,6 +22,16 @@ pub(crate) async fn open(settings: &Settings, voice: &Voice) -> Result<Coordinat
         builder = builder.ids(Called(id.clone()));
     }
     Ok(builder.connect(&url).await?)
+}
+
+/// The URL that the settings name, or that of the embedded store, whose
+/// directory is made if it is missing.
+pub(crate) fn url(settings: &Settings) -> Result<String, Failure> {
+    let url = match &settings.url {
+        Some(url) => url.clone(),
+        None => embedded()?,
+    };
+    Ok(with_terms(&url, settings.ttl, settings.transition))
 }
 
 /// Ids that begin with what a person called this contender. Each has a number

@@ -149,6 +149,31 @@ fn a_grant_with_less_left_is_believed_for_less() {
         panic!("{effects:?}")
     };
     assert_eq!(*deadline, at(3_000) - LeaseTerms::default().margin());
+    // And it is renewed before that, with room to retry.
+    let Effect::Renew { at: due, .. } = &effects[1] else {
+        panic!("{effects:?}")
+    };
+    assert!(*due <= at(2_000), "{due:?}");
+}
+
+#[test]
+fn a_renewal_that_leaves_less_is_followed_by_the_next_one_sooner() {
+    let mut machine = owning();
+    for (sent, left, latest) in [(10_000, 16_000, 20_000), (20_000, 6_000, 24_000)] {
+        let effects = machine.on(
+            at(sent + 1),
+            Event::Renewed {
+                nonce: nonce(),
+                sent_at: at(sent),
+                batch: 1,
+                result: Ok(won(Duration::from_millis(left))),
+            },
+        );
+        let Effect::Renew { at: due, .. } = &effects[1] else {
+            panic!("{effects:?}")
+        };
+        assert!(*due <= at(latest), "{due:?}");
+    }
 }
 
 #[test]

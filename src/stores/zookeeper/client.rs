@@ -34,7 +34,7 @@ const FAREWELL: Duration = Duration::from_secs(2);
 /// same client; the session ends when the last is dropped or any is closed.
 #[derive(Clone)]
 pub struct ZooKeeper {
-    store: Arc<Store>,
+    pub(super) store: Arc<Store>,
     _end: Arc<End>,
 }
 

@@ -41,7 +41,7 @@ pub(crate) async fn open(url: &StoreUrl, clock: Clock) -> Result<ZooKeeper> {
 }
 
 impl Config {
-    fn from_url(url: &StoreUrl) -> Result<Self> {
+    pub(super) fn from_url(url: &StoreUrl) -> Result<Self> {
         if url.hosts().is_empty() {
             return Err(Error::invalid(
                 "a ZooKeeper URL names its servers: \

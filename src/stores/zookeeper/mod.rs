@@ -29,6 +29,7 @@
 //! | `lookout` | watches for those who only observe |
 //! | `reading` | who owns, who waits |
 //! | `ledger` | the run ledger of schedules |
+//! | `setup` | the nodes that everything lies below |
 //! | `health` | what a person should know |
 //! | `path` | names as paths |
 //! | `scale` | the store's time |
@@ -49,6 +50,9 @@ mod reading;
 mod reaper;
 mod scale;
 mod session;
+mod setup;
 
 pub use client::ZooKeeper;
 pub(crate) use config::open;
+pub use setup::commands;
+pub(crate) use setup::prepare;

@@ -1,5 +1,6 @@
 //! The session: made, kept alive, replaced when it has expired.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -37,11 +38,18 @@ impl Session {
         // silence: a server that trickles would keep it.
         let limit = clock.now() + config.session_timeout * 2;
         let Some(connected) = clock.limit(limit, connector.connect(&config.hosts)).await else {
-            return Err(unreachable("no ZooKeeper server made a session in time"));
+            let hosts = &config.hosts;
+            return Err(unreachable(format!(
+                "no ZooKeeper server at {hosts} made a session in time"
+            )));
         };
         let client = connected.map_err(|error| match error {
             Fault::AuthFailed => fault::read(error),
-            _ => unreachable("no ZooKeeper server made a session").with_source(error),
+            _ => {
+                let hosts = &config.hosts;
+                unreachable(format!("no ZooKeeper server at {hosts} made a session"))
+                    .with_source(error)
+            }
         })?;
         let timeout = client.session_timeout();
         Ok(Self {
@@ -134,7 +142,7 @@ fn terms(timeout: Duration) -> Result<LeaseTerms> {
     LeaseTerms::new(whole(timeout / 8), whole(timeout / 2))
 }
 
-pub(super) fn unreachable(message: &'static str) -> Error {
+pub(super) fn unreachable(message: impl Into<Cow<'static, str>>) -> Error {
     Error::new(ErrorKind::Unreachable, Outcome::DidNot).with_message(message)
 }
 

@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use tenure::backend::url::StoreUrl;
+use tenure::clock::Clock;
 
 use crate::args::Init;
 use crate::config::Settings;
@@ -21,10 +22,8 @@ pub(crate) async fn init(
         output::data(&text.trim_end());
         return Ok(ExitCode::SUCCESS);
     }
-    // Opening a store sets up what it needs and is allowed to.
-    let coordinator = store::open(settings, voice).await?;
-    let scheme = coordinator.profile().scheme;
-    coordinator.close().await?;
-    voice.warn(&format_args!("the {scheme} store is set up"));
+    let url = StoreUrl::parse(&store::url(settings)?)?;
+    tenure::stores::prepare(&url, Clock::boot()).await?;
+    voice.warn(&format_args!("the {} store is set up", url.scheme()));
     Ok(ExitCode::SUCCESS)
 }

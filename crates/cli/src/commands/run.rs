@@ -36,7 +36,7 @@ async fn locked(
     let lock = coordinator.lock(&run.name)?;
     let acquired = tokio::select! {
         biased;
-        acquired = acquire(run, &lock) => acquired?,
+        acquired = acquire(run, &lock) => acquired,
         signal = signals.end() => {
             voice.passing("");
             return Ok(exit::by_signal(signal.as_raw()));
@@ -44,7 +44,7 @@ async fn locked(
         () = waiting::show(coordinator, lock.name(), voice) => unreachable!("it shows for ever"),
     };
     voice.passing("");
-    let Some(guard) = acquired else {
+    let Some(guard) = acquired? else {
         return Ok(refused(coordinator, &lock, voice).await);
     };
     let task = Task {

@@ -8,14 +8,11 @@ use tenure::model::MutexName;
 
 use crate::output::{Voice, brief};
 
-/// Shows who holds `name` and for how long we have waited, for ever. Silent
-/// where nobody watches.
+/// Shows who holds `name` and for how long we have waited, for ever. Where
+/// nobody watches it is silent, or says it once if details were asked for.
 pub(super) async fn show(coordinator: &Coordinator, name: &MutexName, voice: &Voice) {
-    if !voice.is_watched {
-        return std::future::pending().await;
-    }
     let start = Instant::now();
-    loop {
+    while voice.is_watched || voice.is_detailed() {
         // Most waits are over before anybody could read of them.
         tokio::time::sleep(Duration::from_secs(1)).await;
         let by = match coordinator.owner(name).await {
@@ -25,8 +22,14 @@ pub(super) async fn show(coordinator: &Coordinator, name: &MutexName, voice: &Vo
             Err(error) => error.to_string(),
         };
         let waited = brief(start.elapsed());
-        voice.passing(&format!("waiting for {name} ({by}); {waited} so far"));
+        let line = format!("waiting for {name} ({by}); {waited} so far");
+        if !voice.is_watched {
+            voice.detail(&line);
+            break;
+        }
+        voice.passing(&line);
     }
+    std::future::pending::<()>().await;
 }
 
 /// `ID for 3.2s`, if there is an owner.

@@ -137,31 +137,6 @@ fn revoke_asks_and_tells_what_it_did() {
     drop(holder);
 }
 
-#[test]
-fn doctor_finds_the_embedded_store_well() {
-    let home = Home::new();
-    let output = home.output(["doctor", "--output", "json"]);
-    assert_eq!(output.status.code(), Some(0), "{output:?}");
-    for line in text(&output.stdout).lines() {
-        assert_eq!(parsed(line)["severity"], "good", "{line}");
-        let keys: Vec<String> = parsed(line).as_object().unwrap().keys().cloned().collect();
-        assert_eq!(keys, ["detail", "remedy", "severity", "subject"]);
-    }
-    let lost = home.output(["doctor", "--url", "sqlite:/no/such/place/x"]);
-    assert_eq!(lost.status.code(), Some(69));
-}
-
-#[test]
-fn init_prints_what_it_would_do_and_does_it() {
-    let home = Home::new();
-    let printed = home.output(["init", "--print", "--url", "sqlite:x.db"]);
-    assert!(text(&printed.stdout).contains("CREATE TABLE simba_mutex"));
-    assert!(!home.path("x.db").exists());
-    let done = home.output(["init", "--url", "sqlite:x.db"]);
-    assert_eq!(done.status.code(), Some(0));
-    assert!(home.path("x.db").exists());
-}
-
 #[cfg(feature = "all-stores")]
 #[test]
 fn init_prints_the_permissions_of_a_redis_user() {

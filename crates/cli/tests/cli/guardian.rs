@@ -6,16 +6,22 @@ use std::process::Stdio;
 
 use rustix::process::{Signal, kill_process};
 
+use super::stores::{Lease, Store, on_every_store};
 use super::support::{
-    Home, SHORT, bounded, code, eventually, guardian_of, is_running, signal, start, text,
+    Home, bounded, code, eventually, guardian_of, is_running, signal, start, text,
 };
 
 /// Has a child that sleeps, and waits for it.
 const FAMILY: &str = "sleep 1000 & echo $! > grandchild; echo $$ > child; wait";
 
-#[test]
-fn kill_9_of_the_program_kills_the_command_and_its_children() {
-    let home = Home::new();
+on_every_store!(
+    kill_9_of_the_program_kills_the_command_and_its_children,
+    a_program_stopped_for_longer_than_its_lease_is_replaced_after_its_command_has_ended,
+    a_revoked_owner_is_stopped_at_its_next_renewal,
+);
+
+fn kill_9_of_the_program_kills_the_command_and_its_children(store: Store) {
+    let home = Home::on(store, Lease::Short);
     let holder = start(&mut home.run_script(FAMILY));
     let (child, grandchild) = (home.pid("child"), home.pid("grandchild"));
     let guardian = guardian_of(&holder.0);
@@ -27,31 +33,21 @@ fn kill_9_of_the_program_kills_the_command_and_its_children() {
     ] {
         eventually(&format!("the {who} is dead"), || !is_running(pid));
     }
-    let next = home.output(["run", "--wait", "30s", "m", "--", "true"]);
-    assert_eq!(next.status.code(), Some(0), "its lease runs out");
+    assert!(home.becomes_free(), "its lease runs out");
 }
 
 /// A stopped owner cannot renew, and cannot know. Its command must have ended
 /// when the next one begins.
-#[test]
-fn a_program_stopped_for_longer_than_its_lease_is_replaced_after_its_command_has_ended() {
-    let home = Home::new();
+fn a_program_stopped_for_longer_than_its_lease_is_replaced_after_its_command_has_ended(
+    store: Store,
+) {
+    let home = Home::on(store, Lease::Short);
     // SIGTERM does not impress it.
     let beats = "trap '' TERM; echo $$ > child; while :; do date +%s%N >> beats; done";
     let mut holder = start(&mut home.run_script(beats));
     let child = home.pid("child");
     signal(&holder.0, Signal::STOP);
-    let words = [
-        "run",
-        "--wait",
-        "30s",
-        "m",
-        "--",
-        "sh",
-        "-c",
-        "date +%s%N > next; echo $TENURE_TOKEN",
-    ];
-    let next = bounded(home.tenure(SHORT).args(words));
+    let next = bounded(&mut home.run_script("date +%s%N > next"));
     assert_eq!(next.status.code(), Some(0), "{next:?}");
     assert!(!is_running(child));
     let beats = fs::read_to_string(home.path("beats")).unwrap();
@@ -106,7 +102,10 @@ fn a_stopped_guardian_is_not_needed_while_the_program_lives() {
     let (child, grandchild) = (home.pid("child"), home.pid("grandchild"));
     let guardian = guardian_of(&holder.0);
     kill_process(guardian, Signal::STOP).unwrap();
-    assert_eq!(home.output(["revoke", "m", "--yes"]).status.code(), Some(0));
+    assert_eq!(
+        home.output(["revoke", home.mutex(), "--yes"]).status.code(),
+        Some(0)
+    );
     assert_eq!(code(&mut holder.0), Some(76));
     for pid in [child, grandchild, guardian] {
         assert!(!is_running(pid));
@@ -145,12 +144,11 @@ fn what_the_command_leaves_behind_ends_before_the_lock_is_freed() {
     assert!(!is_running(home.pid("deaf")));
 }
 
-#[test]
-fn a_revoked_owner_is_stopped_at_its_next_renewal() {
-    let home = Home::new();
+fn a_revoked_owner_is_stopped_at_its_next_renewal(store: Store) {
+    let home = Home::on(store, Lease::Short);
     let mut holder = start(home.run_script(FAMILY).stderr(Stdio::piped()));
     let (child, grandchild) = (home.pid("child"), home.pid("grandchild"));
-    let revoked = home.output(["revoke", "m", "--yes"]);
+    let revoked = home.output(["revoke", home.mutex(), "--yes"]);
     assert_eq!(revoked.status.code(), Some(0), "{revoked:?}");
     assert_eq!(code(&mut holder.0), Some(76));
     assert!(!is_running(child) && !is_running(grandchild));

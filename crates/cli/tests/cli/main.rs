@@ -1,12 +1,17 @@
 //! The real program, as processes.
 
-mod contention;
 mod data;
 mod demo;
+mod doctor;
 mod guardian;
+mod init;
 mod lead;
+mod person;
+mod restart;
 mod run;
 mod schedule;
 mod signals;
+mod stores;
 mod support;
 mod terminal;
+mod voice;

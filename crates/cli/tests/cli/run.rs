@@ -1,8 +1,10 @@
 //! `tenure run`: what it passes through, and how it ends.
 
 use std::io::Write;
+use std::net::TcpListener;
 use std::process::Stdio;
 
+use super::stores::{Lease, Store, on_every_store};
 use super::support::{Home, eventually, start, text};
 
 #[test]
@@ -76,33 +78,57 @@ fn tokens_rise_from_run_to_run() {
     assert!(first < second && second < third);
 }
 
-#[test]
-fn who_does_not_get_it_ends_with_75_and_says_who_has_it() {
-    let home = Home::new();
+on_every_store!(who_does_not_get_it_ends_with_75_and_says_who_has_it);
+
+fn who_does_not_get_it_ends_with_75_and_says_who_has_it(store: Store) {
+    let home = Home::on(store, Lease::Usual);
+    let mutex = home.mutex();
+    let script = "echo > held; exec cat";
     let mut holder = start(
-        home.tenure(["--id", "holder", "run", "m", "--", "cat"])
+        home.tenure(["--id", "holder", "run", mutex, "--", "sh", "-c", script])
             .stdin(Stdio::piped()),
     );
-    eventually("it is held", || {
-        home.output(["run", "-n", "m", "--", "true"]).status.code() == Some(75)
-    });
-    let refused = home.output(["run", "--wait", "100ms", "m", "--", "touch", "ran"]);
-    assert_eq!(refused.status.code(), Some(75));
-    assert!(
-        text(&refused.stderr).contains("held by holder/"),
-        "{refused:?}"
-    );
-    assert!(!home.path("ran").exists());
-    let other = home.output(["run", "-n", "n", "--", "true"]);
+    home.line("held");
+    for words in [
+        &["run", "-n", mutex][..],
+        &["run", "--wait", "100ms", mutex],
+    ] {
+        let refused = home.output(words.iter().chain(&["--", "touch", "ran"]));
+        assert_eq!(refused.status.code(), Some(75), "{refused:?}");
+        let said = text(&refused.stderr);
+        assert!(said.contains("is held by holder/"), "{said}");
+        assert!(!home.path("ran").exists());
+    }
+    let other = home.output(["run", "-n", &format!("{mutex} other"), "--", "true"]);
     assert_eq!(other.status.code(), Some(0), "another name is free");
 
-    let waiting = start(
-        home.tenure(["run", "--wait", "60s", "m", "--", "touch", "ran"])
-            .stderr(Stdio::piped()),
-    );
+    let waiting = start(&mut home.tenure(["run", "--wait", "60s", mutex, "--", "touch", "ran"]));
     drop(holder.0.stdin.take());
     eventually("the waiter runs", || home.path("ran").exists());
     drop(waiting);
+}
+
+#[test]
+fn a_server_that_is_not_there_ends_with_69_and_is_named() {
+    let nobody = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = nobody.local_addr().unwrap().port();
+    drop(nobody);
+    for url in [
+        format!("redis://:s3cret@127.0.0.1:{port}"),
+        format!("mysql://root:s3cret@127.0.0.1:{port}/db"),
+        format!("postgres://root:s3cret@127.0.0.1:{port}/db"),
+        format!("zookeeper://root:s3cret@127.0.0.1:{port}?session_timeout=1s"),
+    ] {
+        let home = Home::at(&url);
+        for words in [&["run", "m", "--", "touch", "ran"][..], &["status"]] {
+            let output = home.output(words);
+            assert_eq!(output.status.code(), Some(69), "{url}: {output:?}");
+            let said = text(&output.stderr);
+            assert!(said.contains(&port.to_string()), "{url}: {said}");
+            assert!(!said.contains("s3cret"), "{url}: {said}");
+        }
+        assert!(!home.path("ran").exists());
+    }
 }
 
 #[test]

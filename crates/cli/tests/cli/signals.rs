@@ -1,8 +1,12 @@
 //! Signals reach the command.
 
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
+
 use rustix::process::Signal;
 
-use super::support::{Home, code, eventually, signal, start};
+use super::stores::{Lease, Store, on_every_store};
+use super::support::{Home, code, signal, start};
 
 /// Says which signal came, and ends with a code of its own.
 const LISTENER: &str = "for s in TERM INT HUP USR1; do trap \"echo $s > got; exit 5\" $s; done; \
@@ -31,39 +35,41 @@ fn signals_are_passed_on_and_the_command_decides() {
     }
 }
 
-#[test]
-fn a_command_that_dies_of_the_signal_gives_its_code() {
-    let home = Home::new();
-    let mut holder = start(&mut home.tenure([
-        "run",
-        "m",
-        "--",
-        "sh",
-        "-c",
-        "echo $$ > child; exec sleep 1000",
-    ]));
+on_every_store!(
+    a_command_that_dies_of_the_signal_gives_its_code_and_frees_the_lock,
+    a_waiter_that_is_told_to_end_does,
+);
+
+fn a_command_that_dies_of_the_signal_gives_its_code_and_frees_the_lock(store: Store) {
+    let home = Home::on(store, Lease::Usual);
+    let mut holder = start(&mut home.run_script("echo $$ > child; exec sleep 1000"));
     home.pid("child");
     signal(&holder.0, Signal::TERM);
     assert_eq!(code(&mut holder.0), Some(143));
+    let next = home.output(["run", "-n", home.mutex(), "--", "true"]);
+    assert_eq!(next.status.code(), Some(0));
 }
 
-#[test]
-fn a_waiter_that_is_told_to_end_does() {
-    let home = Home::new();
+fn a_waiter_that_is_told_to_end_does(store: Store) {
+    let home = Home::on(store, Lease::Usual);
     let holder = start(&mut home.run_script("echo $$ > child; exec sleep 1000"));
     home.pid("child");
-    let mut waiter = start(&mut home.tenure(["run", "m", "--", "touch", "ran"]));
-    // It listens before it opens the store; the store's file tells nothing of
-    // waiters, so look at the threads that waiting needs.
-    eventually("it has begun", || {
-        std::fs::read_dir(format!("/proc/{}/task", waiter.0.id()))
-            .is_ok_and(|tasks| tasks.count() > 1)
-    });
+    let mut waiter = start(
+        home.tenure(["-v", "run", home.mutex(), "--", "touch", "ran"])
+            .stderr(Stdio::piped()),
+    );
+    let mut said = BufReader::new(waiter.0.stderr.take().unwrap()).lines();
+    assert!(
+        said.any(|line| line.unwrap().contains("waiting for")),
+        "it ended instead"
+    );
     signal(&waiter.0, Signal::TERM);
     assert_eq!(code(&mut waiter.0), Some(143));
     signal(&holder.0, Signal::TERM);
-    let next = home.output(["run", "--wait", "30s", "m", "--", "true"]);
-    assert_eq!(next.status.code(), Some(0));
+    assert!(
+        home.becomes_free(),
+        "nothing of the waiter stands before it"
+    );
     assert!(!home.path("ran").exists());
 }
 

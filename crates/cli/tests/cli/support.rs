@@ -2,12 +2,15 @@
 
 use std::ffi::OsStr;
 use std::fs;
+use std::io::{Read, Write};
 use std::path::PathBuf;
-use std::process::{Child, Command, Output, Stdio};
-use std::sync::mpsc;
+use std::process::{Child, ChildStdin, Command, Output, Stdio};
+use std::sync::{Arc, Mutex, mpsc};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
+
+use super::stores::{Lease, Store, unique};
 
 /// Longer than anything takes on a busy machine; only failures wait it out.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
@@ -15,15 +18,42 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 /// Terms under which a lease is over in two seconds.
 pub(crate) const SHORT: [&str; 4] = ["--ttl", "1s", "--transition", "1s"];
 
-/// A home of its own: a directory, and the embedded store in it.
+/// A home of its own: a directory, and a store.
 pub(crate) struct Home {
     dir: tempfile::TempDir,
+    url: Option<String>,
+    mutex: String,
 }
 
 impl Home {
+    /// With the embedded store in it, as a user has it who names none.
     pub(crate) fn new() -> Self {
-        let dir = tempfile::tempdir().unwrap();
-        Self { dir }
+        Self {
+            dir: tempfile::tempdir().unwrap(),
+            url: None,
+            mutex: unique(),
+        }
+    }
+
+    /// With a store of this kind.
+    pub(crate) fn on(store: Store, lease: Lease) -> Self {
+        let mut home = Self::new();
+        let place = store.place();
+        let place = place.unwrap_or_else(|| format!("sqlite:{}", home.path("own.db").display()));
+        home.url = Some(place + store.terms(lease));
+        home
+    }
+
+    /// With the store that the URL names.
+    pub(crate) fn at(url: impl Into<String>) -> Self {
+        let mut home = Self::new();
+        home.url = Some(url.into());
+        home
+    }
+
+    /// A mutex that no other test has.
+    pub(crate) fn mutex(&self) -> &str {
+        &self.mutex
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
@@ -39,6 +69,9 @@ impl Home {
             .env("TENURE", env!("CARGO_BIN_EXE_tenure"))
             .env_remove("TENURE_URL")
             .stdin(Stdio::null());
+        if let Some(url) = &self.url {
+            command.env("TENURE_URL", url);
+        }
         command
     }
 
@@ -48,11 +81,21 @@ impl Home {
         command
     }
 
-    /// `tenure run m` under short terms, for a shell script.
+    /// `tenure run` for a shell script; in a home without a store of its own
+    /// under short terms.
     pub(crate) fn run_script(&self, script: &str) -> Command {
-        let mut command = self.tenure(SHORT);
-        command.args(["run", "m", "--", "sh", "-c", script]);
+        let mut command = self.tenure(["run", &self.mutex]);
+        if self.url.is_none() {
+            command.args(SHORT);
+        }
+        command.args(["--", "sh", "-c", script]);
         command
+    }
+
+    /// Whether nobody holds the mutex, or will soon not.
+    pub(crate) fn becomes_free(&self) -> bool {
+        let next = self.output(["run", "--wait", "30s", &self.mutex, "--", "true"]);
+        next.status.code() == Some(0)
     }
 
     pub(crate) fn output<S: AsRef<OsStr>>(&self, words: impl IntoIterator<Item = S>) -> Output {
@@ -172,4 +215,72 @@ impl Drop for Started {
 
 pub(crate) fn start(command: &mut Command) -> Started {
     Started(command.spawn().unwrap())
+}
+
+/// One who holds the home's mutex until it is dropped, under the name `holder`.
+pub(crate) fn holder(home: &Home) -> Started {
+    let script = "echo > held; exec cat";
+    let words = [
+        "--id",
+        "holder",
+        "run",
+        home.mutex(),
+        "--",
+        "sh",
+        "-c",
+        script,
+    ];
+    let holder = start(home.tenure(words).stdin(Stdio::piped()));
+    home.line("held");
+    holder
+}
+
+/// A terminal with a shell script on it.
+pub(crate) struct Screen {
+    process: Started,
+    keyboard: Option<ChildStdin>,
+    seen: Arc<Mutex<String>>,
+}
+
+impl Screen {
+    pub(crate) fn show(home: &Home, script: &str) -> Self {
+        fs::write(home.path("script.sh"), script).unwrap();
+        let mut command = home.command("script");
+        command.args(["-qec", "sh script.sh", "/dev/null"]);
+        let mut process = start(command.stdin(Stdio::piped()).stdout(Stdio::piped()));
+        let seen = Arc::new(Mutex::new(String::new()));
+        let (mut light, see) = (process.0.stdout.take().unwrap(), Arc::clone(&seen));
+        std::thread::spawn(move || {
+            let mut piece = [0; 1024];
+            while let Ok(length @ 1..) = light.read(&mut piece) {
+                let piece = String::from_utf8_lossy(&piece[..length]);
+                see.lock().unwrap().push_str(&piece);
+            }
+        });
+        Self {
+            keyboard: process.0.stdin.take(),
+            process,
+            seen,
+        }
+    }
+
+    /// Waits until it shows `what`, and gives all that it has shown.
+    pub(crate) fn sees(&self, what: &str) -> String {
+        eventually(&format!("the terminal shows {what:?}"), || {
+            self.seen.lock().unwrap().contains(what)
+        });
+        self.seen.lock().unwrap().clone()
+    }
+
+    pub(crate) fn types(&mut self, line: &str) {
+        let keyboard = self.keyboard.as_mut().unwrap();
+        writeln!(keyboard, "{line}").unwrap();
+        keyboard.flush().unwrap();
+    }
+
+    /// The exit code of the script, which reads no more.
+    pub(crate) fn end(mut self) -> Option<i32> {
+        drop(self.keyboard.take());
+        code(&mut self.process.0)
+    }
 }

@@ -37,10 +37,21 @@ pub struct ZooKeeper {
 impl ZooKeeper {
     /// Starts a server that is alone.
     pub fn start() -> Result<ZooKeeper, ServerError> {
+        ZooKeeper::start_with(&[])
+    }
+
+    /// Starts a server that is alone, with settings of its own, for example
+    /// `&[("maxSessionTimeout", "20000")]`.
+    pub fn start_with(settings: &[(&str, &str)]) -> Result<ZooKeeper, ServerError> {
+        let settings = settings
+            .iter()
+            .map(|(key, value)| format!("{key}={value}\n"));
+        let settings: String = settings.collect();
         Port::start(|port| {
             let recipe = Node {
                 address: port.address(),
                 member: None,
+                settings: settings.clone(),
             };
             Ok(ZooKeeper {
                 process: Process::launch("zookeeper", Box::new(recipe))?,
@@ -55,6 +66,7 @@ impl ZooKeeper {
         let recipe = Node {
             address: port.address(),
             member: Some((id, lines)),
+            settings: String::new(),
         };
         Ok(ZooKeeper {
             process: Process::prepare("zookeeper", Box::new(recipe))?,
@@ -109,6 +121,8 @@ impl Deref for ZooKeeper {
 struct Node {
     address: SocketAddr,
     member: Option<(usize, String)>,
+    /// Further lines of the configuration.
+    settings: String,
 }
 
 impl Recipe for Node {
@@ -122,11 +136,11 @@ impl Recipe for Node {
         if let Some((id, _)) = &self.member {
             put("myid", &id.to_string())?;
         }
-        let (data, port) = (data.display(), self.address.port());
+        let (data, port, settings) = (data.display(), self.address.port(), &self.settings);
         let configuration = format!(
             "dataDir={data}\nclientPort={port}\nclientPortAddress=127.0.0.1\n\
              tickTime=500\ninitLimit=20\nsyncLimit=10\nmaxClientCnxns=0\n\
-             admin.enableServer=false\n4lw.commands.whitelist=*\n{members}"
+             admin.enableServer=false\n4lw.commands.whitelist=*\n{settings}{members}"
         );
         Ok(put("zoo.cfg", &configuration)?)
     }
