@@ -10,7 +10,7 @@
 //! | `redis+unix:` | one Redis server behind a Unix socket | `redis` |
 //! | `redis+sentinel://`, `rediss+sentinel://` | the master that sentinels name | `redis` |
 //! | `redis+cluster://`, `rediss+cluster://` | a Redis Cluster | `redis` |
-//! | `zookeeper:` | ZooKeeper, shared with Curator | `zookeeper` |
+//! | `zookeeper://`, `zookeeper+tls://` | ZooKeeper, shared with Curator, plain or over TLS | `zookeeper` |
 
 pub mod memory;
 #[cfg(feature = "mysql")]
@@ -62,6 +62,7 @@ pub const SCHEMES: &[Scheme] = &[
     scheme!("redis+cluster", "redis"),
     scheme!("rediss+cluster", "redis"),
     scheme!("zookeeper", "zookeeper"),
+    scheme!("zookeeper+tls", "zookeeper"),
 ];
 
 /// Opens the store that `url` names.
@@ -94,7 +95,7 @@ pub async fn open(url: &StoreUrl, clock: Clock) -> Result<AnyBackend> {
             Ok(AnyBackend::new(redis).with_holds(holds))
         }
         #[cfg(feature = "zookeeper")]
-        "zookeeper" => zookeeper::open(url, clock).await.map(AnyBackend::new),
+        "zookeeper" | "zookeeper+tls" => zookeeper::open(url, clock).await.map(AnyBackend::new),
         _ => unreachable!("{:?} is in the table of schemes", scheme.name),
     }
 }

@@ -7,5 +7,6 @@ mod interop;
 mod latch;
 mod quorum;
 mod session;
+mod tls;
 
 tenure_testkit::peer_process!();

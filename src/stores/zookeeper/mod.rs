@@ -21,6 +21,9 @@
 //! | `config` | what the URL says |
 //! | `client` | the client, and the seam |
 //! | `session` | the session: made, kept alive, replaced |
+//! | `tls` | what is trusted and shown over TLS |
+//! | `relay` | carries the driver's connections over TLS |
+//! | `kin` | whether a connection is our own |
 //! | `latch` | taking the mutex or a place before it |
 //! | `grant` | renewing and giving back |
 //! | `places` | which nodes are ours, and until when they count |
@@ -40,6 +43,7 @@ mod ears;
 mod fault;
 mod grant;
 mod health;
+mod kin;
 mod latch;
 mod ledger;
 mod lookout;
@@ -47,8 +51,10 @@ mod path;
 mod places;
 mod reading;
 mod reaper;
+mod relay;
 mod scale;
 mod session;
+mod tls;
 
 pub use client::ZooKeeper;
 pub(crate) use config::open;
