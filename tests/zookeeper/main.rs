@@ -6,6 +6,7 @@ mod ground;
 mod interop;
 mod latch;
 mod quorum;
+mod schedule;
 mod session;
 mod tls;
 

@@ -98,6 +98,7 @@ impl Store {
         let options = self.creation(CreateMode::EphemeralSequential);
         // Noted before it is sent: dropped from here on, it is looked for.
         self.places.begin(bid, session.id());
+        let sent = self.clock.now();
         let client = session.ask(&self.clock);
         let creation = client.create(&start, bid.contender.as_str().as_bytes(), &options);
         let (created, listed) = join(creation, client.list_children(dir)).await;
@@ -118,7 +119,7 @@ impl Store {
             }
         };
         let created_at = scale::time(stat.ctime);
-        self.scale.wrote(created_at, self.clock.now());
+        self.scale.wrote(created_at, sent, self.clock.now());
         // Created, and of no use: the reaper sees to it.
         let token = token(&stat).inspect_err(|_| self.give_up(bid.nonce))?;
         let node = Node {
