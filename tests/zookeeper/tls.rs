@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 use tenure::service::{ContendService, Contender, LocalContender};
-use tenure::{Coordinator, Error, ErrorKind};
+use tenure::{Coordinator, ErrorKind};
 use tenure_testkit::servers::{Certificates, Proxy, ZooKeeper};
 
 use crate::ground::{name, until};
@@ -30,13 +30,14 @@ fn contend(coordinator: &Coordinator, name: &str) -> ContendService<LocalContend
     service
 }
 
-async fn refused(host: &str, port: u16, options: &str) -> Error {
+/// It cannot connect, and says why.
+async fn refused(host: &str, port: u16, options: &str, why: &str) {
     // It tries for that long.
     let url = url(host, port, options).replace("=4s", "=1s");
     let error = Coordinator::connect(&url).await;
     let error = error.map(drop).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unreachable, "{error:?}");
-    error
+    assert!(error.to_string().contains(why), "{error}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -96,22 +97,20 @@ async fn a_cut_connection_is_made_again_over_tls() {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_wrong_with_the_certificates_is_said() {
     let strangers = Certificates::make();
-    let error = refused("localhost", secure(), &strangers.options()).await;
-    assert!(error.to_string().contains("tls_ca"), "{error}");
+    let (stranger, ours) = (strangers.options(), PAPERS.options());
     // Signed by nobody whom the server trusts, or not at all.
     let ca = format!("tls_ca={}", PAPERS.path("ca.crt"));
     let (cert, key) = (strangers.path("client.crt"), strangers.path("client.key"));
-    let wrong = format!("{ca}&tls_cert={cert}&tls_key={key}");
-    for options in [&wrong, &ca] {
-        let error = refused("localhost", secure(), options).await;
-        assert!(error.to_string().contains("tls_cert"), "{error}");
-    }
-    // The same server by a name that its certificate is not for.
-    let error = refused("[::ffff:127.0.0.1]", secure(), &PAPERS.options()).await;
-    assert!(error.to_string().contains("not valid for name"), "{error}");
-    // The port for those who speak plainly.
-    let error = refused("localhost", SERVER.port(), &PAPERS.options()).await;
-    assert!(error.to_string().contains("secureClientPort"), "{error}");
+    let unknown = format!("{ca}&tls_cert={cert}&tls_key={key}");
+    tokio::join!(
+        refused("localhost", secure(), &stranger, "tls_ca"),
+        refused("localhost", secure(), &unknown, "tls_cert"),
+        refused("localhost", secure(), &ca, "tls_cert"),
+        // The same server by a name that its certificate is not for.
+        refused("[::ffff:127.0.0.1]", secure(), &ours, "not valid for name"),
+        // The port for those who speak plainly.
+        refused("localhost", SERVER.port(), &ours, "secureClientPort"),
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
