@@ -14,8 +14,13 @@ use crate::error::{Error, ErrorKind, Outcome, Result};
 use crate::model::{ContenderId, MutexName};
 
 /// The parent's counter is a signed 32-bit number; past its end it is
-/// negative, and newcomers would stand before all others.
+/// negative, and newcomers stand before all others.
 const LAST_SEQUENCE: i64 = (1 << 31) - (1 << 20);
+
+/// Whether nobody may stand at `sequence`. Others may have gone past the end.
+fn is_used_up(sequence: i64) -> bool {
+    !(0..LAST_SEQUENCE).contains(&sequence)
+}
 
 impl Store {
     pub(super) async fn acquire(&self, bid: &Bid) -> Result<Answer> {
@@ -42,7 +47,7 @@ impl Store {
             Standing::Unknown => {
                 match self.find(session, dir, bid.nonce).await? {
                     Some(node) => drop(self.places.created(bid.nonce, session.id(), node)),
-                    None => self.places.forget(bid.nonce, None),
+                    None => self.places.doubt(bid.nonce, session.id()),
                 }
                 return Ok(None);
             }
@@ -128,7 +133,7 @@ impl Store {
             created_at,
         };
         self.places.created(bid.nonce, session.id(), node.clone());
-        if sequence.into_i64() >= LAST_SEQUENCE {
+        if is_used_up(sequence.into_i64()) {
             self.give_up(bid.nonce);
             self.remove(session, &bid.name, bid.nonce, Some(&node))
                 .await?;
@@ -233,5 +238,20 @@ impl Store {
             ears.turn(&name, &contender);
         });
         self.places.watch(bid.nonce, child.to_owned(), task);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_near_the_end_and_beyond_it_are_refused() {
+        for good in [0, 1, LAST_SEQUENCE - 1] {
+            assert!(!is_used_up(good), "{good}");
+        }
+        for bad in [LAST_SEQUENCE, i64::from(i32::MAX), i64::from(i32::MIN), -1] {
+            assert!(is_used_up(bad), "{bad}");
+        }
     }
 }

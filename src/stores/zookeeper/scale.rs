@@ -84,8 +84,6 @@ pub(super) fn time(millis: i64) -> StoreTime {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
 
     #[test]
