@@ -10,7 +10,7 @@
 //! | `redis+unix:` | one Redis server behind a Unix socket | `redis` |
 //! | `redis+sentinel://`, `rediss+sentinel://` | the master that sentinels name | `redis` |
 //! | `redis+cluster://`, `rediss+cluster://` | a Redis Cluster | `redis` |
-//! | `zookeeper:` | ZooKeeper, shared with Curator | `zookeeper` |
+//! | `zookeeper://`, `zookeeper+tls://` | ZooKeeper, shared with Curator, plain or over TLS | `zookeeper` |
 
 pub mod memory;
 #[cfg(feature = "mysql")]
@@ -62,6 +62,7 @@ pub const SCHEMES: &[Scheme] = &[
     scheme!("redis+cluster", "redis"),
     scheme!("rediss+cluster", "redis"),
     scheme!("zookeeper", "zookeeper"),
+    scheme!("zookeeper+tls", "zookeeper"),
 ];
 
 /// Opens the store that `url` names.
@@ -94,7 +95,7 @@ pub async fn open(url: &StoreUrl, clock: Clock) -> Result<AnyBackend> {
             Ok(AnyBackend::new(redis).with_holds(holds))
         }
         #[cfg(feature = "zookeeper")]
-        "zookeeper" => zookeeper::open(url, clock).await.map(AnyBackend::new),
+        "zookeeper" | "zookeeper+tls" => zookeeper::open(url, clock).await.map(AnyBackend::new),
         _ => unreachable!("{:?} is in the table of schemes", scheme.name),
     }
 }
@@ -133,7 +134,7 @@ pub async fn prepare(url: &StoreUrl, clock: Clock) -> Result<()> {
     let scheme = Scheme::find(SCHEMES, url.scheme())?;
     match scheme.name {
         #[cfg(feature = "zookeeper")]
-        "zookeeper" => zookeeper::prepare(url, clock).await,
+        "zookeeper" | "zookeeper+tls" => zookeeper::prepare(url, clock).await,
         // Opening makes what is missing.
         _ => open(url, clock).await?.close().await,
     }
@@ -157,7 +158,7 @@ pub fn setup(url: &StoreUrl) -> Result<String> {
         #[cfg(feature = "redis")]
         name if name.starts_with("redis") => redis::setup(url),
         #[cfg(feature = "zookeeper")]
-        "zookeeper" => zookeeper::commands(url),
+        "zookeeper" | "zookeeper+tls" => zookeeper::commands(url),
         _ => Ok("-- nothing has to be set up".into()),
     }
 }

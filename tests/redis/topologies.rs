@@ -7,7 +7,7 @@ use tenure::ErrorKind;
 use tenure::backend::{Backend, Hint};
 use tenure_testkit::servers::{Redis, RedisCluster, RedisSentinel};
 
-use crate::certificates::Certificates;
+use crate::certificates::{Certificates, secured};
 use crate::cluster::slot_of;
 use crate::jvm::Jvm;
 use crate::permits::{granted, is_enough_for_all, lines, nothing_denied};
@@ -24,8 +24,8 @@ async fn sentinels_with_tls_and_a_login_of_their_own_work() {
         .unwrap();
     let redis = tokio::task::block_in_place(|| {
         RedisSentinel::builder()
-            .nodes(granted(papers.on(Redis::builder()), &user))
-            .sentinels(papers.on(Redis::builder()).password("w@tch"))
+            .nodes(granted(secured(Redis::builder(), &papers), &user))
+            .sentinels(secured(Redis::builder(), &papers).password("w@tch"))
             .start()
             .unwrap()
     });
@@ -60,7 +60,7 @@ async fn a_cluster_with_tls_least_permissions_and_jvm_peers_works() {
     let papers = Certificates::make();
     let user = lines("redis+cluster://tenure@host").remove(1);
     let cluster = tokio::task::block_in_place(|| {
-        let node = granted(papers.on(Redis::builder()), &user);
+        let node = granted(secured(Redis::builder(), &papers), &user);
         RedisCluster::builder(node).start().unwrap()
     });
     let seed = cluster.nodes()[2].tls_port().unwrap();

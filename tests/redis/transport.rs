@@ -3,7 +3,7 @@
 use tenure::ErrorKind;
 use tenure_testkit::servers::Redis;
 
-use crate::certificates::Certificates;
+use crate::certificates::{Certificates, secured};
 use crate::support::{bid, long, name, open, try_open, win, works};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -44,7 +44,7 @@ async fn a_password_and_a_database_number_work() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn tls_works_and_strangers_are_refused() {
     let papers = Certificates::make();
-    let server = papers.on(Redis::builder()).start().unwrap();
+    let server = secured(Redis::builder(), &papers).start().unwrap();
     let port = server.tls_port().unwrap();
     let (ca, cert) = (papers.path("ca.crt"), papers.path("client.crt"));
     works(&format!("rediss://localhost:{port}?{}", papers.options())).await;

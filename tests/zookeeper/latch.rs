@@ -51,6 +51,9 @@ async fn of_a_hundred_contenders_one_is_told_when_the_leader_goes() {
     })
     .await;
 
+    let sessions = metric(&server, "zk_global_sessions");
+    assert_eq!(sessions, 4, "one for each coordinator");
+
     let told = |server| metric(server, "zk_sum_node_deleted_watch_count");
     let before = told(&server);
     services.remove(leader).stop().await.unwrap();
@@ -146,6 +149,76 @@ async fn a_create_whose_answer_was_lost_leaves_no_orphan() {
     assert!(!matches!(left, Ok(Ok(()))), "{left:?}");
     proxy.heal().unwrap();
     until_children(&path, 0).await;
+}
+
+#[tokio::test]
+async fn a_create_that_arrives_after_it_was_looked_for_is_deleted_with_the_other() {
+    let name = name("late");
+    let path = format!("/simba/{name}");
+    let proxy = Proxy::start(SERVER.address()).unwrap();
+    let through = client(proxy.address(), "?session_timeout=10s").await;
+    let through = through.unwrap();
+    let first = bid(&name, "first");
+    through.acquire(&first).await.unwrap();
+    through.leave(&first).await.unwrap();
+    // The request is lost on its way, as far as anybody can tell.
+    let bid = bid(&name, "a");
+    proxy.set(Way::ToServer, Flow::Hold);
+    let lost = tokio::time::timeout(Duration::from_millis(100), through.acquire(&bid)).await;
+    assert!(lost.is_err(), "{lost:?}");
+    proxy.cut().unwrap();
+    proxy.heal().unwrap();
+    let token = loop {
+        match through.acquire(&bid).await {
+            Ok(answer) => break answer.token().unwrap(),
+            Err(error) => assert_eq!(error.kind(), tenure::ErrorKind::Unreachable, "{error:?}"),
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    };
+    // And now it comes.
+    let nodes = children(&path).await;
+    let prefix = &nodes[0][..nodes[0].len() - 10];
+    let options = zookeeper_client::CreateMode::EphemeralSequential
+        .with_acls(zookeeper_client::Acls::anyone_all());
+    let late = raw().await;
+    let node = format!("{path}/{prefix}");
+    late.create(&node, b"a", &options).await.unwrap();
+    assert_eq!(children(&path).await.len(), 2);
+    assert!(through.release(&bid.held(token)).await.unwrap().is_won());
+    assert_eq!(children(&path).await.len(), 0, "nobody stands in the way");
+}
+
+#[tokio::test]
+async fn a_node_of_another_session_is_not_taken_for_ours() {
+    let name = name("foreign");
+    let path = format!("/simba/{name}");
+    let proxy = Proxy::start(SERVER.address()).unwrap();
+    let through = client(proxy.address(), "?session_timeout=10s").await;
+    let through = through.unwrap();
+    let first = bid(&name, "first");
+    through.acquire(&first).await.unwrap();
+    through.leave(&first).await.unwrap();
+    let bid = bid(&name, "a");
+    proxy.set(Way::ToServer, Flow::Hold);
+    let lost = tokio::time::timeout(Duration::from_millis(100), through.acquire(&bid)).await;
+    assert!(lost.is_err(), "{lost:?}");
+    // As one of ours would be called, with our id in it, and of another session.
+    let uuid = uuid::Uuid::from_u128(bid.nonce.bits());
+    let options = zookeeper_client::CreateMode::EphemeralSequential
+        .with_acls(zookeeper_client::Acls::anyone_all());
+    let other = raw().await;
+    let node = format!("{path}/_c_{uuid}-latch-");
+    other.create(&node, b"a", &options).await.unwrap();
+    proxy.cut().unwrap();
+    proxy.heal().unwrap();
+    let answer = loop {
+        match through.acquire(&bid).await {
+            Ok(answer) => break answer,
+            Err(error) => assert_eq!(error.kind(), tenure::ErrorKind::Unreachable, "{error:?}"),
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    };
+    assert!(!answer.is_won(), "{answer:?}");
 }
 
 async fn until_children(path: &str, count: usize) {

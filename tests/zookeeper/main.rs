@@ -6,6 +6,8 @@ mod ground;
 mod interop;
 mod latch;
 mod quorum;
+mod schedule;
 mod session;
+mod tls;
 
 tenure_testkit::peer_process!();

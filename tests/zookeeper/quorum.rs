@@ -62,9 +62,12 @@ async fn severed(ensemble: &ZooKeeperEnsemble, timeout: &str, millis: u32) -> f6
     let token = tenure.token().unwrap_err().token;
     assert!(rival.tenure().unwrap().token().unwrap() > token);
 
-    ensemble.rejoin().unwrap();
-    rival.stop().await.unwrap();
-    until("ours leads again, in a new session", || ours.is_owner()).await;
+    // One who led takes long to come back, and each has an ensemble of its own.
+    if follows {
+        ensemble.rejoin().unwrap();
+        rival.stop().await.unwrap();
+        until("ours leads again, in a new session", || ours.is_owner()).await;
+    }
     here.close().await.unwrap();
     there.close().await.unwrap();
     idle.as_secs_f64() * 1000.0 / f64::from(millis)
@@ -72,15 +75,15 @@ async fn severed(ensemble: &ZooKeeperEnsemble, timeout: &str, millis: u32) -> f6
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_owner_whose_follower_lost_the_quorum_steps_down_before_another_leads() {
-    let ensemble = ZooKeeperEnsemble::start_severable(false).unwrap();
+    let ensemble = ZooKeeperEnsemble::start_severable(false, 10).unwrap();
     let idle = severed(&ensemble, "1s", 1000).await;
     eprintln!("nobody owned for {idle:.2} T");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-#[ignore = "half a minute, and part of the measurement below"]
 async fn an_owner_whose_server_led_without_a_quorum_steps_down_before_another_leads() {
-    let ensemble = ZooKeeperEnsemble::start_severable(true).unwrap();
+    // It answers `sync` until it notices: here within 2 s instead of 5.
+    let ensemble = ZooKeeperEnsemble::start_severable(true, 4).unwrap();
     let idle = severed(&ensemble, "1s", 1000).await;
     eprintln!("nobody owned for {idle:.2} T");
 }
@@ -142,21 +145,21 @@ async fn members_may_die_and_the_owner_goes_on() {
     there.close().await.unwrap();
 }
 
-/// Run it with `--ignored --nocapture` to measure the rule of 5/8 T.
+/// Measures the rule of 5/8 T: see docs/testing.md.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "a measurement of several minutes: TENURE_RUNS=20"]
 async fn how_long_nobody_owns_when_a_follower_loses_the_quorum() {
     let runs = std::env::var("TENURE_RUNS").ok();
     let runs: u32 = runs.and_then(|runs| runs.parse().ok()).unwrap_or(20);
     for (timeout, millis) in [("1s", 1000), ("2s", 2000), ("3s", 3000)] {
-        let ensemble = ZooKeeperEnsemble::start_severable(false).unwrap();
+        let ensemble = ZooKeeperEnsemble::start_severable(false, 10).unwrap();
         let (mut follower, mut leader) = (Vec::new(), Vec::new());
         for _ in 0..runs {
             follower.push(severed(&ensemble, timeout, millis).await);
         }
         // One who led and was severed follows when it is back.
         for _ in 0..runs / 5 {
-            let ensemble = ZooKeeperEnsemble::start_severable(true).unwrap();
+            let ensemble = ZooKeeperEnsemble::start_severable(true, 10).unwrap();
             leader.push(severed(&ensemble, timeout, millis).await);
         }
         for (whose, mut seen) in [("follower", follower), ("leader", leader)] {

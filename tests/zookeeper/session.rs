@@ -151,31 +151,38 @@ fn a_pause_between_lease_and_session_ends_the_tenure_and_its_node() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_partition_ends_the_tenure_before_another_leads() {
+    tokio::join!(
+        partition(None),
+        partition(Some(Way::ToServer)),
+        partition(Some(Way::ToClient)),
+    );
+}
+
+/// Of both ways, or of one.
+async fn partition(way: Option<Way>) {
+    let name = name("partition");
+    let proxy = Proxy::start(SERVER.address()).unwrap();
+    let here = coordinator(proxy.address(), "1s").await;
     let there = coordinator(SERVER.address(), "1s").await;
-    for way in [None, Some(Way::ToServer), Some(Way::ToClient)] {
-        let name = name("partition");
-        let proxy = Proxy::start(SERVER.address()).unwrap();
-        let here = coordinator(proxy.address(), "1s").await;
-        let ours = contend(&here, &name);
-        let tenure = leads(&ours).await;
-        let rival = contend(&there, &name);
-        until("the rival waits", || {
-            rival.state().after.owner_id().is_some()
-        })
-        .await;
-        match way {
-            None => proxy.partition(),
-            Some(way) => proxy.set(way, Flow::Hold),
-        }
-        let next = leads(&rival).await;
-        assert!(tenure.is_lost(), "two valid tenures, {way:?}");
-        assert!(next.token().unwrap() > tenure.token().unwrap_err().token);
-        proxy.heal().unwrap();
-        rival.stop().await.unwrap();
-        let again = leads(&ours).await;
-        assert!(again.token().unwrap() > next.token().unwrap_err().token);
-        here.close().await.unwrap();
+    let ours = contend(&here, &name);
+    let tenure = leads(&ours).await;
+    let rival = contend(&there, &name);
+    until("the rival waits", || {
+        rival.state().after.owner_id().is_some()
+    })
+    .await;
+    match way {
+        None => proxy.partition(),
+        Some(way) => proxy.set(way, Flow::Hold),
     }
+    let next = leads(&rival).await;
+    assert!(tenure.is_lost(), "two valid tenures, {way:?}");
+    assert!(next.token().unwrap() > tenure.token().unwrap_err().token);
+    proxy.heal().unwrap();
+    rival.stop().await.unwrap();
+    let again = leads(&ours).await;
+    assert!(again.token().unwrap() > next.token().unwrap_err().token);
+    here.close().await.unwrap();
     there.close().await.unwrap();
 }
 
@@ -307,7 +314,7 @@ async fn five_hundred_contenders_survive_a_reconnect_storm() {
     let mut coordinators = Vec::new();
     let mut services = Vec::new();
     for _ in 0..CLIENTS {
-        let coordinator = coordinator(proxy.address(), "4s").await;
+        let coordinator = coordinator(proxy.address(), "3s").await;
         services.extend((0..EACH).map(|_| contend(&coordinator, &name)));
         coordinators.push(coordinator);
     }
@@ -342,8 +349,11 @@ async fn five_hundred_contenders_survive_a_reconnect_storm() {
     }
     proxy.heal().unwrap();
     all_stand(CLIENTS * EACH).await;
-    for coordinator in coordinators {
-        coordinator.close().await.unwrap();
+    // Together: each takes back the attempts that it had under way.
+    let closing = coordinators.into_iter();
+    let closing = closing.map(|one| tokio::spawn(async move { one.close().await }));
+    for closed in closing.collect::<Vec<_>>() {
+        closed.await.unwrap().unwrap();
     }
     assert_eq!(standing().await, 0, "nothing is left behind");
 }

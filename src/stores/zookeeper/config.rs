@@ -5,17 +5,21 @@ use std::time::Duration;
 
 use super::client::ZooKeeper;
 use super::path::Paths;
+use super::tls::Way;
 use crate::backend::url::StoreUrl;
 use crate::clock::Clock;
 use crate::error::{Error, Result};
 
 const DEFAULT_PORT: u16 = 2181;
+const TLS_PORT: u16 = 2281;
 
 /// How a session is made and where everything lies.
 #[derive(Clone)]
 pub(super) struct Config {
     /// `host:port,host:port`
     pub(super) hosts: String,
+    /// If the connections go over TLS.
+    pub(super) tls: Option<Way>,
     /// What the server may shorten or lengthen.
     pub(super) session_timeout: Duration,
     /// `user:password`
@@ -29,13 +33,15 @@ impl fmt::Debug for Config {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Config")
             .field("hosts", &self.hosts)
+            .field("tls", &self.tls.is_some())
             .field("session_timeout", &self.session_timeout)
             .field("latches", &self.paths.latches())
             .finish_non_exhaustive()
     }
 }
 
-/// Opens `zookeeper://user:password@host:2181,host:2181/chroot?session_timeout=10s`.
+/// Opens `zookeeper://user:password@host:2181,host:2181/chroot?session_timeout=10s`,
+/// or the same over TLS, `zookeeper+tls://host:2281?tls_ca=/etc/ca.pem`.
 pub(crate) async fn open(url: &StoreUrl, clock: Clock) -> Result<ZooKeeper> {
     ZooKeeper::connect(Config::from_url(url)?, clock).await
 }
@@ -48,15 +54,18 @@ impl Config {
                  zookeeper://host1:2181,host2:2181/chroot?session_timeout=10s",
             ));
         }
-        let hosts = url.hosts().iter().map(|at| {
-            let port = at.port.unwrap_or(DEFAULT_PORT);
-            match at.host.contains(':') {
-                true => format!("[{}]:{port}", at.host),
-                false => format!("{}:{port}", at.host),
-            }
+        let is_secure = url.scheme() == "zookeeper+tls";
+        let usual = if is_secure { TLS_PORT } else { DEFAULT_PORT };
+        let servers = url.hosts().iter();
+        let servers = servers.map(|at| (at.host.clone(), at.port.unwrap_or(usual)));
+        let servers: Vec<_> = servers.collect();
+        let shown = servers.iter().map(|(host, port)| match host.contains(':') {
+            true => format!("[{host}]:{port}"),
+            false => format!("{host}:{port}"),
         });
-        let hosts = hosts.collect::<Vec<_>>().join(",");
+        let hosts = shown.collect::<Vec<_>>().join(",");
         let mut options = url.options();
+        let tls = is_secure.then(|| Way::new(&servers, &mut options));
         let session_timeout = options
             .duration("session_timeout")?
             .unwrap_or(Duration::from_secs(10));
@@ -100,6 +109,7 @@ impl Config {
         }
         Ok(Self {
             hosts,
+            tls: tls.transpose()?,
             session_timeout,
             digest,
             creator_only,
@@ -160,6 +170,9 @@ mod tests {
             ("zookeeper://a?root=simba", "/a/b"),
             ("zookeeper://a/x//y", "/a/b"),
             ("zookeeper://a?colour=red", "acl, root, session_timeout"),
+            ("zookeeper://a?tls_ca=/a", "unknown option"),
+            ("zookeeper+tls://a?tls_ca=/does/not/exist", "tls_ca"),
+            ("zookeeper+tls://a?colour=red", "tls_ca, tls_cert, tls_key"),
         ] {
             let error = config(url).unwrap_err().to_string();
             assert!(error.contains(hint), "{url}: {error}");

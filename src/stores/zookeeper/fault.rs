@@ -41,6 +41,9 @@ fn error(fault: Fault, unanswered: Outcome) -> Error {
         | Fault::UnmarshalError { .. }
         | Fault::Custom(_) => Error::new(ErrorKind::Unreachable, unanswered)
             .with_message("the connection to ZooKeeper was lost"),
+        // A failure inside the server: it may have come after the deed.
+        Fault::UnexpectedErrorCode(code) => Error::new(ErrorKind::Store, unanswered)
+            .with_message(format!("ZooKeeper answered with the error {code}")),
         Fault::Unimplemented => Error::new(ErrorKind::Store, did_not)
             .with_message("this server is too old: ZooKeeper 3.5.3 or later is needed")
             .with_retry(Retry::Never),
@@ -48,4 +51,24 @@ fn error(fault: Fault, unanswered: Outcome) -> Error {
             .with_message(format!("ZooKeeper answered with an error: {fault}")),
     };
     error.with_source(fault)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_the_server_itself_refused_did_not_happen() {
+        for fault in [Fault::NoAuth, Fault::Throttled, Fault::QuotaExceeded] {
+            assert!(!write(fault).may_have_happened());
+        }
+        for fault in [
+            Fault::ConnectionLoss,
+            Fault::SessionExpired,
+            Fault::UnexpectedErrorCode(-1),
+        ] {
+            assert!(!read(fault.clone()).may_have_happened());
+            assert!(write(fault).may_have_happened());
+        }
+    }
 }

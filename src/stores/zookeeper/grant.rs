@@ -121,7 +121,8 @@ impl Store {
     }
 
     /// Deletes what the bid `nonce` has under `name`: `node`, or whatever is
-    /// found of it. True when this call deleted something.
+    /// found of it where that is not known or may not be all. True when this
+    /// call deleted something.
     pub(super) async fn remove(
         &self,
         session: &Session,
@@ -131,8 +132,8 @@ impl Store {
     ) -> Result<bool> {
         let dir = self.config.paths.mutex(name);
         let children = match node {
-            Some(node) => vec![node.child.clone()],
-            None => {
+            Some(node) if !self.places.is_doubtful(nonce) => vec![node.child.clone()],
+            _ => {
                 let prefix = path::node_prefix(nonce);
                 let mut children = self.synced(session, &dir).await?;
                 children.retain(|child| child.starts_with(&prefix));
@@ -144,6 +145,7 @@ impl Store {
             deleted |= self.delete(session, &format!("{dir}/{child}")).await?;
         }
         self.places.forget(nonce, node);
+        self.places.trust(nonce);
         Ok(deleted)
     }
 

@@ -14,8 +14,13 @@ use crate::error::{Error, ErrorKind, Outcome, Result};
 use crate::model::{ContenderId, MutexName};
 
 /// The parent's counter is a signed 32-bit number; past its end it is
-/// negative, and newcomers would stand before all others.
+/// negative, and newcomers stand before all others.
 const LAST_SEQUENCE: i64 = (1 << 31) - (1 << 20);
+
+/// Whether nobody may stand at `sequence`. Others may have gone past the end.
+fn is_used_up(sequence: i64) -> bool {
+    !(0..LAST_SEQUENCE).contains(&sequence)
+}
 
 impl Store {
     pub(super) async fn acquire(&self, bid: &Bid) -> Result<Answer> {
@@ -42,7 +47,7 @@ impl Store {
             Standing::Unknown => {
                 match self.find(session, dir, bid.nonce).await? {
                     Some(node) => drop(self.places.created(bid.nonce, session.id(), node)),
-                    None => self.places.forget(bid.nonce, None),
+                    None => self.places.doubt(bid.nonce, session.id()),
                 }
                 return Ok(None);
             }
@@ -98,6 +103,7 @@ impl Store {
         let options = self.creation(CreateMode::EphemeralSequential);
         // Noted before it is sent: dropped from here on, it is looked for.
         self.places.begin(bid, session.id());
+        let sent = self.clock.now();
         let client = session.ask(&self.clock);
         let creation = client.create(&start, bid.contender.as_str().as_bytes(), &options);
         let (created, listed) = join(creation, client.list_children(dir)).await;
@@ -118,7 +124,7 @@ impl Store {
             }
         };
         let created_at = scale::time(stat.ctime);
-        self.scale.wrote(created_at, self.clock.now());
+        self.scale.wrote(created_at, sent, self.clock.now());
         // Created, and of no use: the reaper sees to it.
         let token = token(&stat).inspect_err(|_| self.give_up(bid.nonce))?;
         let node = Node {
@@ -127,7 +133,7 @@ impl Store {
             created_at,
         };
         self.places.created(bid.nonce, session.id(), node.clone());
-        if sequence.into_i64() >= LAST_SEQUENCE {
+        if is_used_up(sequence.into_i64()) {
             self.give_up(bid.nonce);
             self.remove(session, &bid.name, bid.nonce, Some(&node))
                 .await?;
@@ -232,5 +238,20 @@ impl Store {
             ears.turn(&name, &contender);
         });
         self.places.watch(bid.nonce, child.to_owned(), task);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_near_the_end_and_beyond_it_are_refused() {
+        for good in [0, 1, LAST_SEQUENCE - 1] {
+            assert!(!is_used_up(good), "{good}");
+        }
+        for bad in [LAST_SEQUENCE, i64::from(i32::MAX), i64::from(i32::MIN), -1] {
+            assert!(is_used_up(bad), "{bad}");
+        }
     }
 }

@@ -5,13 +5,14 @@
 use std::fmt::Write as _;
 
 use percent_encoding::{NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
-use zookeeper_client::{CheckWriteError, CreateMode, Error as Fault};
+use zookeeper_client::{CheckWriteError, CreateMode, Error as Fault, MultiWriteResult, Stat};
 
 use super::client::Store;
-use super::fault;
 use super::reading::{ATTEMPTS, restless};
 use super::session::Session;
+use super::{fault, scale};
 use crate::backend::{Claim, ClaimAnswer, Held, LedgerEntry, TickEnd, TickState};
+use crate::clock::Moment;
 use crate::error::{Error, ErrorKind, Outcome, Result};
 use crate::model::{FencingToken, MutexName, StoreTime};
 
@@ -32,6 +33,7 @@ impl Store {
     async fn read(&self, session: &Session, path: &str) -> Result<Option<(LedgerEntry, i32)>> {
         match session.ask(&self.clock).get_data(path).await {
             Ok((data, stat)) => {
+                self.scale.saw(scale::time(stat.mtime), self.clock.now());
                 let entry = parse(&data).ok_or_else(|| {
                     Error::new(ErrorKind::Conflict, Outcome::DidNot)
                         .with_message(format!("the node {path} does not hold a schedule's ledger"))
@@ -74,8 +76,14 @@ impl Store {
                 }
             }
             .map_err(fault::read)?;
+            let sent = self.clock.now();
             match writer.commit().await {
-                Ok(_) => return Ok(ClaimAnswer::Claimed),
+                Ok(done) => {
+                    if let Some(MultiWriteResult::SetData { stat }) = done.first() {
+                        self.wrote(stat, sent);
+                    }
+                    return Ok(ClaimAnswer::Claimed);
+                }
                 Err(CheckWriteError::CheckFailed {
                     source: Fault::NoNode,
                 }) => return Ok(ClaimAnswer::NotOwner),
@@ -107,15 +115,25 @@ impl Store {
             entry.state = end.state();
             entry.finished_at = Some(self.now());
             let data = print(&entry);
+            let sent = self.clock.now();
             let client = session.ask(&self.clock);
             match client.set_data(&path, data.as_bytes(), Some(version)).await {
-                Ok(_) => return Ok(true),
+                Ok(stat) => {
+                    self.wrote(&stat, sent);
+                    return Ok(true);
+                }
                 Err(Fault::BadVersion) => {}
                 Err(Fault::NoNode) => return Ok(false),
                 Err(error) => return Err(fault::write(error)),
             }
         }
         Err(restless(Outcome::DidNot))
+    }
+
+    /// Reads the clock of the store: what was sent at `sent` has this stat.
+    fn wrote(&self, stat: &Stat, sent: Moment) {
+        let time = scale::time(stat.mtime);
+        self.scale.wrote(time, sent, self.clock.now());
     }
 }
 

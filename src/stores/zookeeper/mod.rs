@@ -21,6 +21,9 @@
 //! | `config` | what the URL says |
 //! | `client` | the client, and the seam |
 //! | `session` | the session: made, kept alive, replaced |
+//! | `tls` | what is trusted and shown over TLS |
+//! | `relay` | carries the driver's connections over TLS |
+//! | `kin` | whether a connection is our own |
 //! | `latch` | taking the mutex or a place before it |
 //! | `grant` | renewing and giving back |
 //! | `places` | which nodes are ours, and until when they count |
@@ -41,6 +44,7 @@ mod ears;
 mod fault;
 mod grant;
 mod health;
+mod kin;
 mod latch;
 mod ledger;
 mod lookout;
@@ -48,9 +52,11 @@ mod path;
 mod places;
 mod reading;
 mod reaper;
+mod relay;
 mod scale;
 mod session;
 mod setup;
+mod tls;
 
 pub use client::ZooKeeper;
 pub(crate) use config::open;

@@ -82,11 +82,20 @@ pub(super) struct Over {
 const GRACE: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Default)]
-pub(super) struct Places(Mutex<HashMap<Nonce, Place>>);
+pub(super) struct Places {
+    book: Mutex<HashMap<Nonce, Place>>,
+    /// The bids of which a creation went unanswered and nothing was found: it
+    /// may still be on its way, in a connection that was given up.
+    doubts: Mutex<HashMap<Nonce, i64>>,
+}
 
 impl Places {
     fn book(&self) -> MutexGuard<'_, HashMap<Nonce, Place>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.book.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn doubts(&self) -> MutexGuard<'_, HashMap<Nonce, i64>> {
+        self.doubts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn standing(&self, nonce: Nonce, session: i64, now: Moment) -> Standing {
@@ -130,10 +139,24 @@ impl Places {
         }
     }
 
+    /// Nothing of `nonce` was found, and yet it may come: whoever tidies up
+    /// must look for all there is.
+    pub(super) fn doubt(&self, nonce: Nonce, session: i64) {
+        self.doubts().insert(nonce, session);
+        self.book().remove(&nonce);
+    }
+
+    /// Whether more than one node may be there for `nonce`.
+    pub(super) fn is_doubtful(&self, nonce: Nonce) -> bool {
+        self.doubts().contains_key(&nonce)
+    }
+
     /// The node of `nonce` leads: it owns until `until`, unless it did before.
+    /// `None` when it was left in the meantime.
     pub(super) fn grant(&self, nonce: Nonce, session: i64, until: Moment) -> Option<Owned> {
         let mut book = self.book();
-        let place = book.get_mut(&nonce).filter(|p| p.session == session)?;
+        let is_wanted = |p: &&mut Place| p.session == session && p.left_at.is_none();
+        let place = book.get_mut(&nonce).filter(is_wanted)?;
         place.watch = None;
         place.owns_until.get_or_insert(until);
         place.owned()
@@ -196,12 +219,19 @@ impl Places {
         }
     }
 
+    /// All that `nonce` may have had in the store is deleted.
+    pub(super) fn trust(&self, nonce: Nonce) {
+        self.doubts().remove(&nonce);
+    }
+
     pub(super) fn forget_session(&self, session: i64) {
         self.book().retain(|_, place| place.session != session);
+        self.doubts().retain(|_, doubted| *doubted != session);
     }
 
     pub(super) fn forget_all(&self) {
         self.book().clear();
+        self.doubts().clear();
     }
 
     /// Whether the place of `nonce` watches `child`.

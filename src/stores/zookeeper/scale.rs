@@ -1,13 +1,18 @@
-//! The store's time.
+//! The store's time: the wall clock of the ensemble's leader.
 //!
-//! ZooKeeper tells its time only in the stat of a node that was just written.
-//! The first node of ours sets the scale, the monotonic clock goes on from
-//! there; until then it is this host's wall clock. All that is computed with
-//! it are rests (an end less now), in which the scale cancels out: it is for
-//! people.
+//! ZooKeeper tells it only in the stat of what was just written. So it is read
+//! from every write of ours that has a stat, nodes and ledgers, and carried on
+//! by the monotonic clock; before the first it is this host's wall clock.
+//!
+//! In leases the scale cancels out: they are rests, an end less now. But ticks
+//! of schedules are due by it, and a schedule goes on under another client:
+//! two clients agree as far as both have read the same clock. Whoever writes
+//! often (a leader claims every tick) follows a clock that is set; whoever
+//! only waits has the time since it joined the queue, and is moved forward by
+//! what it reads of others.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use crate::clock::Moment;
 use crate::model::StoreTime;
@@ -19,7 +24,6 @@ pub(super) struct Scale(Mutex<Reading>);
 struct Reading {
     moment: Moment,
     time: StoreTime,
-    is_measured: bool,
 }
 
 impl Scale {
@@ -28,11 +32,8 @@ impl Scale {
         let wall = SystemTime::now()
             .duration_since(SystemTime::UNIX_EPOCH)
             .unwrap_or_default();
-        Self(Mutex::new(Reading {
-            moment,
-            time: StoreTime::ZERO + wall,
-            is_measured: false,
-        }))
+        let time = StoreTime::ZERO + wall;
+        Self(Mutex::new(Reading { moment, time }))
     }
 
     /// The store's time at `moment`.
@@ -40,28 +41,26 @@ impl Scale {
         self.reading().at(moment)
     }
 
-    /// A node of ours was written at `ctime`; the answer came at `moment`.
-    pub(super) fn wrote(&self, ctime: StoreTime, moment: Moment) {
+    /// Something of ours was written at `time`, between `sent` and `heard`. A
+    /// scale that fits between the two is kept: an answer that came late must
+    /// not put it back.
+    pub(super) fn wrote(&self, time: StoreTime, sent: Moment, heard: Moment) {
         let mut reading = self.reading();
-        // Later only forward: an owner's times must not move while it owns.
-        if !reading.is_measured || reading.at(moment) < ctime {
+        let latest = time + heard.since(sent) + Duration::from_millis(1);
+        let shown = reading.at(heard);
+        if shown < time || shown > latest {
             *reading = Reading {
-                moment,
-                time: ctime,
-                is_measured: true,
+                moment: heard,
+                time,
             };
         }
     }
 
-    /// Somebody's node was written at `ctime`, so at `moment` it is later.
-    pub(super) fn saw(&self, ctime: StoreTime, moment: Moment) {
+    /// Something was written at `time`, so at `moment` it is later.
+    pub(super) fn saw(&self, time: StoreTime, moment: Moment) {
         let mut reading = self.reading();
-        if reading.at(moment) < ctime {
-            *reading = Reading {
-                moment,
-                time: ctime,
-                ..*reading
-            };
+        if reading.at(moment) < time {
+            *reading = Reading { moment, time };
         }
     }
 
@@ -85,23 +84,33 @@ pub(super) fn time(millis: i64) -> StoreTime {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
 
     #[test]
-    fn the_first_node_of_ours_sets_the_scale_and_later_ones_only_move_it_on() {
-        let start = Moment::from_nanos(1_000_000_000);
-        let later = start + Duration::from_secs(1);
-        let scale = Scale::guessed(start);
-        scale.wrote(time(500), start);
-        assert_eq!(scale.at(later), time(1500));
-        assert_eq!(scale.at(start - Duration::from_millis(100)), time(400));
-        scale.wrote(time(1000), later);
-        assert_eq!(scale.at(later), time(1500));
-        scale.wrote(time(1700), later);
-        assert_eq!(scale.at(later), time(1700));
-        scale.saw(time(1800), later);
-        assert_eq!(scale.at(later), time(1800));
+    fn every_write_corrects_the_scale_unless_it_fits() {
+        let at = |millis: u64| Moment::from_nanos(millis * 1_000_000);
+        let scale = Scale::guessed(at(1000));
+        scale.wrote(time(500), at(990), at(1000));
+        assert_eq!(scale.at(at(2000)), time(1500));
+        assert_eq!(scale.at(at(900)), time(400));
+        // An answer that took its time says nothing new.
+        scale.wrote(time(1000), at(1500), at(2000));
+        assert_eq!(scale.at(at(2000)), time(1500));
+        // The clock was set forward; back.
+        scale.wrote(time(1700), at(1990), at(2000));
+        assert_eq!(scale.at(at(2000)), time(1700));
+        scale.wrote(time(300), at(2990), at(3000));
+        assert_eq!(scale.at(at(3000)), time(300));
+    }
+
+    #[test]
+    fn what_others_wrote_only_moves_it_forward() {
+        let at = |millis: u64| Moment::from_nanos(millis * 1_000_000);
+        let scale = Scale::guessed(at(1000));
+        scale.wrote(time(500), at(1000), at(1000));
+        scale.saw(time(400), at(1000));
+        assert_eq!(scale.at(at(1000)), time(500));
+        scale.saw(time(800), at(1000));
+        assert_eq!(scale.at(at(1000)), time(800));
     }
 }

@@ -5,11 +5,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use zookeeper_client::{Acls, Client, CreateMode, CreateOptions, Error as Fault, SessionState};
+use zookeeper_client::{
+    Acls, Client, CreateMode, CreateOptions, Error as Fault, SessionState, StateWatcher,
+};
 
 use super::client::Store;
 use super::config::Config;
 use super::fault;
+use super::relay::Relay;
 use crate::clock::{Clock, Moment};
 use crate::error::{Error, ErrorKind, Outcome, Result};
 use crate::model::LeaseTerms;
@@ -37,20 +40,38 @@ impl Session {
         // The driver gives up after the timeout it asks for, but counts only
         // silence: a server that trickles would keep it.
         let limit = clock.now() + config.session_timeout * 2;
-        let Some(connected) = clock.limit(limit, connector.connect(&config.hosts)).await else {
-            let hosts = &config.hosts;
-            return Err(unreachable(format!(
-                "no ZooKeeper server at {hosts} made a session in time"
-            )));
+        let relay = match &config.tls {
+            Some(way) => Some(Relay::start(way, clock, config.session_timeout).await?),
+            None => None,
+        };
+        let hosts = relay.as_ref().map_or(config.hosts.as_str(), Relay::hosts);
+        let connected = clock.limit(limit, connector.connect(hosts)).await;
+        let failed = |late: &str| {
+            let what = format!(
+                "no ZooKeeper server at {} made a session{late}",
+                config.hosts
+            );
+            match relay.as_ref().and_then(Relay::trouble) {
+                Some(why) => unreachable(format!("{what}: {why}")),
+                None => unreachable(what),
+            }
+        };
+        let Some(connected) = connected else {
+            return Err(failed(" in time"));
         };
         let client = connected.map_err(|error| match error {
             Fault::AuthFailed => fault::read(error),
-            _ => {
-                let hosts = &config.hosts;
-                unreachable(format!("no ZooKeeper server at {hosts} made a session"))
-                    .with_source(error)
-            }
+            _ => failed("").with_source(error),
         })?;
+        if let Some(relay) = relay {
+            // The driver goes on connecting for as long as the session may
+            // live, also to end it when nobody has it any more.
+            let over = over(client.state_watcher());
+            tokio::spawn(async move {
+                over.await;
+                drop(relay);
+            });
+        }
         let timeout = client.session_timeout();
         Ok(Self {
             id: client.session_id().0,
@@ -127,9 +148,16 @@ impl Session {
 
     /// Returns when the server has ended the session, once nobody uses it.
     pub(super) async fn ended(self: Arc<Self>) {
-        let mut states = self.client.state_watcher();
+        let over = over(self.client.state_watcher());
         drop(self);
-        while !states.changed().await.is_terminated() {}
+        over.await;
+    }
+}
+
+/// Returns when the session of `states` is over, which it may be already.
+async fn over(mut states: StateWatcher) {
+    while !states.state().is_terminated() {
+        states.changed().await;
     }
 }
 

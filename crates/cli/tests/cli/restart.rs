@@ -37,7 +37,10 @@ fn server(store: Store) -> (Box<dyn Deref<Target = Process>>, String) {
         }
         Store::ZooKeeper => {
             // A Java machine needs its time to start.
-            let server = ZooKeeper::start_with(&[("maxSessionTimeout", "20000")]).unwrap();
+            let server = ZooKeeper::builder()
+                .set("maxSessionTimeout", "20000")
+                .start()
+                .unwrap();
             let url = format!("zookeeper://{}", server.address());
             (Box::new(server), url)
         }

@@ -44,7 +44,7 @@ pub async fn a_dropped_acquire_can_be_left(subject: &impl Subject) {
 /// for again.
 pub async fn a_dropped_release_can_be_asked_for_again(subject: &impl Subject) {
     let ground = Ground::new(subject);
-    let client = ground.client().await;
+    let client = ground.lasting_client().await;
     for polls in 1..=8 {
         let bid = ground.long_bid(&ground.name(&format!("m{polls}")), "a");
         let win = ground.win(&client, &bid).await;
@@ -57,7 +57,7 @@ pub async fn a_dropped_release_can_be_asked_for_again(subject: &impl Subject) {
 /// A renewal that was dropped half way harms nothing.
 pub async fn a_dropped_renewal_harms_nothing(subject: &impl Subject) {
     let ground = Ground::new(subject);
-    let client = ground.client().await;
+    let client = ground.lasting_client().await;
     let win = ground
         .win(&client, &ground.long_bid(&ground.name("m"), "a"))
         .await;

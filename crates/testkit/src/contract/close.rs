@@ -67,7 +67,7 @@ pub async fn closing_again_is_harmless(subject: &impl Subject) {
 /// Closing releases nothing: the engine does that, when its work has ended.
 pub async fn a_close_releases_nothing(subject: &impl Subject) {
     let ground = Ground::new(subject);
-    let (here, there) = (ground.client().await, ground.client().await);
+    let (here, there) = (ground.lasting_client().await, ground.lasting_client().await);
     if let LeaseBound::Session(_) = here.profile().bound {
         let why = "a session ends with its client";
         return not_applicable(&here.profile(), "a_close_releases_nothing", why);

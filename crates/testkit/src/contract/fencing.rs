@@ -58,7 +58,7 @@ pub async fn tokens_rise_over_revocation_and_leaving(subject: &impl Subject) {
 /// A tenure has one store token from its grant to its end.
 pub async fn renewals_keep_the_token(subject: &impl Subject) {
     let ground = Ground::new(subject);
-    let client = ground.client().await;
+    let client = ground.lasting_client().await;
     let win = ground
         .win(&client, &ground.long_bid(&ground.name("m"), "a"))
         .await;

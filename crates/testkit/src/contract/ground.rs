@@ -66,6 +66,12 @@ impl<'a, S: Subject> Ground<'a, S> {
         client.unwrap_or_else(|error| panic!("the subject cannot open a client: {error:?}"))
     }
 
+    /// A client for [long bids](Self::long_bid).
+    pub(crate) async fn lasting_client(&self) -> S::Backend {
+        let client = self.subject.lasting_client().await;
+        client.unwrap_or_else(|error| panic!("the subject cannot open a client: {error:?}"))
+    }
+
     pub(crate) fn clock(&self) -> Clock {
         self.subject.clock()
     }
@@ -255,6 +261,11 @@ impl<'a, S: Subject> Ground<'a, S> {
         }
     }
 
+    async fn is_owned(&self, client: &S::Backend, name: &MutexName) -> bool {
+        let (owner, now) = self.owner(client, name).await;
+        owner.has_owner(now)
+    }
+
     /// Nobody must own `name`.
     pub(crate) async fn is_free(&self, client: &S::Backend, name: &MutexName, why: &str) {
         let (owner, now) = self.owner(client, name).await;
@@ -268,9 +279,14 @@ impl<'a, S: Subject> Ground<'a, S> {
     /// not renewing, or where a session holds it, by the client's death.
     pub(crate) async fn run_out(&self, client: S::Backend, win: &Win) {
         if let LeaseBound::Session(_) = client.profile().bound {
+            let witness = self.client().await;
             self.subject.abandon(client).await;
             let over = self.clock().now() + win.held.terms.lease() + self.patience();
-            return self.clock().sleep_until(over).await;
+            // Whether it was in time is for the caller to judge.
+            while self.clock().now() < over && self.is_owned(&witness, &win.held.name).await {
+                self.clock().sleep(Duration::from_millis(50)).await;
+            }
+            return self.clock().sleep_until(win.surely_over()).await;
         }
         self.clock().sleep_until(win.surely_over()).await;
     }

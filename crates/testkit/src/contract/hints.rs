@@ -25,7 +25,7 @@ async fn told<S: Subject>(
 /// A waiter that was refused and listens hears of the release, and wins.
 pub async fn a_waiter_is_told_after_a_release(subject: &impl Subject) {
     let ground = Ground::new(subject);
-    let (here, there) = (ground.client().await, ground.client().await);
+    let (here, there) = (ground.lasting_client().await, ground.lasting_client().await);
     let name = ground.name("m");
     let win = ground.win(&here, &ground.long_bid(&name, "a")).await;
     let mut waiter = Waiter::stand(&ground, &there, ground.bid(&name, "b")).await;
@@ -38,7 +38,7 @@ pub async fn a_waiter_is_told_after_a_release(subject: &impl Subject) {
 /// Where the store pushes in order, the head is told that it is its turn.
 pub async fn the_head_of_a_queue_is_told_its_turn(subject: &impl Subject) {
     let ground = Ground::new(subject);
-    let (here, there) = (ground.client().await, ground.client().await);
+    let (here, there) = (ground.lasting_client().await, ground.lasting_client().await);
     let profile = there.profile();
     if !profile.ordered || profile.wakeup != Wakeup::Push {
         let sentence = "the_head_of_a_queue_is_told_its_turn";
@@ -62,7 +62,7 @@ pub async fn the_head_of_a_queue_is_told_its_turn(subject: &impl Subject) {
 /// An observer hears of a new owner and of its going.
 pub async fn an_observer_is_told_of_every_change_of_owner(subject: &impl Subject) {
     let ground = Ground::new(subject);
-    let (here, there) = (ground.client().await, ground.client().await);
+    let (here, there) = (ground.lasting_client().await, ground.lasting_client().await);
     let profile = here.profile();
     if !profile.observable {
         let sentence = "an_observer_is_told_of_every_change_of_owner";
@@ -86,7 +86,7 @@ pub async fn an_observer_is_told_of_every_change_of_owner(subject: &impl Subject
 /// A candidate that waits and observes hears of its turn as well.
 pub async fn a_candidate_is_told_after_a_release(subject: &impl Subject) {
     let ground = Ground::new(subject);
-    let (here, there) = (ground.client().await, ground.client().await);
+    let (here, there) = (ground.lasting_client().await, ground.lasting_client().await);
     let name = ground.name("m");
     let win = ground.win(&here, &ground.long_bid(&name, "a")).await;
     let mut waiter = Waiter::stand(&ground, &there, ground.bid(&name, "b")).await;
@@ -105,7 +105,7 @@ pub async fn a_candidate_is_told_after_a_release(subject: &impl Subject) {
 /// three has to be heard. Who is told then wins.
 pub async fn a_dropped_stream_is_in_nobodys_way(subject: &impl Subject) {
     let ground = Ground::new(subject);
-    let (here, there) = (ground.client().await, ground.client().await);
+    let (here, there) = (ground.lasting_client().await, ground.lasting_client().await);
     let limit = ground.wake_up(&there);
     for trial in 1..=3 {
         let name = ground.name(&format!("m{trial}"));
@@ -137,7 +137,7 @@ pub async fn hints_do_not_storm(subject: &impl Subject) {
     /// Room for a reconnection, not for a hint per event.
     const FEW: usize = 4;
     let ground = Ground::new(subject);
-    let (here, there) = (ground.client().await, ground.client().await);
+    let (here, there) = (ground.lasting_client().await, ground.lasting_client().await);
     let (name, other) = (ground.name("m"), ground.name("other"));
     let win = ground.win(&here, &ground.long_bid(&name, "a")).await;
     let mut waiter = Waiter::stand(&ground, &there, ground.bid(&name, "b")).await;
@@ -170,7 +170,7 @@ pub async fn hints_do_not_storm(subject: &impl Subject) {
 /// The streams of a closed backend end.
 pub async fn hints_end_at_close(subject: &impl Subject) {
     let ground = Ground::new(subject);
-    let (here, there) = (ground.client().await, ground.client().await);
+    let (here, there) = (ground.lasting_client().await, ground.lasting_client().await);
     let name = ground.name("m");
     let win = ground.win(&here, &ground.long_bid(&name, "a")).await;
     let waiter = Waiter::stand(&ground, &there, ground.bid(&name, "b")).await;

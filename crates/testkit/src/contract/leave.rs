@@ -78,7 +78,7 @@ pub async fn leaving_twice_is_harmless(subject: &impl Subject) {
 /// A waiter that left is not waited for.
 pub async fn leaving_undoes_a_place_in_the_queue(subject: &impl Subject) {
     let ground = Ground::new(subject);
-    let (here, there) = (ground.client().await, ground.client().await);
+    let (here, there) = (ground.lasting_client().await, ground.lasting_client().await);
     let name = ground.name("m");
     let win = ground.win(&here, &ground.long_bid(&name, "a")).await;
     // It still listens, so only its leaving can take it out of the way.

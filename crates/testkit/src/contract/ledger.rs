@@ -16,7 +16,7 @@ fn claim(tick: u64) -> Claim {
 /// A client and its grant; `None`, after having tested that nothing works,
 /// where the store keeps no ledger.
 async fn owner<S: Subject>(ground: &Ground<'_, S>) -> Option<(S::Backend, Held)> {
-    let client = ground.client().await;
+    let client = ground.lasting_client().await;
     let win = ground
         .win(&client, &ground.long_bid(&ground.name("m"), "a"))
         .await;

@@ -51,7 +51,7 @@ async fn pages<S: Subject>(
 /// An owned mutex is listed with its owner and token.
 pub async fn a_listing_tells_owner_and_token(subject: &impl Subject) {
     let ground = Ground::new(subject);
-    let client = ground.client().await;
+    let client = ground.lasting_client().await;
     if unlisted(&client, "a_listing_tells_owner_and_token") {
         return;
     }
@@ -70,7 +70,7 @@ pub async fn a_listing_tells_owner_and_token(subject: &impl Subject) {
 /// Pages of any size add up to the same list, in the order of names.
 pub async fn pages_follow_each_other_in_the_order_of_names(subject: &impl Subject) {
     let ground = Ground::new(subject);
-    let client = ground.client().await;
+    let client = ground.lasting_client().await;
     if unlisted(&client, "pages_follow_each_other_in_the_order_of_names") {
         return;
     }
@@ -94,7 +94,7 @@ pub async fn pages_follow_each_other_in_the_order_of_names(subject: &impl Subjec
 /// Who waits is listed in order, where the store keeps one.
 pub async fn a_listing_tells_who_waits(subject: &impl Subject) {
     let ground = Ground::new(subject);
-    let client = ground.client().await;
+    let client = ground.lasting_client().await;
     if unlisted(&client, "a_listing_tells_who_waits") {
         return;
     }

@@ -82,7 +82,7 @@ const LOOKALIKES: &[&str] = &[
 /// Names differing in case, accent, width, escape or wildcard do not collide.
 pub async fn names_that_look_alike_are_different(subject: &impl Subject) {
     let ground = Ground::new(subject);
-    let client = ground.client().await;
+    let client = ground.lasting_client().await;
     let mut wins = Vec::new();
     for look in LOOKALIKES {
         let name = MutexName::new(format!("{}{look}", ground.tag())).expect("a valid name");
@@ -103,7 +103,7 @@ pub async fn names_that_look_alike_are_different(subject: &impl Subject) {
 /// 66 bytes are a name, to the last of them.
 pub async fn the_longest_names_are_kept_whole(subject: &impl Subject) {
     let ground = Ground::new(subject);
-    let client = ground.client().await;
+    let client = ground.lasting_client().await;
     let room = MutexName::MAX_BYTES - ground.tag().len();
     let plain = "x".repeat(room - 1);
     let wide = "é".repeat(room / 2 - 1);
@@ -166,7 +166,7 @@ pub async fn ids_come_back_as_they_were_given(subject: &impl Subject) {
 /// Ids that look alike cannot renew, release or leave for each other.
 pub async fn ids_that_look_alike_are_different(subject: &impl Subject) {
     let ground = Ground::new(subject);
-    let client = ground.client().await;
+    let client = ground.lasting_client().await;
     let id = |text: &str| ContenderId::new(format!("{}{text}", ground.tag())).expect("a valid id");
     let bid = ground.bid_of(&ground.name("m"), &id("a"));
     let mut long = bid.with_unique_id();

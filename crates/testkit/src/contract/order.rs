@@ -22,7 +22,7 @@ pub async fn waiters_are_served_in_the_order_of_arrival(subject: &impl Subject) 
     let ground = Ground::new(subject);
     let mut clients = Vec::new();
     for _ in 0..4 {
-        clients.push(ground.client().await);
+        clients.push(ground.lasting_client().await);
     }
     if !is_ordered(&clients[0], "waiters_are_served_in_the_order_of_arrival") {
         return;
@@ -52,7 +52,7 @@ pub async fn waiters_are_served_in_the_order_of_arrival(subject: &impl Subject) 
 /// Between the release and the told waiter's take, nobody slips in.
 pub async fn nobody_overtakes_the_waiter_that_was_told(subject: &impl Subject) {
     let ground = Ground::new(subject);
-    let (here, there) = (ground.client().await, ground.client().await);
+    let (here, there) = (ground.lasting_client().await, ground.lasting_client().await);
     if !is_ordered(&here, "nobody_overtakes_the_waiter_that_was_told") {
         return;
     }
@@ -88,7 +88,7 @@ pub async fn nobody_overtakes_the_waiter_that_was_told(subject: &impl Subject) {
 pub async fn a_waiter_that_listens_no_more_is_skipped(subject: &impl Subject) {
     let sentence = "a_waiter_that_listens_no_more_is_skipped";
     let ground = Ground::new(subject);
-    let (here, there) = (ground.client().await, ground.client().await);
+    let (here, there) = (ground.lasting_client().await, ground.lasting_client().await);
     if !is_ordered(&here, sentence) {
         return;
     }
@@ -112,7 +112,7 @@ pub async fn a_waiter_that_listens_no_more_is_skipped(subject: &impl Subject) {
 pub async fn a_waiter_that_queues_again_keeps_its_place(subject: &impl Subject) {
     let sentence = "a_waiter_that_queues_again_keeps_its_place";
     let ground = Ground::new(subject);
-    let (here, there) = (ground.client().await, ground.client().await);
+    let (here, there) = (ground.lasting_client().await, ground.lasting_client().await);
     if !is_ordered(&here, sentence) {
         return;
     }
@@ -151,7 +151,7 @@ pub async fn a_waiter_that_queues_again_keeps_its_place(subject: &impl Subject) 
 /// A bid that does not want to wait is in nobody's way.
 pub async fn a_bid_that_does_not_queue_takes_no_place(subject: &impl Subject) {
     let ground = Ground::new(subject);
-    let (here, there) = (ground.client().await, ground.client().await);
+    let (here, there) = (ground.lasting_client().await, ground.lasting_client().await);
     let name = ground.name("m");
     let win = ground.win(&here, &ground.long_bid(&name, "a")).await;
     for _ in 0..3 {

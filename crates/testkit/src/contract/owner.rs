@@ -21,7 +21,7 @@ pub async fn nobody_owns_an_unknown_name(subject: &impl Subject) {
 /// Every time that is known fits the terms and the store's now.
 pub async fn an_owner_is_told_with_token_and_times(subject: &impl Subject) {
     let ground = Ground::new(subject);
-    let (here, there) = (ground.client().await, ground.client().await);
+    let (here, there) = (ground.lasting_client().await, ground.lasting_client().await);
     let bid = ground.long_bid(&ground.name("m"), "a");
     let win = ground.win(&here, &bid).await;
     if let LeaseBound::Terms = here.profile().bound {

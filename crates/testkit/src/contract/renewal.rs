@@ -130,7 +130,7 @@ pub async fn an_empty_batch_has_no_answers(subject: &impl Subject) {
 /// Each grant of a batch stands alone, and the answers come in its order.
 pub async fn a_batch_answers_each_grant_in_order(subject: &impl Subject) {
     let ground = Ground::new(subject);
-    let client = ground.client().await;
+    let client = ground.lasting_client().await;
     let mut batch = Vec::new();
     // Names against the order of the batch: a store may sort for itself.
     for index in (0..12).rev() {
@@ -153,7 +153,7 @@ pub async fn a_batch_answers_each_grant_in_order(subject: &impl Subject) {
 /// A batch has no size limit for the caller.
 pub async fn a_batch_of_250_is_answered_whole(subject: &impl Subject) {
     let ground = Ground::new(subject);
-    let client = Arc::new(ground.client().await);
+    let client = Arc::new(ground.lasting_client().await);
     let mut bids = JoinSet::new();
     for index in 0..250 {
         let name = ground.name(&format!("m{index:03}"));

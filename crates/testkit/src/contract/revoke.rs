@@ -75,7 +75,7 @@ pub async fn revoking_a_free_mutex_is_refused(subject: &impl Subject) {
 /// A revoked mutex goes to who waits for it.
 pub async fn a_waiter_gets_what_was_revoked(subject: &impl Subject) {
     let ground = Ground::new(subject);
-    let (here, there) = (ground.client().await, ground.client().await);
+    let (here, there) = (ground.lasting_client().await, ground.lasting_client().await);
     let name = ground.name("m");
     ground.win(&here, &ground.long_bid(&name, "a")).await;
     let mut waiter = Waiter::stand(&ground, &there, ground.bid(&name, "b")).await;

@@ -15,7 +15,7 @@ pub async fn a_busy_client_does_not_starve_a_waiter(subject: &impl Subject) {
     const ROUNDS: usize = 3;
     let sentence = "a_busy_client_does_not_starve_a_waiter";
     let ground = Ground::new(subject);
-    let (here, there) = (ground.client().await, ground.client().await);
+    let (here, there) = (ground.lasting_client().await, ground.lasting_client().await);
     if !here.profile().ordered {
         let why = "without an order the engine yields instead";
         return not_applicable(&here.profile(), sentence, why);
@@ -42,7 +42,7 @@ pub async fn a_busy_client_does_not_starve_a_waiter(subject: &impl Subject) {
 /// A mutex left alone for two wake-ups goes to whoever waits for it.
 pub async fn a_mutex_left_alone_goes_to_the_waiter(subject: &impl Subject) {
     let ground = Ground::new(subject);
-    let (here, there) = (ground.client().await, ground.client().await);
+    let (here, there) = (ground.lasting_client().await, ground.lasting_client().await);
     let name = ground.name("m");
     for _ in 0..5 {
         let win = ground.win(&here, &ground.long_bid(&name, "busy")).await;

@@ -16,6 +16,12 @@ pub trait Subject {
     /// and session of its own, the same data.
     fn client(&self) -> impl Future<Output = Result<Self::Backend>>;
 
+    /// A client for tests of many calls, whose leases must not end meanwhile.
+    /// Where leases hang on a session: one with a long session.
+    fn lasting_client(&self) -> impl Future<Output = Result<Self::Backend>> {
+        self.client()
+    }
+
     /// The clock to wait with: the one that the store's leases follow.
     fn clock(&self) -> Clock;
 
@@ -53,6 +59,9 @@ impl<S: Subject> Subject for &S {
 
     fn client(&self) -> impl Future<Output = Result<Self::Backend>> {
         (**self).client()
+    }
+    fn lasting_client(&self) -> impl Future<Output = Result<Self::Backend>> {
+        (**self).lasting_client()
     }
     fn clock(&self) -> Clock {
         (**self).clock()

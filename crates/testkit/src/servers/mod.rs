@@ -23,6 +23,7 @@
 //! directory on purpose are the initialised data directories of the SQL servers, which later
 //! runs copy, and the lock files that reserve ports.
 
+mod certificates;
 mod error;
 mod extras;
 pub mod find;
@@ -38,6 +39,7 @@ mod tree;
 pub mod wait;
 mod zookeeper;
 
+pub use certificates::Certificates;
 pub use error::ServerError;
 pub use mariadb::{MariaDb, MariaDbBuilder};
 pub use port::Port;
@@ -48,4 +50,4 @@ pub use redis::{
     Redis, RedisBuilder, RedisCluster, RedisClusterBuilder, RedisSentinel, RedisSentinelBuilder,
     Sentinel,
 };
-pub use zookeeper::{ZooKeeper, ZooKeeperEnsemble};
+pub use zookeeper::{ZooKeeper, ZooKeeperBuilder, ZooKeeperEnsemble};

@@ -36,8 +36,12 @@ impl ZooKeeperEnsemble {
     }
 
     /// Starts three members of which the last can be [severed](Self::sever) from the other two;
-    /// it leads if `leading`, and follows otherwise.
-    pub fn start_severable(leading: bool) -> Result<ZooKeeperEnsemble, ServerError> {
+    /// it leads if `leading`, and follows otherwise. After `sync_limit` ticks of silence they
+    /// notice.
+    pub fn start_severable(
+        leading: bool,
+        sync_limit: u32,
+    ) -> Result<ZooKeeperEnsemble, ServerError> {
         let between = ports(3)?;
         let links = between.iter().map(|port| Proxy::start(port.address()));
         let links = links.collect::<Result<Vec<_>, _>>()?;
@@ -51,7 +55,11 @@ impl ZooKeeperEnsemble {
                     port.number()
                 }
             };
-            lines(&numbers.map(number).collect::<Vec<_>>())
+            let members = lines(&numbers.map(number).collect::<Vec<_>>());
+            format!(
+                "initLimit={}\nsyncLimit={sync_limit}\n{members}",
+                2 * sync_limit
+            )
         };
         let members = vec![
             ZooKeeper::member(1, seen_by(false))?,
@@ -73,7 +81,7 @@ impl ZooKeeperEnsemble {
     }
 
     /// Parts the last member from the others, who are a majority. It is not told, and goes on
-    /// answering its clients for about ten ticks.
+    /// answering its clients until it notices.
     pub fn sever(&self) -> Result<(), ServerError> {
         // New connections are refused: one that is accepted and silent holds up an election.
         self.links.iter().for_each(Proxy::partition);

@@ -8,19 +8,23 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
+use super::builder::ZooKeeperBuilder;
 use crate::servers::error::ServerError;
+use crate::servers::extras::Extras;
 use crate::servers::find::Server;
 use crate::servers::home;
 use crate::servers::port::Port;
 use crate::servers::process::{Process, Recipe};
 
 /// The jars of Debian's packages, which lie among hundreds of others.
-const JARS: [&str; 8] = [
+const JARS: [&str; 10] = [
     "zookeeper.jar",
     "zookeeper-jute.jar",
     "slf4j-api.jar",
     "slf4j-simple.jar",
     "netty-all.jar",
+    "netty-codec.jar",
+    "netty-handler.jar",
     "metrics-core.jar",
     "snappy-java.jar",
     "commons-cli.jar",
@@ -32,31 +36,35 @@ const JARS: [&str; 8] = [
 pub struct ZooKeeper {
     process: Process,
     port: Port,
+    tls: Option<Port>,
 }
 
 impl ZooKeeper {
     /// Starts a server that is alone.
     pub fn start() -> Result<ZooKeeper, ServerError> {
-        ZooKeeper::start_with(&[])
+        ZooKeeper::builder().start()
     }
 
-    /// Starts a server that is alone, with settings of its own, for example
-    /// `&[("maxSessionTimeout", "20000")]`.
-    pub fn start_with(settings: &[(&str, &str)]) -> Result<ZooKeeper, ServerError> {
-        let settings = settings
-            .iter()
-            .map(|(key, value)| format!("{key}={value}\n"));
-        let settings: String = settings.collect();
-        Port::start(|port| {
-            let recipe = Node {
-                address: port.address(),
-                member: None,
-                settings: settings.clone(),
-            };
-            Ok(ZooKeeper {
-                process: Process::launch("zookeeper", Box::new(recipe))?,
-                port,
-            })
+    /// A server with options.
+    pub fn builder() -> ZooKeeperBuilder {
+        ZooKeeperBuilder::default()
+    }
+
+    /// Starts a server that is alone, with these lines and perhaps a port for TLS.
+    pub(super) fn alone(
+        port: Port,
+        tls: Option<Port>,
+        extras: Extras,
+    ) -> Result<ZooKeeper, ServerError> {
+        let recipe = Node {
+            address: port.address(),
+            member: None,
+            extras,
+        };
+        Ok(ZooKeeper {
+            process: Process::launch("zookeeper", Box::new(recipe))?,
+            port,
+            tls,
         })
     }
 
@@ -66,11 +74,12 @@ impl ZooKeeper {
         let recipe = Node {
             address: port.address(),
             member: Some((id, lines)),
-            settings: String::new(),
+            extras: Extras::default(),
         };
         Ok(ZooKeeper {
             process: Process::prepare("zookeeper", Box::new(recipe))?,
             port,
+            tls: None,
         })
     }
 
@@ -82,6 +91,11 @@ impl ZooKeeper {
     /// The port clients connect to.
     pub fn port(&self) -> u16 {
         self.port.number()
+    }
+
+    /// The port for TLS, if [`ZooKeeperBuilder::tls`] asked for one.
+    pub fn tls_port(&self) -> Option<u16> {
+        self.tls.as_ref().map(Port::number)
     }
 
     /// Sends one of the four-letter words, such as `srvr` or `mntr`.
@@ -121,8 +135,8 @@ impl Deref for ZooKeeper {
 struct Node {
     address: SocketAddr,
     member: Option<(usize, String)>,
-    /// Further lines of the configuration.
-    settings: String,
+    /// Its arguments are lines of the configuration.
+    extras: Extras,
 }
 
 impl Recipe for Node {
@@ -136,11 +150,16 @@ impl Recipe for Node {
         if let Some((id, _)) = &self.member {
             put("myid", &id.to_string())?;
         }
-        let (data, port, settings) = (data.display(), self.address.port(), &self.settings);
+        self.extras.write(data)?;
+        let (data, port) = (data.display().to_string(), self.address.port());
+        let lines = self.extras.arguments.iter();
+        let lines: String = lines
+            .map(|line| format!("{}\n", line.replace("{dir}", &data)))
+            .collect();
         let configuration = format!(
             "dataDir={data}\nclientPort={port}\nclientPortAddress=127.0.0.1\n\
              tickTime=500\ninitLimit=20\nsyncLimit=10\nmaxClientCnxns=0\n\
-             admin.enableServer=false\n4lw.commands.whitelist=*\n{settings}{members}"
+             admin.enableServer=false\n4lw.commands.whitelist=*\n{lines}{members}"
         );
         Ok(put("zoo.cfg", &configuration)?)
     }

@@ -1,0 +1,223 @@
+//! The driver's connections, carried over TLS.
+//!
+//! The driver speaks TLS only with a second cryptographic library, and does
+//! not say why it failed. So it is given ports of this host, one for each
+//! server, and what it sends there goes on to that server inside TLS. See
+//! `docs/decisions/0010-tls-to-zookeeper-through-a-relay.md`.
+
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use rustls::ClientConfig;
+use tokio::io::{AsyncWriteExt, copy, split};
+use tokio::net::{TcpListener, TcpStream};
+use tokio_rustls::TlsConnector;
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use super::kin;
+use super::tls::{self, Server, Way};
+use crate::clock::Clock;
+use crate::error::Result;
+
+/// How long the end of a connection may take.
+const FAREWELL: Duration = Duration::from_secs(1);
+
+/// Listens until it is dropped; connections that are made go on until one of
+/// their ends closes them.
+#[derive(Debug)]
+pub(super) struct Relay {
+    hosts: String,
+    trouble: Trouble,
+    _listening: DropGuard,
+}
+
+/// Why the last connection failed.
+type Trouble = Arc<Mutex<Option<String>>>;
+
+/// The way to one server.
+#[derive(Clone)]
+struct Route {
+    tls: Arc<ClientConfig>,
+    server: Server,
+    clock: Clock,
+    /// How long a connection may take to be made.
+    limit: Duration,
+    trouble: Trouble,
+}
+
+impl Relay {
+    pub(super) async fn start(way: &Way, clock: &Clock, limit: Duration) -> Result<Self> {
+        let trouble = Trouble::default();
+        let listening = CancellationToken::new();
+        let mut hosts = Vec::new();
+        for server in &way.servers {
+            let listened = listen().await.map_err(|error| {
+                super::session::unreachable("no port of this host can be listened on")
+                    .with_source(error)
+            });
+            let (listener, address) = listened?;
+            hosts.push(address.to_string());
+            let route = Route {
+                tls: Arc::clone(&way.client),
+                server: server.clone(),
+                clock: clock.clone(),
+                limit,
+                trouble: Arc::clone(&trouble),
+            };
+            let accepting = route.accept(listener);
+            tokio::spawn(listening.clone().run_until_cancelled_owned(accepting));
+        }
+        Ok(Self {
+            hosts: hosts.join(","),
+            trouble,
+            _listening: listening.drop_guard(),
+        })
+    }
+
+    /// What the driver connects to.
+    pub(super) fn hosts(&self) -> &str {
+        &self.hosts
+    }
+
+    /// Why the last connection failed, if one did.
+    pub(super) fn trouble(&self) -> Option<String> {
+        lock(&self.trouble).clone()
+    }
+}
+
+async fn listen() -> io::Result<(TcpListener, SocketAddr)> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
+    let address = listener.local_addr()?;
+    Ok((listener, address))
+}
+
+fn lock(trouble: &Trouble) -> MutexGuard<'_, Option<String>> {
+    trouble.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Route {
+    async fn accept(self, listener: TcpListener) {
+        loop {
+            match listener.accept().await {
+                Ok((near, peer)) => {
+                    let route = self.clone();
+                    tokio::spawn(async move { route.serve(near, peer).await });
+                }
+                // Too many files are open, as a rule.
+                Err(error) => {
+                    self.note(&error.to_string());
+                    self.clock.sleep(Duration::from_millis(50)).await;
+                }
+            }
+        }
+    }
+
+    /// Carries what the driver says, until either end has nothing more to say.
+    async fn serve(self, near: TcpStream, peer: SocketAddr) {
+        if !is_own(&near, peer).await {
+            tracing::warn!(%peer, "a stranger on the way to ZooKeeper was turned away");
+            return;
+        }
+        let limit = self.clock.now() + self.limit;
+        let far = match self.clock.limit(limit, self.connect()).await {
+            Some(Ok(far)) => far,
+            Some(Err(error)) => return self.note(&tls::explain(&error)),
+            None => return self.note("it does not answer"),
+        };
+        // The driver sends whole requests; none waits for the next.
+        let _ = near.set_nodelay(true);
+        let (mut near_in, mut near_out) = split(near);
+        let (mut far_in, mut far_out) = split(far);
+        tokio::select! {
+            _ = copy(&mut near_in, &mut far_out) => {
+                let limit = self.clock.now() + FAREWELL;
+                let _ = self.clock.limit(limit, far_out.shutdown()).await;
+            }
+            end = copy(&mut far_in, &mut near_out) => {
+                // A server may refuse a certificate after the handshake.
+                if let Err(error) = end
+                    && tls::fault(&error).is_some()
+                {
+                    self.note(&tls::explain(&error));
+                }
+            }
+        }
+    }
+
+    async fn connect(&self) -> io::Result<tokio_rustls::client::TlsStream<TcpStream>> {
+        let server = &self.server;
+        let far = TcpStream::connect((server.host.as_str(), server.port)).await?;
+        far.set_nodelay(true)?;
+        let connector = TlsConnector::from(Arc::clone(&self.tls));
+        connector.connect(server.name.clone(), far).await
+    }
+
+    fn note(&self, why: &str) {
+        let text = format!("{}:{}: {why}", self.server.host, self.server.port);
+        tracing::debug!(why = text, "no connection to ZooKeeper");
+        *lock(&self.trouble) = Some(text);
+    }
+}
+
+/// Whether the driver itself has connected.
+async fn is_own(near: &TcpStream, peer: SocketAddr) -> bool {
+    let (SocketAddr::V4(peer), Ok(SocketAddr::V4(local))) = (peer, near.local_addr()) else {
+        return false;
+    };
+    let told = tokio::task::spawn_blocking(move || kin::is_own(peer, local)).await;
+    matches!(told, Ok(Ok(true)))
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use std::process::Stdio;
+
+    use tenure_testkit::servers::Certificates;
+    use tokio::time::timeout;
+
+    use super::*;
+    use crate::backend::url::StoreUrl;
+
+    const PATIENCE: Duration = Duration::from_secs(30);
+
+    #[tokio::test]
+    async fn nobody_else_is_carried() {
+        let papers = Certificates::make();
+        let (server, at) = listen().await.unwrap();
+        let url = format!("zookeeper+tls://localhost?{}", papers.options());
+        let url: StoreUrl = url.parse().unwrap();
+        let hosts = [("127.0.0.1".to_owned(), at.port())];
+        let way = Way::new(&hosts, &mut url.options()).unwrap();
+        let relay = Relay::start(&way, &Clock::boot(), PATIENCE).await.unwrap();
+        // It hears at once that nobody talks to it.
+        let port = relay.hosts().rsplit(':').next().unwrap();
+        let script = format!("exec 3<>/dev/tcp/127.0.0.1/{port}; read -r -t 30 <&3; echo $?");
+        let stranger = std::process::Command::new("bash")
+            .args(["-c", &script])
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let heard = tokio::task::spawn_blocking(|| stranger.wait_with_output());
+        let heard = timeout(PATIENCE * 2, heard)
+            .await
+            .unwrap()
+            .unwrap()
+            .unwrap();
+        assert_eq!(String::from_utf8_lossy(&heard.stdout), "1\n", "the end");
+        // The first who comes to the server is ourselves.
+        let ours = TcpStream::connect(relay.hosts()).await.unwrap();
+        let (mut carried, _) = timeout(PATIENCE, server.accept()).await.unwrap().unwrap();
+        // Which is no server: we hear the end, and the relay says why.
+        carried.write_all(b"plainly").await.unwrap();
+        let end = timeout(PATIENCE, ours.readable()).await.unwrap();
+        assert!(end.is_ok() && matches!(ours.try_read(&mut [0]), Ok(0)));
+        let why = relay.trouble().unwrap();
+        assert!(why.contains("secureClientPort"), "{why}");
+        // Another would have come before.
+        let another = timeout(Duration::from_millis(1), server.accept()).await;
+        assert!(another.is_err());
+    }
+}
