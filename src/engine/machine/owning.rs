@@ -80,7 +80,8 @@ pub(super) fn valid_for(terms: &LeaseTerms, answer: &Answer) -> Duration {
 /// terms say, and sooner where less than a whole lease remains, so that there
 /// is always room to retry.
 pub(super) fn renew_after(terms: &LeaseTerms, answer: &Answer) -> Duration {
-    terms.renew_after().min(valid_for(terms, answer) * 2 / 3)
+    let remains = valid_for(terms, answer) + terms.margin();
+    terms.renew_after().min(remains * 2 / 3)
 }
 
 impl Machine {
