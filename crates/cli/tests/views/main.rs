@@ -1,0 +1,4 @@
+//! What a person sees: the program on a real terminal, and in a browser.
+
+mod demo;
+mod support;

@@ -1,0 +1,146 @@
+//! A terminal of its own for every test, kept by tmux.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, Output};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+/// Longer than anything takes on a busy machine; only failures wait it out.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(45);
+
+pub(crate) fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
+    let end = Instant::now() + PATIENCE;
+    while !is_so() {
+        assert!(Instant::now() < end, "never: {what}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// A directory with a store in it.
+pub(crate) struct Home(tempfile::TempDir);
+
+impl Home {
+    pub(crate) fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    /// A program, with the default store and its temporary files here.
+    pub(crate) fn command(&self, program: &str) -> Command {
+        let mut command = Command::new(program);
+        command
+            .current_dir(self.0.path())
+            .env("XDG_STATE_HOME", self.0.path())
+            .env("TMPDIR", self.0.path())
+            .env("TENURE", env!("CARGO_BIN_EXE_tenure"))
+            .env_remove("TENURE_URL")
+            .env_remove("NO_COLOR");
+        command
+    }
+
+    pub(crate) fn tenure(&self, words: &[&str]) -> Command {
+        let mut command = self.command(env!("CARGO_BIN_EXE_tenure"));
+        command.args(words);
+        command
+    }
+
+    /// What is in a file, once there is a whole line in it.
+    pub(crate) fn line(&self, name: &str) -> String {
+        let mut text = String::new();
+        eventually(&format!("there is a line in {name}"), || {
+            text = fs::read_to_string(self.path(name)).unwrap_or_default();
+            text.ends_with('\n')
+        });
+        text.trim().to_owned()
+    }
+}
+
+/// A terminal with a shell script on it.
+pub(crate) struct Screen {
+    socket: String,
+}
+
+impl Screen {
+    /// Runs `"$TENURE" WORDS`, writes its exit code to the file `code`, and
+    /// stays: what is on the screen then can be seen.
+    pub(crate) fn show(home: &Home, size: (u16, u16), words: &str) -> Self {
+        static LAST: AtomicU32 = AtomicU32::new(0);
+        let number = LAST.fetch_add(1, Ordering::Relaxed);
+        let socket = format!("tenure-{}-{number}", std::process::id());
+        let screen = Self { socket };
+        let script = format!("trap : INT; \"$TENURE\" {words}; echo $? > code; exec cat");
+        fs::write(home.path("script.sh"), script).unwrap();
+        let (width, height) = (size.0.to_string(), size.1.to_string());
+        let mut tmux = home.command("tmux");
+        tmux.args(["-L", &screen.socket, "-f", "/dev/null", "new-session", "-d"]);
+        tmux.args(["-x", &width, "-y", &height, "sh script.sh"]);
+        let started = tmux.output().expect("tmux is installed");
+        assert!(started.status.success(), "{started:?}");
+        screen
+    }
+
+    fn tmux(&self, words: &[&str]) -> Output {
+        let mut tmux = Command::new("tmux");
+        tmux.args(["-L", &self.socket])
+            .args(words)
+            .output()
+            .unwrap()
+    }
+
+    /// What is on it now.
+    pub(crate) fn text(&self) -> String {
+        let seen = self.tmux(&["capture-pane", "-p"]);
+        String::from_utf8_lossy(&seen.stdout).into_owned()
+    }
+
+    /// With the sequences that colour it.
+    pub(crate) fn coloured(&self) -> String {
+        let seen = self.tmux(&["capture-pane", "-p", "-e"]);
+        String::from_utf8_lossy(&seen.stdout).into_owned()
+    }
+
+    /// Waits until what it shows is as wanted.
+    pub(crate) fn shows(&self, what: &str, is_so: impl Fn(&str) -> bool) -> String {
+        let end = Instant::now() + PATIENCE;
+        loop {
+            let text = self.text();
+            if is_so(&text) {
+                return text;
+            }
+            assert!(Instant::now() < end, "never: {what}; it shows\n{text}");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    pub(crate) fn sees(&self, part: &str) -> String {
+        self.shows(part, |text| text.contains(part))
+    }
+
+    pub(crate) fn types(&self, key: &str) {
+        assert!(self.tmux(&["send-keys", key]).status.success());
+    }
+
+    /// Whether it has the view's screen, and a cursor that can be seen.
+    pub(crate) fn has(&self, format: &str) -> String {
+        let told = self.tmux(&["display-message", "-p", format]);
+        String::from_utf8_lossy(&told.stdout).trim().to_owned()
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        self.tmux(&["kill-server"]);
+    }
+}
+
+/// The processes with this text in their arguments.
+pub(crate) fn processes(text: &str) -> Vec<String> {
+    let entries = fs::read_dir("/proc").unwrap().flatten();
+    let lines = entries.filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
+    let lines = lines.map(|line| String::from_utf8_lossy(&line).replace('\0', " "));
+    lines.filter(|line| line.contains(text)).collect()
+}
