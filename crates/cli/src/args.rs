@@ -24,6 +24,8 @@ Examples:
   tenure lead billing -- ./worker               one live worker among many hosts
   tenure schedule tidy --every 1h -- ./tidy     on one of many hosts, hourly
   tenure status                                 who owns what
+  tenure status --watch                         the same, live
+  tenure dashboard                              the same, in a browser
   tenure demo                                   see a leader die and be replaced";
 
 /// One owner at a time: locks and leaders for any command, on any store.
@@ -77,6 +79,9 @@ pub(crate) enum Command {
     Status(Status),
     /// Follow changes of owner
     Watch(Watch),
+    /// Show who owns what in a browser
+    #[cfg(feature = "dashboard")]
+    Dashboard(Dashboard),
     /// Free a mutex by force
     Revoke(Revoke),
     /// Look at the store's health and set-up
@@ -87,6 +92,12 @@ pub(crate) enum Command {
     /// Set the store up, or print what sets it up
     Init(Init),
     /// See a leader die and be replaced, on a temporary store
+    ///
+    /// Three processes contend on an SQLite file that is gone afterwards. Their
+    /// leader is killed with a write still under way, the next one is paused, the
+    /// third resigns; a schedule goes on over all of it. Live on a terminal, lines
+    /// elsewhere (tenure demo | cat). Takes less than 30 seconds; exits with 0 if
+    /// all was as it should be, and with 1 otherwise. q or Ctrl-C ends it early.
     Demo,
     /// Print a completion script for a shell
     Completions {
@@ -200,13 +211,52 @@ pub(crate) struct Job {
     pub(crate) command: Vec<OsString>,
 }
 
+/// Show who owns what
+///
+/// The owner, its token, for how long it has been the owner, how long it stays
+/// so without a renewal, and who waits, where the store knows.
 #[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  tenure status                          all that the store knows of
+  tenure status billing nightly-report   only these
+  tenure status --output json | jq .     for a program
+  tenure status --watch                  live, on a terminal; q ends it")]
 pub(crate) struct Status {
     /// Only these
     pub(crate) names: Vec<String>,
+    /// Go on looking, on a terminal, until q or Ctrl-C
+    #[cfg(feature = "views")]
+    #[arg(long, short)]
+    pub(crate) watch: bool,
 }
 
+/// Show who owns what in a browser
+///
+/// Serves one page that refreshes itself, and the same data as JSON under
+/// /api/status. It changes nothing and asks for no password: it listens on this
+/// host only, unless told otherwise. Ends at SIGTERM and SIGINT.
+#[cfg(feature = "dashboard")]
 #[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  tenure dashboard                                   http://127.0.0.1:4080/
+  tenure dashboard --listen 127.0.0.1:0              on any free port, which it prints
+  ssh -L 4080:127.0.0.1:4080 host tenure dashboard   from another host")]
+pub(crate) struct Dashboard {
+    /// Where it listens
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:4080")]
+    pub(crate) listen: String,
+}
+
+/// Follow changes of owner
+///
+/// One line for each, until SIGINT or SIGTERM.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  tenure watch billing                   each change of its leader
+  tenure watch a b --output json         for a program: one object a line")]
 pub(crate) struct Watch {
     /// What to follow
     #[arg(required = true)]

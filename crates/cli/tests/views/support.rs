@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::path::PathBuf;
-use std::process::{Command, Output};
+use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
@@ -143,4 +143,42 @@ pub(crate) fn processes(text: &str) -> Vec<String> {
     let lines = entries.filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
     let lines = lines.map(|line| String::from_utf8_lossy(&line).replace('\0', " "));
     lines.filter(|line| line.contains(text)).collect()
+}
+
+/// A process that is killed when the test ends, however it ends.
+pub(crate) struct Started(pub(crate) Child);
+
+impl Drop for Started {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// One that holds the mutex `name` under the id `id` until it is dropped.
+pub(crate) struct Holder(Started);
+
+pub(crate) fn holder(home: &Home, id: &str, name: &str) -> Holder {
+    let words = [
+        "--id",
+        id,
+        "run",
+        name,
+        "--",
+        "sh",
+        "-c",
+        "echo > held; exec cat",
+    ];
+    let process = home.tenure(&words).stdin(Stdio::piped()).spawn().unwrap();
+    let holder = Holder(Started(process));
+    home.line("held");
+    holder
+}
+
+impl Drop for Holder {
+    fn drop(&mut self) {
+        // What it reads ends, and so does it, and gives the mutex back.
+        drop(self.0.0.stdin.take());
+        let _ = self.0.0.wait();
+    }
 }
