@@ -72,7 +72,10 @@ impl Screen {
         let number = LAST.fetch_add(1, Ordering::Relaxed);
         let socket = format!("tenure-{}-{number}", std::process::id());
         let screen = Self { socket };
-        let script = format!("trap : INT; \"$TENURE\" {words}; echo $? > code; exec cat");
+        let script = format!(
+            "trap : INT; stty -g > before; \"$TENURE\" {words}; code=$?; \
+             stty -g > after; echo $code > code; exec cat"
+        );
         fs::write(home.path("script.sh"), script).unwrap();
         let (width, height) = (size.0.to_string(), size.1.to_string());
         let mut tmux = home.command("tmux");
@@ -124,8 +127,23 @@ impl Screen {
         assert!(self.tmux(&["send-keys", key]).status.success());
     }
 
-    /// Whether it has the view's screen, and a cursor that can be seen.
-    pub(crate) fn has(&self, format: &str) -> String {
+    /// Whether a view has taken it.
+    pub(crate) fn is_taken(&self) -> bool {
+        self.told("#{alternate_on}") == "1"
+    }
+
+    /// The exit code of the program, which must have left the terminal as it
+    /// found it.
+    pub(crate) fn code(&self, home: &Home) -> String {
+        let code = home.line("code");
+        eventually("the normal screen and its cursor are back", || {
+            self.told("#{alternate_on} #{cursor_flag}") == "0 1"
+        });
+        assert_eq!(home.line("before"), home.line("after"));
+        code
+    }
+
+    fn told(&self, format: &str) -> String {
         let told = self.tmux(&["display-message", "-p", format]);
         String::from_utf8_lossy(&told.stdout).trim().to_owned()
     }
