@@ -195,3 +195,70 @@ fn bar(left: Duration, lease: Duration, palette: Palette) -> Line<'static> {
         Span::raw(format!(" {}", brief(left))),
     ])
 }
+
+#[cfg(test)]
+mod tests {
+    use ratatui::Terminal;
+    use ratatui::backend::TestBackend;
+
+    use super::*;
+
+    fn drawn(seen: &Seen, width: u16, height: u16) -> String {
+        let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
+        let palette = Palette::without_colour();
+        terminal.draw(|frame| draw(frame, seen, palette)).unwrap();
+        terminal.backend().to_string()
+    }
+
+    async fn seen() -> Seen {
+        let coordinator = Coordinator::connect("memory:").await.unwrap();
+        let lock = coordinator.lock("held").unwrap();
+        let guard = lock.acquire().await.unwrap();
+        let names = ["held", "free"].map(|name| MutexName::new(name).unwrap());
+        let rows = gather(&coordinator, &names).await.unwrap();
+        drop(guard);
+        Seen {
+            rows,
+            at: Some(Instant::now()),
+            trouble: None,
+            lease: Duration::from_secs(10),
+        }
+    }
+
+    #[tokio::test]
+    async fn what_was_seen_last_stays_when_the_store_does_not_answer() {
+        let mut seen = seen().await;
+        let text = drawn(&seen, 120, 10);
+        assert!(
+            text.contains("1 owned, 1 free") && text.contains('█'),
+            "{text}"
+        );
+        seen.trouble = Some("no answer".into());
+        let text = drawn(&seen, 120, 10);
+        assert!(
+            text.contains("no answer; this is ") && text.contains("held"),
+            "{text}"
+        );
+        seen.at = None;
+        assert!(
+            drawn(&seen, 120, 10).contains("no answer"),
+            "it was never seen"
+        );
+    }
+
+    #[tokio::test]
+    async fn a_lease_that_runs_out_between_two_looks_is_empty() {
+        let mut seen = seen().await;
+        seen.at = Instant::now().checked_sub(Duration::from_secs(3600));
+        let text = drawn(&seen, 120, 10);
+        assert!(text.contains("░ 0ms") && text.contains("1h"), "{text}");
+    }
+
+    #[tokio::test]
+    async fn any_size_will_do() {
+        let seen = seen().await;
+        for (width, height) in [(1, 1), (40, 3), (5, 100), (300, 2)] {
+            drawn(&seen, width, height);
+        }
+    }
+}
