@@ -15,8 +15,8 @@ use crate::view::{Palette, Screen};
 
 /// Often enough for a bar that moves.
 const FRAME: Duration = Duration::from_millis(50);
-/// The lines above the log.
-const HEAD: u16 = 11;
+/// On a screen of fewer lines the log needs them more than the eye needs air.
+const ROOMY: u16 = 20;
 
 #[derive(Debug)]
 pub(super) struct Live {
@@ -48,32 +48,32 @@ impl Live {
 }
 
 fn draw(frame: &mut Frame<'_>, scene: &Scene, palette: Palette) {
-    let [head, log] =
-        Layout::vertical([Constraint::Length(HEAD), Constraint::Min(3)]).areas(frame.area());
-    let width = usize::from(head.width);
-    let mut lines = vec![
-        title(scene, palette),
-        Line::default(),
-        leader(scene, palette),
-        lease(scene, palette, width),
-        Line::default(),
-    ];
+    let area = frame.area();
+    let is_roomy = area.height >= ROOMY;
+    let width = usize::from(area.width);
+    let air = || is_roomy.then(Line::default);
+    let mut lines = vec![title(scene, palette)];
+    lines.extend(air());
+    lines.extend([leader(scene, palette), lease(scene, palette, width)]);
+    lines.extend(air());
     lines.extend((0..scene.players.len()).map(|who| player(scene, who, palette)));
-    lines.extend([
-        Line::default(),
-        schedule(scene, palette, width),
-        resource(scene, palette),
-    ]);
+    lines.extend(air());
+    lines.extend([schedule(scene, palette, width), resource(scene, palette)]);
+    let height = u16::try_from(lines.len()).unwrap_or(u16::MAX);
+    let [head, log] =
+        Layout::vertical([Constraint::Length(height), Constraint::Min(3)]).areas(area);
     frame.render_widget(Paragraph::new(lines), head);
-    let block = Block::bordered()
-        .title(" what happens ")
-        .border_style(palette.quiet());
+    let block = if is_roomy {
+        Block::bordered().title(" what happens ")
+    } else {
+        Block::new()
+    };
+    let block = block.border_style(palette.quiet());
     let room = usize::from(block.inner(log).height);
     let last = scene.notes.len().saturating_sub(room);
-    let notes = scene.notes[last..]
-        .iter()
-        .map(|line| note(line, scene, palette));
-    frame.render_widget(Paragraph::new(notes.collect::<Vec<_>>()).block(block), log);
+    let notes = scene.notes[last..].iter();
+    let notes: Vec<_> = notes.map(|line| note(line, scene, palette)).collect();
+    frame.render_widget(Paragraph::new(notes).block(block), log);
 }
 
 fn label(text: &str, palette: Palette) -> Span<'static> {
@@ -262,6 +262,15 @@ mod tests {
             assert!(text.contains(part), "{part} is missing:\n{text}");
         }
         assert!(!text.contains("line 2 "), "old lines make room");
+    }
+
+    #[test]
+    fn a_small_screen_still_has_a_log() {
+        let text = drawn(60, 15).to_string();
+        assert!(
+            text.contains("line 93") && text.contains("line 99"),
+            "{text}"
+        );
     }
 
     #[test]
