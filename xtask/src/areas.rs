@@ -7,11 +7,14 @@ use crate::find::Server;
 use crate::programs::{Missing, Program};
 
 /// Test targets whose name does not say what they need.
-const ALSO: [(&str, Area); 4] = [
+const ALSO: [(&str, Area); 7] = [
+    ("cli", Area::Servers),
     ("combination", Area::Redis),
+    ("contention", Area::Servers),
     ("fencing", Area::Servers),
     ("reentrant", Area::Servers),
     ("schedule_stores", Area::Servers),
+    ("views", Area::Servers),
 ];
 
 /// In the order in which they are listed.
@@ -24,7 +27,8 @@ pub(crate) enum Area {
     Mysql,
     Postgres,
     Zookeeper,
-    /// What starts every kind of server there is, above all the testkit's own launchers.
+    /// What starts every kind of server there is, above all the testkit's own launchers, and the
+    /// program on all of them, also on a terminal.
     Servers,
 }
 
@@ -67,7 +71,10 @@ impl Area {
     /// A compiler is part of every area: SQLite is built from source with the workspace.
     fn needs(self) -> impl Iterator<Item = Program> {
         let servers = self.servers().iter().copied().map(Program::Server);
-        std::iter::once(Program::Compiler).chain(servers)
+        let terminal = (self == Self::Servers).then_some(Program::Terminal);
+        std::iter::once(Program::Compiler)
+            .chain(servers)
+            .chain(terminal)
     }
 
     pub(crate) fn from_name(name: &str) -> Option<Self> {
@@ -131,6 +138,7 @@ mod tests {
         assert_eq!(Area::of_target("redis"), Area::Redis);
         assert_eq!(Area::of_target("servers"), Area::Servers);
         assert_eq!(Area::of_target("fencing"), Area::Servers);
+        assert_eq!(Area::of_target("views"), Area::Servers);
         assert_eq!(Area::of_target("architecture"), Area::Core);
     }
 
@@ -152,7 +160,9 @@ mod tests {
                 server(Server::Faketime)
             ]
         );
-        assert_eq!(needs(&[Area::Servers]).len(), 1 + Server::ALL.len());
+        let all = needs(&[Area::Servers]);
+        assert_eq!(all.len(), 2 + Server::ALL.len());
+        assert!(all.contains(&Program::Terminal));
     }
 
     #[test]

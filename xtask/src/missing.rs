@@ -53,6 +53,7 @@ mod tests {
         let files = match program {
             Program::Compiler => vec!["cc"],
             Program::Server(server) => server.programs().to_vec(),
+            Program::Terminal => vec!["tmux"],
         };
         Missing { program, files }
     }

@@ -8,6 +8,8 @@ pub(crate) enum Program {
     /// A C compiler, which builds SQLite.
     Compiler,
     Server(Server),
+    /// A terminal that can be looked at: tmux.
+    Terminal,
 }
 
 /// A program of which not every file was found.
@@ -24,6 +26,7 @@ impl Program {
         match self {
             Self::Compiler => "CC".to_owned(),
             Self::Server(server) => server.variable(),
+            Self::Terminal => "PATH".to_owned(),
         }
     }
 
@@ -36,6 +39,11 @@ impl Program {
                 brew: &[],
             },
             Self::Server(server) => server.packages(),
+            Self::Terminal => Packages {
+                apt: &["tmux"],
+                dnf: &["tmux"],
+                brew: &["tmux"],
+            },
         }
     }
 
@@ -49,6 +57,10 @@ impl Program {
             Self::Server(server) => {
                 let files = server.programs().iter().copied();
                 files.filter(|file| server.find(file).is_err()).collect()
+            }
+            Self::Terminal => {
+                let found = find_in(&search_path(), "tmux");
+                found.map_or_else(|| vec!["tmux"], |_| vec![])
             }
         };
         (!files.is_empty()).then_some(Missing {
@@ -127,6 +139,15 @@ mod tests {
             apt_packages(&[compiler.clone(), compiler]),
             ["gcc", "libc6-dev"]
         );
+    }
+
+    #[test]
+    fn the_terminal_is_a_package_too() {
+        let terminal = Missing {
+            program: Program::Terminal,
+            files: vec!["tmux"],
+        };
+        assert_eq!(apt_packages(&[terminal]), ["tmux"]);
     }
 
     #[test]

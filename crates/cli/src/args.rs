@@ -1,5 +1,7 @@
 //! What can be asked of the program.
 
+mod examples;
+
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -24,6 +26,8 @@ Examples:
   tenure lead billing -- ./worker               one live worker among many hosts
   tenure schedule tidy --every 1h -- ./tidy     on one of many hosts, hourly
   tenure status                                 who owns what
+  tenure status --watch                         the same, live
+  tenure dashboard                              the same, in a browser
   tenure demo                                   see a leader die and be replaced";
 
 /// One owner at a time: locks and leaders for any command, on any store.
@@ -67,26 +71,30 @@ pub(crate) struct Common {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Take a lock, run a command, free the lock
+    // Those with arguments are described there: a word here would hide it.
     Run(Run),
-    /// Stand for leader for ever; run a command while leading
     Lead(Lead),
-    /// Run a command on a schedule, in one place at a time
     Schedule(Schedule),
-    /// Show who owns what
     Status(Status),
-    /// Follow changes of owner
     Watch(Watch),
-    /// Free a mutex by force
+    #[cfg(feature = "dashboard")]
+    Dashboard(Dashboard),
     Revoke(Revoke),
     /// Look at the store's health and set-up
     ///
     /// Each finding comes with what to do. A lock called tenure-doctor is
     /// really taken, waited for and freed. Exits with 0 only if all is well.
+    #[command(after_help = examples::DOCTOR)]
     Doctor,
-    /// Set the store up, or print what sets it up
     Init(Init),
     /// See a leader die and be replaced, on a temporary store
+    ///
+    /// Three processes contend on an SQLite file that is gone afterwards. Their
+    /// leader is killed with a write still under way, the next one is paused, the
+    /// third resigns; a schedule goes on over all of it. Live on a terminal, lines
+    /// elsewhere (tenure demo | cat). Takes less than 30 seconds; exits with 0 if
+    /// all was as it should be, and with 1 otherwise. q or Ctrl-C ends it early.
+    #[command(after_help = examples::DEMO)]
     Demo,
     /// Print a completion script for a shell
     Completions {
@@ -104,6 +112,7 @@ pub(crate) enum Command {
 /// a process group of its own, which is stopped before the lock can be
 /// another's, also when this program is killed or stopped.
 #[derive(Args, Debug)]
+#[command(after_help = examples::RUN)]
 pub(crate) struct Run {
     /// What is locked
     pub(crate) name: String,
@@ -122,6 +131,7 @@ pub(crate) struct Run {
 /// When the command exits it is started again, after a pause that grows; when
 /// leadership is lost it is stopped, and this contender stands again.
 #[derive(Args, Debug)]
+#[command(after_help = examples::LEAD)]
 pub(crate) struct Lead {
     /// What is led
     pub(crate) name: String,
@@ -144,6 +154,7 @@ pub(crate) struct Lead {
 /// TENURE_NAME, TENURE_TOKEN and TENURE_CONTENDER. All times are the store's.
 #[derive(Args, Debug)]
 #[command(group = clap::ArgGroup::new("when").required(true).args(["every", "delay", "cron"]))]
+#[command(after_help = examples::SCHEDULE)]
 pub(crate) struct Schedule {
     /// What is scheduled
     pub(crate) name: String,
@@ -200,13 +211,40 @@ pub(crate) struct Job {
     pub(crate) command: Vec<OsString>,
 }
 
+/// Show who owns what
+///
+/// The owner, its token, for how long it has been the owner, how long it stays
+/// so without a renewal, and who waits, where the store knows.
 #[derive(Args, Debug)]
+#[command(after_help = examples::STATUS)]
 pub(crate) struct Status {
     /// Only these
     pub(crate) names: Vec<String>,
+    /// Go on looking, on a terminal, until q or Ctrl-C
+    #[cfg(feature = "views")]
+    #[arg(long, short)]
+    pub(crate) watch: bool,
 }
 
+/// Show who owns what in a browser
+///
+/// Serves one page that refreshes itself, and the same data as JSON under
+/// /api/status. It changes nothing and asks for no password: it listens on this
+/// host only, unless told otherwise. Ends at SIGTERM and SIGINT.
+#[cfg(feature = "dashboard")]
 #[derive(Args, Debug)]
+#[command(after_help = examples::DASHBOARD)]
+pub(crate) struct Dashboard {
+    /// Where it listens
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:4080")]
+    pub(crate) listen: String,
+}
+
+/// Follow changes of owner
+///
+/// One line for each, until SIGINT or SIGTERM.
+#[derive(Args, Debug)]
+#[command(after_help = examples::WATCH)]
 pub(crate) struct Watch {
     /// What to follow
     #[arg(required = true)]
@@ -218,6 +256,7 @@ pub(crate) struct Watch {
 /// Its owner is not asked, and goes on until its next renewal fails: for a
 /// while two may believe to own it. Asks first, unless --yes is given.
 #[derive(Args, Debug)]
+#[command(after_help = examples::REVOKE)]
 pub(crate) struct Revoke {
     /// What to free
     pub(crate) name: String,
@@ -235,6 +274,7 @@ pub(crate) struct Revoke {
 /// nothing that is there. Printed, it is for an administrator to run: SQL, or
 /// the commands of zkCli.sh.
 #[derive(Args, Debug)]
+#[command(after_help = examples::INIT)]
 pub(crate) struct Init {
     /// Print it and change nothing
     #[arg(long)]
@@ -252,6 +292,21 @@ mod tests {
     #[test]
     fn the_description_of_the_arguments_is_sound() {
         <Cli as clap::CommandFactory>::command().debug_assert();
+    }
+
+    #[test]
+    fn every_command_has_a_description_and_examples() {
+        let command = <Cli as clap::CommandFactory>::command();
+        for mut part in command.get_subcommands().cloned() {
+            let name = part.get_name().to_owned();
+            assert!(part.get_about().is_some(), "{name} is not described");
+            if matches!(name.as_str(), "completions" | "man") {
+                continue;
+            }
+            let help = part.render_long_help().to_string();
+            assert!(part.get_long_about().is_some(), "{name} has no long help");
+            assert!(help.contains(&format!("  tenure {name}")), "{help}");
+        }
     }
 
     #[test]

@@ -14,6 +14,8 @@ mod store;
 mod supervise;
 mod terminal;
 mod trace;
+#[cfg(feature = "views")]
+mod view;
 
 use std::process::ExitCode;
 

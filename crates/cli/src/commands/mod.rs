@@ -1,5 +1,7 @@
 //! One file for each command.
 
+#[cfg(feature = "dashboard")]
+mod dashboard;
 pub(crate) mod demo;
 mod doctor;
 mod init;
@@ -46,6 +48,10 @@ pub(crate) fn dispatch(cli: Cli, voice: &Voice) -> Result<ExitCode, Failure> {
             }
             Command::Status(status) => status::status(status, &settings, voice).await,
             Command::Watch(watch) => watch::watch(watch, &settings, voice).await,
+            #[cfg(feature = "dashboard")]
+            Command::Dashboard(dashboard) => {
+                dashboard::dashboard(dashboard, &settings, voice).await
+            }
             Command::Revoke(revoke) => revoke::revoke(revoke, &settings, voice).await,
             Command::Doctor => doctor::doctor(&settings, voice).await,
             Command::Init(init) => init::init(init, &settings, voice).await,

@@ -1,34 +1,19 @@
 //! `tenure status`: who owns what.
 
-use std::process::ExitCode;
-use std::time::{Duration, SystemTime};
+#[cfg(feature = "views")]
+mod live;
 
-use serde::Serialize;
-use tenure::Coordinator;
-use tenure::backend::{Entry, Page};
-use tenure::model::{FencingToken, MutexName, StoreTime};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use tenure::model::MutexName;
+use tenure_dashboard::status::{Row, gather};
 
 use crate::args::Status;
 use crate::config::Settings;
 use crate::exit::Failure;
 use crate::output::{self, Format, Voice, brief};
 use crate::store;
-
-const PAGE: usize = 500;
-
-/// One mutex, as JSON. Times are lengths, because a store's clock need not be
-/// this host's; `since` is a courtesy on the wall clock of this host.
-#[derive(Debug, Serialize)]
-struct Row {
-    name: String,
-    owner: Option<String>,
-    /// The last grant's, also of a mutex that is free now.
-    token: Option<FencingToken>,
-    since: Option<String>,
-    held_ms: Option<u64>,
-    left_ms: Option<u64>,
-    waiters: Vec<String>,
-}
 
 pub(crate) async fn status(
     status: Status,
@@ -40,6 +25,10 @@ pub(crate) async fn status(
         .iter()
         .map(MutexName::new)
         .collect::<tenure::Result<_>>()?;
+    #[cfg(feature = "views")]
+    if status.watch {
+        return live::watch(&names, settings, voice).await;
+    }
     let coordinator = store::open(settings, voice).await?;
     let rows = gather(&coordinator, &names).await?;
     match settings.output {
@@ -57,59 +46,6 @@ pub(crate) async fn status(
     }
     let _ = coordinator.close().await;
     Ok(ExitCode::SUCCESS)
-}
-
-async fn gather(coordinator: &Coordinator, names: &[MutexName]) -> tenure::Result<Vec<Row>> {
-    let mut rows = Vec::new();
-    let mut page = Page::first(PAGE);
-    loop {
-        let listing = coordinator.list(&page).await?;
-        let wanted = |entry: &&Entry| names.is_empty() || names.contains(&entry.name);
-        let entries = listing.entries.iter().filter(wanted);
-        rows.extend(entries.map(|entry| row(entry, listing.now)));
-        let Some(last) = listing.next else { break };
-        page = Page::first(PAGE).after(last);
-    }
-    // One that was never owned is free, and was asked for.
-    for name in names {
-        if !rows.iter().any(|row| row.name == name.as_str()) {
-            rows.push(Row::free(name));
-        }
-    }
-    Ok(rows)
-}
-
-impl Row {
-    fn free(name: &MutexName) -> Self {
-        Self {
-            name: name.to_string(),
-            owner: None,
-            token: None,
-            since: None,
-            held_ms: None,
-            left_ms: None,
-            waiters: Vec::new(),
-        }
-    }
-}
-
-fn row(entry: &Entry, now: StoreTime) -> Row {
-    let mut row = Row::free(&entry.name);
-    row.token = entry.token;
-    row.waiters = entry.waiters.iter().map(ToString::to_string).collect();
-    if entry.owner.has_owner(now) {
-        let owner = &entry.owner;
-        row.owner = owner.owner_id().map(ToString::to_string);
-        let held = owner.acquired_at().map(|at| now.since(at));
-        row.held_ms = held.map(millis);
-        row.since = held.and_then(|held| Some(output::stamp(SystemTime::now().checked_sub(held)?)));
-        row.left_ms = owner.remaining(now).map(millis);
-    }
-    row
-}
-
-fn millis(length: Duration) -> u64 {
-    u64::try_from(length.as_millis()).unwrap_or(u64::MAX)
 }
 
 fn table(rows: &[Row]) -> String {

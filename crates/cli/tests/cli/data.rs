@@ -164,7 +164,17 @@ fn completions_and_the_manual_name_every_command() {
     ] {
         let page = text(&home.output(words).stdout);
         for command in [
-            "run", "lead", "schedule", "status", "watch", "revoke", "doctor", "init", "demo",
+            "run",
+            "lead",
+            "schedule",
+            "status",
+            "watch",
+            "revoke",
+            "doctor",
+            "init",
+            "demo",
+            #[cfg(feature = "dashboard")]
+            "dashboard",
         ] {
             assert!(
                 page.to_lowercase().contains(command),

@@ -1,21 +1,35 @@
-//! One of the demo's processes: stands, leads, writes, steps down.
+//! One of the demo's processes: stands, leads, runs the schedule, writes,
+//! steps down.
 
+use std::cell::Cell;
 use std::ffi::OsString;
+use std::future::pending;
 use std::io::Write;
+use std::pin::{Pin, pin};
 use std::process::ExitCode;
 use std::time::Duration;
 
 use tenure::model::{ContenderId, ContenderIdGenerator};
-use tenure::{CampaignEvent, Coordinator, Leadership};
+use tenure::schedule::{Misfire, ScheduleConfig, Tick};
+use tenure::{Coordinator, LeaseLost, Tenure};
+use tokio::sync::mpsc;
 
+use super::PERIOD;
 use crate::exit;
+use crate::moment;
 use crate::signals::Signals;
 
 pub(crate) const CONTENDER: &str = "__contender";
 
+/// How often a leader writes.
+const PULSE: Duration = Duration::from_millis(100);
+
 /// Takes a URL, an office and a name; says on stdout what happens to it, and
 /// sends its writes there too.
 pub(crate) fn main(words: impl Iterator<Item = OsString>) -> ExitCode {
+    // Whoever started it may be killed, and no player plays on without a stage.
+    #[cfg(target_os = "linux")]
+    let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
     let words: Vec<String> = words.filter_map(|word| word.into_string().ok()).collect();
     let [url, office, name] = words.as_slice() else {
         return ExitCode::from(exit::USAGE);
@@ -43,46 +57,108 @@ impl ContenderIdGenerator for Named {
     }
 }
 
+type Renewal = Pin<Box<dyn Future<Output = Result<(), LeaseLost>>>>;
+
+/// A term of office, and its next renewal.
+struct Term {
+    tenure: Tenure,
+    renewal: Renewal,
+}
+
 async fn stand(url: &str, office: &str, name: &str) -> tenure::Result<()> {
     let ids = Named(name.to_owned());
     let coordinator = Coordinator::builder().ids(ids).connect(url).await?;
     let mut signals = Signals::listen().expect("signals can be listened to");
-    let mut campaign = coordinator.elector(office)?.campaign();
-    let mut pulse = tokio::time::interval(Duration::from_millis(100));
-    let mut office: Option<Leadership> = None;
+    let config = ScheduleConfig::rate(Duration::ZERO, PERIOD)?.with_misfire(Misfire::Burst);
+    let scheduler = coordinator.scheduler(office, config)?;
+    let (tell, mut terms) = mpsc::unbounded_channel();
+    let is_heard = Cell::new(say("standing"));
+    let led = Cell::new(None);
+    let job = |tick: Tick| {
+        is_heard.set(ran(&tick, &led, &tell));
+        std::future::ready(())
+    };
+    let mut run = pin!(scheduler.run(job));
+    let mut pulse = tokio::time::interval(PULSE);
+    let mut term: Option<Term> = None;
     let mut number = 0;
-    let mut is_heard = say("standing");
-    while is_heard {
+    while is_heard.get() {
         tokio::select! {
-            event = campaign.next() => match event {
-                Some(CampaignEvent::Elected(leadership)) => {
-                    if let Ok(token) = leadership.tenure().token() {
-                        is_heard = say(&format!("elected {token}"));
-                        office = Some(leadership);
-                    }
-                }
-                                Some(CampaignEvent::Trouble(error)) => is_heard = say(&format!("trouble {error}")),
-                Some(_) => {}
-                None => break,
-            },
-            _ = pulse.tick() => {}
+            ended = &mut run => return ended,
+            Some(tenure) = terms.recv() => {
+                let renewal = Box::pin(tenure.renewed());
+                term = Some(Term { tenure, renewal });
+            }
+            renewed = renewal(&mut term) => is_heard.set(after(renewed, &mut term)),
+            _ = pulse.tick() => is_heard.set(write(&mut term, &mut number)),
             _ = signals.end() => break,
         }
-        if let Some(leadership) = office.take() {
-            // Asked before every effect: the clock decides, not the news.
-            match leadership.tenure().token() {
-                Ok(token) => {
-                    number += 1;
-                    is_heard = say(&format!("write {token} {number}"));
-                    office = Some(leadership);
-                }
-                Err(lost) => is_heard = say(&format!("deposed {:?}", lost.cause)),
-            }
+    }
+    let (ended, _) = tokio::join!(run, scheduler.stop());
+    ended?;
+    coordinator.close().await
+}
+
+/// One run of the schedule; the first of a term tells of the election.
+fn ran(
+    tick: &Tick,
+    led: &Cell<Option<tenure::model::FencingToken>>,
+    tell: &mpsc::UnboundedSender<Tenure>,
+) -> bool {
+    let (tenure, at) = (tick.tenure(), moment::now());
+    // Asked after the clock was read: so at that time it did lead.
+    let Ok(token) = tenure.token() else {
+        return true;
+    };
+    if led.replace(Some(token)) != Some(token) {
+        let _ = tell.send(tenure.clone());
+        if !say(&format!("elected {token} {at} {}", moment::end_of(tenure))) {
+            return false;
         }
     }
-    drop(office);
-    drop(campaign);
-    coordinator.close().await
+    let late = tick.late_by().as_millis();
+    say(&format!("tick {token} {at} {} {late}", tick.number()))
+}
+
+async fn renewal(term: &mut Option<Term>) -> Result<(), LeaseLost> {
+    match term {
+        Some(term) => term.renewal.as_mut().await,
+        None => pending().await,
+    }
+}
+
+fn after(renewed: Result<(), LeaseLost>, term: &mut Option<Term>) -> bool {
+    let Some(Term { tenure, renewal }) = term else {
+        return true;
+    };
+    match renewed {
+        Ok(()) => {
+            *renewal = Box::pin(tenure.renewed());
+            say(&format!("renewed {}", moment::end_of(tenure)))
+        }
+        Err(lost) => {
+            *term = None;
+            say(&format!("deposed {:?}", lost.cause))
+        }
+    }
+}
+
+fn write(term: &mut Option<Term>, number: &mut u64) -> bool {
+    let Some(Term { tenure, .. }) = term else {
+        return true;
+    };
+    let at = moment::now();
+    // Asked before every effect: the clock decides, not the news.
+    match tenure.token() {
+        Ok(token) => {
+            *number += 1;
+            say(&format!("write {token} {at} {number}"))
+        }
+        Err(lost) => {
+            *term = None;
+            say(&format!("deposed {:?}", lost.cause))
+        }
+    }
 }
 
 /// False when nobody listens any more.

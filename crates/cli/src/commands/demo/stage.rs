@@ -1,6 +1,5 @@
-//! What happens in the demo, told line by line, and what was expected of it.
+//! What happens in the demo, and what was expected of it.
 
-use std::io::Write;
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
@@ -8,8 +7,14 @@ use tenure::lock::Fence;
 use tenure::model::FencingToken;
 
 use super::PATIENCE;
+use super::audience::Audience;
+use super::history::History;
+use super::scene::{Scene, State, Tone};
 use super::troupe::{Said, Troupe};
-use crate::output::brief;
+use crate::output::{self, brief};
+
+/// As often the audience is shown what there is to see.
+const GLANCE: Duration = Duration::from_millis(50);
 
 /// Somebody's term of office.
 #[derive(Clone, Copy, Debug)]
@@ -19,13 +24,12 @@ pub(super) struct Term {
 
 #[derive(Debug)]
 pub(super) struct Stage {
-    start: Instant,
+    pub(super) scene: Scene,
+    audience: Audience,
     troupe: Option<Troupe>,
     /// The resource that leaders write to: it looks at tokens only.
     fence: Fence,
-    accepted: Vec<u64>,
-    refused: u64,
-    terms: Vec<u64>,
+    history: History,
     struck: Option<Instant>,
     held: Vec<String>,
 }
@@ -33,32 +37,36 @@ pub(super) struct Stage {
 impl Stage {
     pub(super) fn new() -> Self {
         Self {
-            start: Instant::now(),
+            scene: Scene::new(),
+            audience: Audience::at_stdout(),
             troupe: None,
             fence: Fence::new(),
-            accepted: Vec::new(),
-            refused: 0,
-            terms: Vec::new(),
+            history: History::default(),
             struck: None,
             held: Vec::new(),
         }
     }
 
-    /// One line.
-    pub(super) fn note(&self, who: &str, what: &str) {
-        let at = self.start.elapsed().as_secs_f64();
-        let mut stdout = std::io::stdout().lock();
-        let _ = writeln!(stdout, "{at:6.2}s  {who:<9} {what}");
-        let _ = stdout.flush();
+    pub(super) fn is_watched(&self) -> bool {
+        self.audience.is_watching()
+    }
+
+    pub(super) fn note(&mut self, who: &str, what: &str) {
+        self.exclaim(who, what, Tone::Plain);
+    }
+
+    fn exclaim(&mut self, who: &str, what: &str, tone: Tone) {
+        let note = self.scene.note(who, what, tone);
+        self.audience.told(note);
     }
 
     pub(super) fn open(&mut self, url: &str) -> Result<(), String> {
         let troupe = Troupe::start(url).map_err(|error| format!("cannot start: {error}"))?;
         for who in 0..troupe.len() {
-            let what = format!("starts as process {}", troupe.pid(who));
-            self.note(troupe.name(who), &what);
+            let (name, pid) = (troupe.name(who), troupe.pid(who));
+            self.scene.enter(name, pid);
+            self.note(name, &format!("starts as process {pid}"));
         }
-        self.accepted = vec![0; troupe.len()];
         self.troupe = Some(troupe);
         Ok(())
     }
@@ -67,8 +75,12 @@ impl Stage {
         self.troupe.as_mut().expect("the stage is open")
     }
 
-    fn name(&mut self, who: usize) -> &'static str {
-        self.troupe().name(who)
+    fn name(&self, who: usize) -> &'static str {
+        self.scene.players[who].name
+    }
+
+    fn writes_of(&self, who: usize) -> u64 {
+        self.scene.players[who].writes
     }
 
     /// Notes that `holds` was expected; an error when it does not hold.
@@ -88,28 +100,52 @@ impl Stage {
         limit: Duration,
         wanted: impl Fn(usize, &Said) -> bool,
     ) -> Result<Option<(usize, Said)>, String> {
-        let end = tokio::time::Instant::now() + limit;
-        loop {
-            let next = tokio::time::timeout_at(end, self.troupe().next()).await;
-            let Ok(heard) = next else { return Ok(None) };
-            let (who, said) = heard.ok_or("all contenders have died")?;
+        let end = Instant::now() + limit;
+        while Instant::now() < end {
+            self.audience.shown(&self.scene);
+            let Ok(heard) = tokio::time::timeout(GLANCE, self.troupe().next()).await else {
+                continue;
+            };
+            let (who, said) = heard.ok_or("expected: somebody is left to lead; all have died")?;
             self.hear(who, &said)?;
             if wanted(who, &said) {
                 return Ok(Some((who, said)));
             }
         }
+        Ok(None)
     }
 
     fn hear(&mut self, who: usize, said: &Said) -> Result<(), String> {
         let name = self.name(who);
-        match said {
-            Said::Write { token, number } => self.write(who, *token, *number)?,
-            Said::Deposed(_) => self.note(
-                name,
-                "its own clock says that its term is over: writes nothing",
-            ),
-            Said::Trouble(what) => self.note(name, what),
-            Said::Standing | Said::Elected(_) | Said::Gone => {}
+        match *said {
+            Said::Write { token, at, number } => {
+                self.history.acted(who, token, at)?;
+                self.write(who, token, number)?;
+            }
+            Said::Tick {
+                token,
+                at,
+                number,
+                late,
+            } => {
+                self.history.acted(who, token, at)?;
+                self.history.ran(who, number, at)?;
+                self.tick(who, number, late);
+            }
+            Said::Elected { token, at, until } => {
+                self.history.acted(who, token, at)?;
+                self.scene.elected(who, token, until);
+            }
+            Said::Renewed { until } => self.scene.renewed(who, until),
+            Said::Deposed(_) => {
+                self.scene.players[who].state = State::Waiting;
+                self.note(
+                    name,
+                    "its own clock says that its term is over: writes nothing",
+                );
+            }
+            Said::Trouble(ref what) => self.exclaim(name, what, Tone::Bad),
+            Said::Standing | Said::Gone => {}
         }
         Ok(())
     }
@@ -120,24 +156,38 @@ impl Stage {
         let token = FencingToken::from_value(token).map_err(|error| error.to_string())?;
         match self.fence.admit(token) {
             Ok(()) => {
-                self.accepted[who] += 1;
+                self.scene.players[who].writes += 1;
                 // The first of each term; the rest would only be noise.
-                if self.accepted[who] <= 2 {
-                    self.note(
-                        "resource",
-                        &format!("accepts write {number} of {name}, token {token}"),
-                    );
+                if self.writes_of(who) <= 2 {
+                    let what = format!("accepts write {number} of {name}, token {token}");
+                    self.note("resource", &what);
                 }
             }
-            Err(stale) => {
-                self.refused += 1;
-                self.note(
-                    "resource",
-                    &format!("REFUSES write {number} of {name}: {stale}"),
-                );
+            Err(_) => {
+                self.scene.refused += 1;
+                let what = format!("REFUSES write {number} of {name}: token {token} is stale");
+                self.exclaim("resource", &what, Tone::Bad);
             }
         }
         Ok(())
+    }
+
+    /// A run of the schedule; told are the first and those after a take-over.
+    fn tick(&mut self, who: usize, number: u64, late: Duration) {
+        let before = self.scene.ticks.last_key_value();
+        let before = before.map(|(last, runner)| (*last, *runner));
+        self.scene.ticks.insert(number, who);
+        self.scene.players[who].ticks += 1;
+        let name = self.name(who);
+        match before {
+            None => self.note("schedule", &format!("begins: {name} runs tick {number}")),
+            Some((last, before)) if before != who && last < number => {
+                let late = brief(late);
+                let what = format!("goes on: {name} runs tick {number}, due {late} ago");
+                self.note("schedule", &what);
+            }
+            Some(_) => {}
+        }
     }
 
     /// Waits for somebody else than in the term `before` to be elected.
@@ -149,20 +199,18 @@ impl Stage {
         let other = before.map(|term| term.who);
         let heard = self
             .until(PATIENCE, |who, said| {
-                Some(who) != other && matches!(said, Said::Elected(_))
+                Some(who) != other && matches!(said, Said::Elected { .. })
             })
             .await?;
-        let Some((who, Said::Elected(token))) = heard else {
+        let Some((who, Said::Elected { token, .. })) = heard else {
             return Err(format!("nobody was elected within {}", brief(PATIENCE)));
         };
         let struck = self.struck.take();
         let after = struck.map_or_else(String::new, |at| format!(" after {}", brief(at.elapsed())));
-        let name = self.name(who);
-        self.note(name, &format!("{how}{after}, token {token}"));
-        let last = self.terms.last().copied();
-        self.terms.push(token);
+        let what = format!("{how}{after}, token {token}");
+        self.exclaim(self.name(who), &what, Tone::Good);
         self.expect(
-            last.is_none_or(|last| last < token),
+            self.history.has_rising_tokens(),
             "every leader's token is larger than the one before",
         )?;
         Ok(Term { who })
@@ -170,8 +218,8 @@ impl Stage {
 
     /// Waits until `count` writes of `who` have been accepted from now on.
     pub(super) async fn writes(&mut self, who: usize, count: u64) -> Result<(), String> {
-        let goal = self.accepted[who] + count;
-        while self.accepted[who] < goal {
+        let goal = self.writes_of(who) + count;
+        while self.writes_of(who) < goal {
             let heard = self
                 .until(PATIENCE, |from, said| {
                     from == who && matches!(said, Said::Write { .. })
@@ -188,11 +236,11 @@ impl Stage {
     pub(super) async fn hold_back(&mut self, who: usize) -> Result<(), String> {
         self.troupe().hold_back(who, true);
         let end = Instant::now() + PATIENCE;
-        while !self.troupe().has_sent(who) {
+        while !self.troupe().has_sent_a_write(who) {
             if Instant::now() > end {
-                return Err("the leader does not write".into());
+                return Err(format!("{} does not write", self.name(who)));
             }
-            tokio::time::sleep(Duration::from_millis(10)).await;
+            self.until(GLANCE, |_, _| false).await?;
         }
         Ok(())
     }
@@ -201,48 +249,80 @@ impl Stage {
     pub(super) async fn let_through(&mut self, who: usize) -> Result<(), String> {
         let name = self.name(who);
         self.note(name, "is dead, but what it sent arrives only now");
-        let (accepted, refused) = (self.accepted[who], self.refused);
+        let (accepted, refused) = (self.writes_of(who), self.scene.refused);
         self.troupe().hold_back(who, false);
         self.until(PATIENCE, |from, said| from == who && *said == Said::Gone)
             .await?;
         self.expect(
-            self.accepted[who] == accepted && self.refused > refused,
+            self.writes_of(who) == accepted && self.scene.refused > refused,
             "the late write of the dead leader was refused by its token",
         )
     }
 
     pub(super) fn signal(&mut self, who: usize, signal: Signal, what: &str) {
-        let name = self.name(who);
-        self.note(name, what);
+        let (tone, state) = match signal {
+            Signal::KILL => (Tone::Bad, State::Killed),
+            Signal::STOP => (Tone::Bad, State::Paused),
+            Signal::TERM => (Tone::Plain, State::Ended),
+            _ => (Tone::Plain, State::Waiting),
+        };
+        self.exclaim(self.name(who), what, tone);
+        self.scene.players[who].state = state;
         self.troupe().signal(who, signal);
         self.struck = (signal != Signal::CONT).then(Instant::now);
     }
 
-    /// Ends all who are left.
+    /// Ends all who are left, and looks at the whole record.
     pub(super) async fn dismiss(&mut self) -> Result<(), String> {
         for who in 0..self.troupe().len() {
             self.troupe().signal(who, Signal::TERM);
         }
-        let end = async { while self.troupe().next().await.is_some() {} };
-        let ended = tokio::time::timeout(PATIENCE, end).await;
-        self.expect(ended.is_ok(), "everyone ended when told to")
+        let end = Instant::now() + PATIENCE;
+        loop {
+            self.audience.shown(&self.scene);
+            match tokio::time::timeout(GLANCE, self.troupe().next()).await {
+                Ok(Some((who, said))) => self.hear(who, &said)?,
+                Ok(None) => break,
+                Err(_) if Instant::now() < end => {}
+                Err(_) => return Err("expected: everyone ends when told to".into()),
+            }
+        }
+        let history = &self.history;
+        let (acts, ticks, runners) = (history.acts(), history.ticks(), history.runners());
+        let is_alone = history.has_one_leader_at_a_time();
+        let is_once = history.has_ticks_in_order() && runners > 1;
+        self.expect(
+            is_alone,
+            &format!("one leader at a time, by the record of {acts} acts"),
+        )?;
+        self.expect(
+            is_once,
+            &format!("{ticks} ticks of the schedule by {runners} leaders, in order, none twice"),
+        )
     }
 
-    /// The summary; false when nothing was shown.
+    /// The summary, on the normal screen; false when nothing was shown.
     pub(super) fn close(&mut self) -> bool {
         self.troupe = None;
-        let writes: u64 = self.accepted.iter().sum();
-        self.note(
-            "demo",
-            &format!(
-                "{} terms of office, {writes} writes accepted, {} refused",
-                self.terms.len(),
-                self.refused
-            ),
-        );
+        self.audience = Audience::Reader;
+        let (accepted, refused) = (self.scene.accepted(), self.scene.refused);
+        let terms = self.history.terms();
+        let what =
+            format!("{terms} terms of office, {accepted} writes accepted, {refused} refused");
+        self.note("demo", &what);
         for what in &self.held {
-            println!("    ok  {what}");
+            output::data(&format_args!("    ok  {what}"));
         }
         !self.held.is_empty()
+    }
+
+    /// Tells a reader what a watcher has seen.
+    pub(super) fn recount(&mut self) {
+        if self.is_watched() {
+            self.audience = Audience::Reader;
+            for note in &self.scene.notes {
+                self.audience.told(note);
+            }
+        }
     }
 }

@@ -1,10 +1,12 @@
 //! The demo's processes, and the lines they send.
 
+use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::io;
 use std::pin::Pin;
 use std::process::{Child, Stdio};
-use std::task::Poll;
+use std::task::{Context, Poll};
+use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 use tokio::io::{AsyncBufReadExt, BufReader, Lines};
@@ -19,10 +21,26 @@ const NAMES: [&str; 3] = ["ada", "ben", "cleo"];
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Said {
     Standing,
-    Elected(u64),
+    /// Times are those of [`crate::moment`].
+    Elected {
+        token: u64,
+        at: u64,
+        until: u64,
+    },
+    Renewed {
+        until: u64,
+    },
     Write {
         token: u64,
+        at: u64,
         number: u64,
+    },
+    /// A run of the schedule.
+    Tick {
+        token: u64,
+        at: u64,
+        number: u64,
+        late: Duration,
     },
     Deposed(String),
     Trouble(String),
@@ -38,6 +56,8 @@ pub(super) struct Troupe(Vec<Member>);
 struct Member {
     process: Child,
     lines: Option<Lines<BufReader<Receiver>>>,
+    /// Sent, and not delivered yet.
+    late: VecDeque<Said>,
     is_held_back: bool,
 }
 
@@ -54,6 +74,7 @@ impl Troupe {
             Ok(Member {
                 process,
                 lines: Some(lines),
+                late: VecDeque::new(),
                 is_held_back: false,
             })
         };
@@ -76,26 +97,16 @@ impl Troupe {
         self.0[who].process.id()
     }
 
-    /// The next line of anyone who is not held back; `None` when nobody can
+    /// The next line of anyone that is not held back; `None` when nobody can
     /// say anything any more.
     pub(super) async fn next(&mut self) -> Option<(usize, Said)> {
         poll_fn(|cx| {
             let mut is_anyone_left = false;
             for (who, member) in self.0.iter_mut().enumerate() {
-                let Some(lines) = member.lines.as_mut().filter(|_| !member.is_held_back) else {
-                    continue;
-                };
-                is_anyone_left = true;
-                match Pin::new(lines).poll_next_line(cx) {
-                    Poll::Ready(Ok(Some(line))) => {
-                        return Poll::Ready(Some((who, understood(&line))));
-                    }
-                    Poll::Ready(_) => {
-                        member.lines = None;
-                        return Poll::Ready(Some((who, Said::Gone)));
-                    }
-                    Poll::Pending => {}
+                if let Poll::Ready(said) = member.poll_next(cx) {
+                    return Poll::Ready(Some((who, said)));
                 }
+                is_anyone_left |= member.lines.is_some();
             }
             if is_anyone_left {
                 Poll::Pending
@@ -106,16 +117,15 @@ impl Troupe {
         .await
     }
 
-    /// Leaves what `who` sends on the way.
+    /// Leaves the writes of `who` on the way.
     pub(super) fn hold_back(&mut self, who: usize, is_held_back: bool) {
         self.0[who].is_held_back = is_held_back;
     }
 
-    /// Whether something of `who` is on the way.
-    pub(super) fn has_sent(&mut self, who: usize) -> bool {
-        let lines = self.0[who].lines.as_mut();
-        let pipe = lines.map(|lines| lines.get_mut().get_mut());
-        pipe.is_some_and(|pipe| rustix::io::ioctl_fionread(pipe).is_ok_and(|bytes| bytes > 0))
+    /// Whether a write of `who` is on the way.
+    pub(super) fn has_sent_a_write(&self, who: usize) -> bool {
+        let mut late = self.0[who].late.iter();
+        late.any(|said| matches!(said, Said::Write { .. }))
     }
 
     pub(super) fn signal(&mut self, who: usize, signal: Signal) {
@@ -125,6 +135,29 @@ impl Troupe {
             // Dead before anything else happens, not merely about to die.
             let _ = process.wait();
         }
+    }
+}
+
+impl Member {
+    fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Said> {
+        while let Some(lines) = &mut self.lines {
+            let Poll::Ready(line) = Pin::new(lines).poll_next_line(cx) else {
+                break;
+            };
+            self.late.push_back(match line {
+                Ok(Some(line)) => understood(&line),
+                _ => {
+                    self.lines = None;
+                    Said::Gone
+                }
+            });
+        }
+        let is_held_back = self.is_held_back;
+        let passes =
+            |said: &Said| !is_held_back || !matches!(said, Said::Write { .. } | Said::Gone);
+        let next = self.late.iter().position(passes);
+        let said = next.and_then(|at| self.late.remove(at));
+        said.map_or(Poll::Pending, Poll::Ready)
     }
 }
 
@@ -140,21 +173,19 @@ impl Drop for Troupe {
 fn understood(line: &str) -> Said {
     let mut words = line.split(' ');
     let word = words.next().unwrap_or_default();
-    let rest = line
-        .strip_prefix(word)
-        .unwrap_or_default()
-        .trim()
-        .to_owned();
-    let mut number = || words.next().and_then(|word| word.parse().ok());
-    let said = match word {
-        "standing" => Some(Said::Standing),
-        "elected" => number().map(Said::Elected),
-        "write" => number().and_then(|token| {
-            let number = number()?;
-            Some(Said::Write { token, number })
-        }),
-        "deposed" => Some(Said::Deposed(rest)),
-        _ => None,
-    };
-    said.unwrap_or_else(|| Said::Trouble(line.to_owned()))
+    let numbers: Vec<u64> = words.clone().filter_map(|word| word.parse().ok()).collect();
+    match (word, numbers.as_slice()) {
+        ("standing", []) => Said::Standing,
+        ("elected", &[token, at, until]) => Said::Elected { token, at, until },
+        ("renewed", &[until]) => Said::Renewed { until },
+        ("write", &[token, at, number]) => Said::Write { token, at, number },
+        ("tick", &[token, at, number, late]) => Said::Tick {
+            token,
+            at,
+            number,
+            late: Duration::from_millis(late),
+        },
+        ("deposed", _) => Said::Deposed(words.collect::<Vec<_>>().join(" ")),
+        _ => Said::Trouble(line.to_owned()),
+    }
 }

@@ -1,0 +1,61 @@
+//! What the help of each command ends with.
+
+pub(super) const RUN: &str = "\
+Examples:
+  tenure run nightly-report -- ./report.sh         one at a time, the others wait
+  tenure run --no-wait sync -- rsync -a a/ b/      or do nothing (exit code 75)
+  tenure run --wait 30s deploy -- ./deploy.sh      or give up after 30 s
+  tenure run db -- sh -c 'psql -v token=$TENURE_TOKEN -f migrate.sql'";
+
+pub(super) const LEAD: &str = "\
+Examples:
+  tenure lead billing -- ./worker                  on every host; one works
+  tenure lead --once import -- ./import            until it is done
+  tenure lead web --http 127.0.0.1:4040 -- ./web   and tell neighbours who leads";
+
+pub(super) const SCHEDULE: &str = "\
+Examples:
+  tenure schedule tidy --every 1h -- ./tidy
+  tenure schedule report --cron '30 2 * * *' --tz Europe/Zurich -- ./report
+  tenure schedule poll --delay 10s --timeout 1m --misfire skip -- ./poll";
+
+pub(super) const STATUS: &str = "\
+Examples:
+  tenure status                          all that the store knows of
+  tenure status billing nightly-report   only these
+  tenure status --output json | jq .     for a program
+  tenure status --watch                  live, on a terminal; q ends it";
+
+#[cfg(feature = "dashboard")]
+pub(super) const DASHBOARD: &str = "\
+Examples:
+  tenure dashboard                                   http://127.0.0.1:4080/
+  tenure dashboard --listen 127.0.0.1:0              on any free port, which it prints
+  ssh -L 4080:127.0.0.1:4080 host tenure dashboard   from another host";
+
+pub(super) const WATCH: &str = "\
+Examples:
+  tenure watch billing                   each change of its leader
+  tenure watch a b --output json         for a program: one object a line";
+
+pub(super) const REVOKE: &str = "\
+Examples:
+  tenure revoke nightly-report           says who owns it, and asks
+  tenure revoke nightly-report --yes     from a script
+  tenure revoke billing --token 42       only if its owner has not changed";
+
+pub(super) const DOCTOR: &str = "\
+Examples:
+  tenure doctor --url redis://cache
+  tenure doctor --output json | jq 'select(.severity != \"good\")'";
+
+pub(super) const INIT: &str = "\
+Examples:
+  tenure init --url postgres://owner@db/app           make the tables
+  tenure init --print --url mysql://app@db/app        the SQL, for an administrator
+  tenure init --print --url redis://app@cache         the ACL of a Redis user";
+
+pub(super) const DEMO: &str = "\
+Examples:
+  tenure demo                            live
+  tenure demo | cat                      as lines";

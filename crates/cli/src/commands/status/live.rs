@@ -1,0 +1,264 @@
+//! `tenure status --watch`: the table, live on a terminal.
+
+use std::pin::pin;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use ratatui::Frame;
+use ratatui::layout::{Constraint, Layout};
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{Cell, Paragraph, Row as Cells, Table};
+use tenure::Coordinator;
+use tenure::model::MutexName;
+use tenure_dashboard::status::{Row, gather};
+
+use crate::config::Settings;
+use crate::exit::{self, Failure, told};
+use crate::output::{Format, Voice, brief};
+use crate::signals::Signals;
+use crate::store;
+use crate::view::{Palette, Screen, asked_to_quit};
+
+/// How often the store is asked.
+const LOOK: Duration = Duration::from_millis(500);
+/// The store's time for an answer.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// How often the view is drawn: times go on between two looks.
+const FRAME: Duration = Duration::from_millis(100);
+const BAR: usize = 10;
+
+/// What was seen last, and how looking goes.
+#[derive(Debug)]
+struct Seen {
+    rows: Vec<Row>,
+    at: Option<Instant>,
+    trouble: Option<String>,
+    lease: Duration,
+}
+
+pub(super) async fn watch(
+    names: &[MutexName],
+    settings: &Settings,
+    voice: &Voice,
+) -> Result<ExitCode, Failure> {
+    if settings.output == Format::Json || !Screen::is_there() {
+        return Err(Failure::usage(
+            "status --watch needs a terminal: for a program, use tenure watch NAME… --output json",
+        ));
+    }
+    let mut signals =
+        Signals::listen().map_err(|error| Failure::system("listen to signals", &error))?;
+    let coordinator = tokio::select! {
+        opened = store::open(settings, voice) => opened?,
+        signal = signals.end() => return Ok(exit::by_signal(signal.as_raw())),
+    };
+    let screen = Screen::take().map_err(|error| Failure::system("take the screen", &error))?;
+    let ended = tokio::select! {
+        () = show(screen, names, &coordinator) => unreachable!("it goes on for ever"),
+        // An end as it should be.
+        () = asked_to_quit() => ExitCode::SUCCESS,
+        signal = signals.end() => exit::by_signal(signal.as_raw()),
+    };
+    let _ = coordinator.close().await;
+    Ok(ended)
+}
+
+async fn show(mut screen: Screen, names: &[MutexName], coordinator: &Coordinator) {
+    let palette = Palette::new();
+    let terms = coordinator.terms();
+    let mut seen = Seen {
+        rows: Vec::new(),
+        at: None,
+        trouble: None,
+        lease: terms.ttl() + terms.transition(),
+    };
+    loop {
+        let mut look = pin!(async {
+            let rows = look(names, coordinator).await;
+            (rows, Instant::now())
+        });
+        let (rows, at) = loop {
+            tokio::select! {
+                looked = &mut look => break looked,
+                () = tokio::time::sleep(FRAME) => {}
+            }
+            let _ = screen.draw(|frame| draw(frame, &seen, palette));
+        };
+        match rows {
+            Ok(rows) => (seen.rows, seen.at, seen.trouble) = (rows, Some(at), None),
+            Err(trouble) => seen.trouble = Some(trouble),
+        }
+        let next = Instant::now() + LOOK;
+        while Instant::now() < next {
+            let _ = screen.draw(|frame| draw(frame, &seen, palette));
+            tokio::time::sleep(FRAME).await;
+        }
+    }
+}
+
+async fn look(names: &[MutexName], coordinator: &Coordinator) -> Result<Vec<Row>, String> {
+    match tokio::time::timeout(PATIENCE, gather(coordinator, names)).await {
+        Ok(rows) => rows.map_err(|error| told(&error)),
+        Err(_) => Err("the store does not answer".to_owned()),
+    }
+}
+
+fn draw(frame: &mut Frame<'_>, seen: &Seen, palette: Palette) {
+    let [top, body, bottom] = Layout::vertical([
+        Constraint::Length(2),
+        Constraint::Min(1),
+        Constraint::Length(1),
+    ])
+    .areas(frame.area());
+    frame.render_widget(Paragraph::new(title(seen, palette)), top);
+    let age = seen.at.map_or(Duration::ZERO, |at| at.elapsed());
+    // The last line is for what does not fit.
+    let room = usize::from(body.height.saturating_sub(1));
+    let rows = seen.rows.iter().take(room);
+    let rows = rows.map(|row| cells(row, age, seen.lease, palette));
+    let widths = [
+        Constraint::Fill(2),
+        Constraint::Fill(2),
+        Constraint::Length(20),
+        Constraint::Length(9),
+        Constraint::Length(18),
+        Constraint::Fill(2),
+    ];
+    let header = ["NAME", "OWNER", "TOKEN", "HELD FOR", "TIME LEFT", "WAITERS"];
+    let header = Cells::new(header.map(|text| Cell::from(text).style(palette.quiet())));
+    frame.render_widget(Table::new(rows, widths).header(header), body);
+    let more = seen.rows.len().saturating_sub(room);
+    let hint = match more {
+        0 => " q ends".to_owned(),
+        more => format!(" and {more} more; q ends"),
+    };
+    frame.render_widget(Paragraph::new(hint).style(palette.quiet()), bottom);
+}
+
+fn title(seen: &Seen, palette: Palette) -> Line<'static> {
+    let held = seen.rows.iter().filter(|row| row.owner.is_some()).count();
+    let free = seen.rows.len() - held;
+    let state = match (&seen.trouble, seen.at) {
+        (Some(trouble), Some(at)) => Span::styled(
+            format!(" {trouble}; this is {} old", brief(at.elapsed())),
+            palette.bad(),
+        ),
+        (Some(trouble), None) => Span::styled(format!(" {trouble}"), palette.bad()),
+        (None, Some(_)) => Span::styled(format!(" {held} owned, {free} free"), palette.quiet()),
+        (None, None) => Span::styled(" asking the store", palette.quiet()),
+    };
+    Line::from(vec![
+        Span::styled(" tenure status ", palette.title()),
+        state,
+    ])
+}
+
+/// A row as it is `age` after it was seen.
+fn cells(row: &Row, age: Duration, lease: Duration, palette: Palette) -> Cells<'static> {
+    let dash = || "-".to_owned();
+    let held = row.held_ms.map(Duration::from_millis);
+    let left = row.left_ms.map(Duration::from_millis);
+    let owner = match &row.owner {
+        Some(owner) => Cell::from(owner.clone()).style(palette.good()),
+        None => Cell::from("free").style(palette.quiet()),
+    };
+    let waiters = match row.waiters.as_slice() {
+        [] => dash(),
+        [one] => one.clone(),
+        [first, rest @ ..] => format!("{first} and {} more", rest.len()),
+    };
+    Cells::new([
+        Cell::from(row.name.clone()),
+        owner,
+        Cell::from(row.token.map_or_else(dash, |token| token.to_string())),
+        Cell::from(held.map_or_else(dash, |held| brief(held + age))),
+        left.map_or_else(
+            || Cell::from("-"),
+            |left| Cell::from(bar(left.saturating_sub(age), lease, palette)),
+        ),
+        Cell::from(waiters),
+    ])
+}
+
+fn bar(left: Duration, lease: Duration, palette: Palette) -> Line<'static> {
+    let part = left.as_secs_f64() / lease.as_secs_f64().max(0.001);
+    let part = part.clamp(0.0, 1.0);
+    #[allow(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        clippy::cast_precision_loss
+    )]
+    let full = (part * BAR as f64).round() as usize;
+    Line::from(vec![
+        Span::styled("█".repeat(full), palette.left(part)),
+        Span::styled("░".repeat(BAR - full), palette.quiet()),
+        Span::raw(format!(" {}", brief(left))),
+    ])
+}
+
+#[cfg(test)]
+mod tests {
+    use ratatui::Terminal;
+    use ratatui::backend::TestBackend;
+
+    use super::*;
+
+    fn drawn(seen: &Seen, width: u16, height: u16) -> String {
+        let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
+        let palette = Palette::without_colour();
+        terminal.draw(|frame| draw(frame, seen, palette)).unwrap();
+        terminal.backend().to_string()
+    }
+
+    async fn seen() -> Seen {
+        let coordinator = Coordinator::connect("memory:").await.unwrap();
+        let lock = coordinator.lock("held").unwrap();
+        let guard = lock.acquire().await.unwrap();
+        let names = ["held", "free"].map(|name| MutexName::new(name).unwrap());
+        let rows = gather(&coordinator, &names).await.unwrap();
+        drop(guard);
+        Seen {
+            rows,
+            at: Some(Instant::now()),
+            trouble: None,
+            lease: Duration::from_secs(10),
+        }
+    }
+
+    #[tokio::test]
+    async fn what_was_seen_last_stays_when_the_store_does_not_answer() {
+        let mut seen = seen().await;
+        let text = drawn(&seen, 120, 10);
+        assert!(
+            text.contains("1 owned, 1 free") && text.contains('█'),
+            "{text}"
+        );
+        seen.trouble = Some("no answer".into());
+        let text = drawn(&seen, 120, 10);
+        assert!(
+            text.contains("no answer; this is ") && text.contains("held"),
+            "{text}"
+        );
+        seen.at = None;
+        assert!(
+            drawn(&seen, 120, 10).contains("no answer"),
+            "it was never seen"
+        );
+    }
+
+    #[tokio::test]
+    async fn a_lease_that_runs_out_between_two_looks_is_empty() {
+        let mut seen = seen().await;
+        seen.at = Instant::now().checked_sub(Duration::from_secs(3600));
+        let text = drawn(&seen, 120, 10);
+        assert!(text.contains("░ 0ms") && text.contains("1h"), "{text}");
+    }
+
+    #[tokio::test]
+    async fn any_size_will_do() {
+        let seen = seen().await;
+        for (width, height) in [(1, 1), (40, 3), (5, 100), (300, 2)] {
+            drawn(&seen, width, height);
+        }
+    }
+}

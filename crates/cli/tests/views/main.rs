@@ -1,0 +1,6 @@
+//! What a person sees: the program on a real terminal, and in a browser.
+
+mod dashboard;
+mod demo;
+mod status;
+mod support;

@@ -1,0 +1,244 @@
+//! Just enough HTTP for a few pages: requests are GET and HEAD, answers are
+//! whole, every connection serves one request.
+
+use std::collections::VecDeque;
+use std::fmt::Write as _;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::AbortHandle;
+
+/// A request comes in one packet, and its answer is short; whoever is slower is
+/// no friend.
+const PATIENCE: Duration = Duration::from_secs(10);
+const LONGEST_REQUEST: usize = 8192;
+/// Then the oldest connection makes room, so that those who are slow cannot
+/// keep the others out.
+const MOST_AT_ONCE: usize = 128;
+const PLAIN: &str = "text/plain; charset=utf-8";
+
+/// What is asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Request {
+    /// Without the query.
+    pub path: String,
+    /// Under which name the server was called, if that was said.
+    pub host: Option<String>,
+}
+
+/// What is answered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Response {
+    status: &'static str,
+    kind: &'static str,
+    headers: Vec<(&'static str, String)>,
+    body: String,
+}
+
+impl Response {
+    /// Text for a person, under a status such as `404 Not Found`.
+    #[must_use]
+    pub fn text(status: &'static str, body: impl Into<String>) -> Self {
+        Self {
+            status,
+            kind: PLAIN,
+            headers: Vec::new(),
+            body: body.into(),
+        }
+    }
+
+    /// A page.
+    #[must_use]
+    pub fn html(body: impl Into<String>) -> Self {
+        let mut response = Self::text("200 OK", body);
+        response.kind = "text/html; charset=utf-8";
+        response
+    }
+
+    /// JSON in which no markup can hide, whatever is made of it.
+    ///
+    /// # Panics
+    /// When `value` cannot be JSON.
+    #[must_use]
+    pub fn json(status: &'static str, value: &impl serde::Serialize) -> Self {
+        let body = serde_json::to_string(value).expect("the value can be JSON");
+        // Outside of strings JSON has none of these.
+        let body = body
+            .replace('<', "\\u003c")
+            .replace('>', "\\u003e")
+            .replace('&', "\\u0026");
+        let mut response = Self::text(status, body + "\n");
+        response.kind = "application/json";
+        response
+    }
+
+    /// With one more header.
+    #[must_use]
+    pub fn with(mut self, name: &'static str, value: impl Into<String>) -> Self {
+        self.headers.push((name, value.into()));
+        self
+    }
+
+    /// The status, as in `200 OK`.
+    #[must_use]
+    pub fn status(&self) -> &str {
+        self.status
+    }
+
+    /// The body.
+    #[must_use]
+    pub fn body(&self) -> &str {
+        &self.body
+    }
+
+    fn bytes(&self, is_head: bool) -> Vec<u8> {
+        let mut text = format!(
+            "HTTP/1.1 {}\r\ncontent-type: {}\r\ncontent-length: {}\r\n\
+             cache-control: no-store\r\nx-content-type-options: nosniff\r\nconnection: close\r\n",
+            self.status,
+            self.kind,
+            self.body.len()
+        );
+        for (name, value) in &self.headers {
+            let _ = write!(text, "{name}: {value}\r\n");
+        }
+        text.push_str("\r\n");
+        if !is_head {
+            text.push_str(&self.body);
+        }
+        text.into_bytes()
+    }
+}
+
+/// Answers all who come, until it is dropped.
+///
+/// # Cancel safety
+/// Dropping it ends the listening; requests under way are still answered.
+pub async fn serve<F, Fut>(listener: TcpListener, answer: F)
+where
+    F: Fn(Request) -> Fut + Send + Sync + 'static,
+    Fut: Future<Output = Response> + Send,
+{
+    let answer = Arc::new(answer);
+    let mut open: VecDeque<AbortHandle> = VecDeque::new();
+    loop {
+        let Ok((stream, _)) = listener.accept().await else {
+            // Out of files, most likely: some will be closed.
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            continue;
+        };
+        open.retain(|connection| !connection.is_finished());
+        if open.len() >= MOST_AT_ONCE
+            && let Some(oldest) = open.pop_front()
+        {
+            oldest.abort();
+        }
+        let answer = Arc::clone(&answer);
+        let connection = tokio::spawn(async move {
+            let _ = tokio::time::timeout(PATIENCE, converse(stream, &*answer)).await;
+        });
+        open.push_back(connection.abort_handle());
+    }
+}
+
+async fn converse<F, Fut>(mut stream: TcpStream, answer: &F) -> io::Result<()>
+where
+    F: Fn(Request) -> Fut,
+    Fut: Future<Output = Response>,
+{
+    let mut head = Vec::new();
+    let response = loop {
+        if let Some(end) = head.windows(4).position(|end| end == b"\r\n\r\n") {
+            break match understood(&String::from_utf8_lossy(&head[..end])) {
+                Ok(request) => answer(request).await,
+                Err(refusal) => refusal,
+            };
+        }
+        if head.len() > LONGEST_REQUEST {
+            let status = "431 Request Header Fields Too Large";
+            break Response::text(status, "a request has at most 8 KiB\n");
+        }
+        let mut piece = [0; 1024];
+        match stream.read(&mut piece).await? {
+            0 => return Ok(()),
+            length => head.extend_from_slice(&piece[..length]),
+        }
+    };
+    let is_head = head.starts_with(b"HEAD ");
+    stream.write_all(&response.bytes(is_head)).await?;
+    stream.shutdown().await
+}
+
+fn understood(head: &str) -> Result<Request, Response> {
+    let mut lines = head.split("\r\n");
+    let words: Vec<&str> = lines.next().unwrap_or_default().split(' ').collect();
+    let &[method, target, version] = words.as_slice() else {
+        return Err(Response::text("400 Bad Request", "this is not HTTP\n"));
+    };
+    if !version.starts_with("HTTP/1.") || !target.starts_with('/') {
+        return Err(Response::text("400 Bad Request", "this is not HTTP/1\n"));
+    }
+    if !matches!(method, "GET" | "HEAD") {
+        let refusal = Response::text("405 Method Not Allowed", "only GET\n");
+        return Err(refusal.with("allow", "GET, HEAD"));
+    }
+    let fields = lines.filter_map(|line| line.split_once(':'));
+    let mut hosts = fields.filter(|(name, _)| name.eq_ignore_ascii_case("host"));
+    Ok(Request {
+        path: target.split('?').next().unwrap_or_default().to_owned(),
+        host: hosts.next().map(|(_, value)| value.trim().to_owned()),
+    })
+}
+
+#[cfg(test)]
+pub(crate) fn tests_request(head: &str) -> Request {
+    understood(head).expect("it is a request")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn status(head: &str) -> String {
+        match understood(head) {
+            Ok(request) => format!("{request:?}"),
+            Err(refusal) => refusal.status().to_owned(),
+        }
+    }
+
+    #[test]
+    fn only_requests_for_pages_are_understood() {
+        let request = understood("GET /a?b=/c HTTP/1.1\r\nX: y\r\nHOST: here:80").unwrap();
+        assert_eq!(request.path, "/a");
+        assert_eq!(request.host.as_deref(), Some("here:80"));
+        assert_eq!(understood("HEAD / HTTP/1.0").unwrap().host, None);
+        assert_eq!(status("POST / HTTP/1.1"), "405 Method Not Allowed");
+        for odd in ["", "GET /", "GET / HTTP/2", "GET http://x/ HTTP/1.1", "\0"] {
+            assert_eq!(status(odd), "400 Bad Request", "{odd:?}");
+        }
+    }
+
+    #[test]
+    fn json_holds_no_markup() {
+        let text = "</script><b a='&'>";
+        let response = Response::json("200 OK", &text);
+        assert!(!response.body().contains(['<', '>', '&']), "{response:?}");
+        assert_eq!(
+            serde_json::from_str::<String>(response.body()).unwrap(),
+            text
+        );
+    }
+
+    #[test]
+    fn the_answer_to_head_has_no_body() {
+        let response = Response::text("200 OK", "ok\n").with("x", "y");
+        let [whole, head] =
+            [false, true].map(|is_head| String::from_utf8(response.bytes(is_head)).unwrap());
+        assert!(head.contains("content-length: 3\r\n") && head.ends_with("x: y\r\n\r\n"));
+        assert_eq!(whole, head + "ok\n");
+    }
+}

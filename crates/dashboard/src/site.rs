@@ -1,0 +1,227 @@
+//! The dashboard: one page, and what it asks for every second.
+
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tenure::Coordinator;
+use tokio::net::TcpListener;
+use tokio::sync::Mutex;
+
+use crate::http::{self, Request, Response};
+use crate::status::{Row, gather};
+
+const PAGE: &str = include_str!("page.html");
+/// However many look, the store is asked only so often.
+const FRESH: Duration = Duration::from_millis(500);
+/// The store's time for an answer.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// A server that has its port and waits for [`run`](Self::run).
+#[derive(Debug)]
+pub struct Dashboard {
+    listener: TcpListener,
+    address: SocketAddr,
+    site: Site,
+}
+
+impl Dashboard {
+    /// Takes the port: `127.0.0.1:0` is any free one.
+    ///
+    /// # Errors
+    /// When there is no such address, or it is taken.
+    ///
+    /// # Cancel safety
+    /// Dropping it frees the port.
+    pub async fn bind(address: &str, coordinator: Coordinator) -> io::Result<Self> {
+        let listener = TcpListener::bind(address).await?;
+        let address = listener.local_addr()?;
+        let site = Site {
+            coordinator,
+            is_local: address.ip().is_loopback(),
+            last: Arc::new(Mutex::new(None)),
+        };
+        Ok(Self {
+            listener,
+            address,
+            site,
+        })
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Whether only this host can reach it.
+    #[must_use]
+    pub fn is_local(&self) -> bool {
+        self.site.is_local
+    }
+
+    /// Answers for ever.
+    ///
+    /// # Cancel safety
+    /// Dropping it frees the port; requests under way are still answered.
+    pub async fn run(self) {
+        let site = self.site;
+        http::serve(self.listener, move |request| {
+            let site = site.clone();
+            async move { site.answer(&request).await }
+        })
+        .await;
+    }
+}
+
+type Answer = Result<Arc<Vec<Row>>, String>;
+
+#[derive(Clone, Debug)]
+struct Site {
+    coordinator: Coordinator,
+    is_local: bool,
+    last: Arc<Mutex<Option<(Instant, Answer)>>>,
+}
+
+impl Site {
+    async fn answer(&self, request: &Request) -> Response {
+        // A page of another origin can have its own name lead to this host, and
+        // would then be allowed to read the answer.
+        if self.is_local && !request.host.as_deref().is_none_or(is_this_host) {
+            let text = "this dashboard answers only to localhost\n";
+            return Response::text("421 Misdirected Request", text);
+        }
+        match request.path.as_str() {
+            "/" => page(),
+            "/healthz" => Response::text("200 OK", "ok\n"),
+            "/api/status" => match self.rows().await {
+                Ok(rows) => Response::json("200 OK", &*rows),
+                Err(error) => Response::json(
+                    "503 Service Unavailable",
+                    &serde_json::json!({ "error": error }),
+                ),
+            },
+            _ => Response::text("404 Not Found", "try /, /api/status or /healthz\n"),
+        }
+    }
+
+    /// What the store says; all who ask at once share one look.
+    async fn rows(&self) -> Answer {
+        let mut last = self.last.lock().await;
+        if let Some((at, answer)) = &*last
+            && at.elapsed() < FRESH
+        {
+            return answer.clone();
+        }
+        let look = tokio::time::timeout(PATIENCE, gather(&self.coordinator, &[])).await;
+        let answer = match look {
+            Ok(Ok(rows)) => Ok(Arc::new(rows)),
+            Ok(Err(error)) => Err(error.to_string()),
+            Err(_) => Err("the store does not answer".to_owned()),
+        };
+        *last = Some((Instant::now(), answer.clone()));
+        answer
+    }
+}
+
+/// The page. Its own script and style may run, and nothing else.
+fn page() -> Response {
+    let random = || RandomState::new().build_hasher().finish();
+    let nonce = format!("{:016x}{:016x}", random(), random());
+    let policy = format!(
+        "default-src 'none'; script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}'; \
+         connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; \
+         frame-ancestors 'none'"
+    );
+    Response::html(PAGE.replace("NONCE", &nonce))
+        .with("content-security-policy", policy)
+        .with("referrer-policy", "no-referrer")
+}
+
+/// Whether a `Host` can only mean this host: an address of the loopback, or
+/// `localhost`.
+fn is_this_host(host: &str) -> bool {
+    let name = match host.strip_prefix('[') {
+        Some(rest) => rest.split(']').next().unwrap_or_default(),
+        None => host.split(':').next().unwrap_or_default(),
+    };
+    let address = name.parse::<IpAddr>();
+    name.eq_ignore_ascii_case("localhost") || address.is_ok_and(|address| address.is_loopback())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn site() -> Site {
+        Site {
+            coordinator: Coordinator::connect("memory:").await.unwrap(),
+            is_local: true,
+            last: Arc::default(),
+        }
+    }
+
+    async fn asked(site: &Site, path: &str) -> Response {
+        let head = format!("GET {path} HTTP/1.1");
+        let request = crate::http::tests_request(&head);
+        site.answer(&request).await
+    }
+
+    #[tokio::test]
+    async fn each_path_has_its_answer() {
+        let site = site().await;
+        assert_eq!(asked(&site, "/").await.status(), "200 OK");
+        assert_eq!(asked(&site, "/api/status").await.body(), "[]\n");
+        assert_eq!(asked(&site, "/healthz").await.body(), "ok\n");
+        assert_eq!(asked(&site, "/favicon.ico").await.status(), "404 Not Found");
+    }
+
+    #[tokio::test]
+    async fn a_store_that_fails_is_told() {
+        let site = site().await;
+        site.coordinator.close().await.unwrap();
+        let answer = asked(&site, "/api/status").await;
+        assert_eq!(answer.status(), "503 Service Unavailable");
+        assert!(answer.body().starts_with(r#"{"error":"#), "{answer:?}");
+        assert_eq!(asked(&site, "/healthz").await.status(), "200 OK");
+    }
+
+    #[test]
+    fn only_this_host_is_this_host() {
+        for host in [
+            "localhost",
+            "LOCALHOST:80",
+            "127.0.0.1:4080",
+            "127.9.9.9",
+            "[::1]:1",
+        ] {
+            assert!(is_this_host(host), "{host}");
+        }
+        for host in [
+            "",
+            "evil.example",
+            "localhost.evil.example:4080",
+            "10.0.0.1",
+            "[::2]",
+        ] {
+            assert!(!is_this_host(host), "{host}");
+        }
+    }
+
+    #[test]
+    fn the_page_needs_nothing_from_elsewhere_and_makes_no_markup_of_data() {
+        for part in [
+            "http:",
+            "https:",
+            "innerHTML",
+            "document.write",
+            "eval(",
+            "insertAdjacent",
+        ] {
+            assert!(!PAGE.contains(part), "{part}");
+        }
+        assert!(page() != page(), "a nonce is used once");
+    }
+}

@@ -1,0 +1,96 @@
+//! All mutexes of a store, as rows.
+
+use std::time::{Duration, SystemTime};
+
+use serde::Serialize;
+use tenure::Coordinator;
+use tenure::backend::{Entry, Page};
+use tenure::model::{FencingToken, MutexName, StoreTime};
+
+const PAGE: usize = 500;
+
+/// One mutex. Times are lengths, because a store's clock need not be this
+/// host's; `since` is a courtesy on the wall clock of this host.
+#[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
+pub struct Row {
+    /// What it is called.
+    pub name: String,
+    /// Who owns it.
+    pub owner: Option<String>,
+    /// The last grant's, also of a mutex that is free now.
+    pub token: Option<FencingToken>,
+    /// Since when it has had this owner.
+    pub since: Option<String>,
+    /// For how long it has had this owner.
+    pub held_ms: Option<u64>,
+    /// How long it still has it if nothing is renewed.
+    pub left_ms: Option<u64>,
+    /// Who waits for it, in order, where the store knows them.
+    pub waiters: Vec<String>,
+}
+
+impl Row {
+    /// A mutex that nobody owns.
+    fn free(name: &MutexName) -> Self {
+        Self {
+            name: name.to_string(),
+            owner: None,
+            token: None,
+            since: None,
+            held_ms: None,
+            left_ms: None,
+            waiters: Vec::new(),
+        }
+    }
+
+    fn of(entry: &Entry, now: StoreTime) -> Self {
+        let mut row = Self::free(&entry.name);
+        row.token = entry.token;
+        row.waiters = entry.waiters.iter().map(ToString::to_string).collect();
+        if entry.owner.has_owner(now) {
+            let owner = &entry.owner;
+            row.owner = owner.owner_id().map(ToString::to_string);
+            let held = owner.acquired_at().map(|at| now.since(at));
+            row.held_ms = held.map(millis);
+            row.since = held.and_then(|held| Some(stamp(SystemTime::now().checked_sub(held)?)));
+            row.left_ms = owner.remaining(now).map(millis);
+        }
+        row
+    }
+}
+
+/// The mutexes of these names, or all that the store knows of.
+///
+/// # Errors
+/// When the store cannot be asked.
+///
+/// # Cancel safety
+/// Dropping it changes nothing.
+pub async fn gather(coordinator: &Coordinator, names: &[MutexName]) -> tenure::Result<Vec<Row>> {
+    let mut rows = Vec::new();
+    let mut page = Page::first(PAGE);
+    loop {
+        let listing = coordinator.list(&page).await?;
+        let wanted = |entry: &&Entry| names.is_empty() || names.contains(&entry.name);
+        let entries = listing.entries.iter().filter(wanted);
+        rows.extend(entries.map(|entry| Row::of(entry, listing.now)));
+        let Some(last) = listing.next else { break };
+        page = Page::first(PAGE).after(last);
+    }
+    // One that was never owned is free, and was asked for.
+    for name in names {
+        if !rows.iter().any(|row| row.name == name.as_str()) {
+            rows.push(Row::free(name));
+        }
+    }
+    Ok(rows)
+}
+
+fn millis(length: Duration) -> u64 {
+    u64::try_from(length.as_millis()).unwrap_or(u64::MAX)
+}
+
+fn stamp(at: SystemTime) -> String {
+    humantime::format_rfc3339_millis(at).to_string()
+}
