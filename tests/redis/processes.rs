@@ -51,7 +51,8 @@ fn killed_and_stopped_processes_never_own_together() {
     }
     // One that was killed just after it had won may have noted nothing.
     assert!(owners.len() >= 4, "everybody had its turns: {owners:?}");
-    assert!(tokens.len() > 30, "{} grants", tokens.len());
+    // Everybody was waited for in each of four phases.
+    assert!(tokens.len() >= 4 * 4 - 3, "{} grants", tokens.len());
     // Nothing is left behind but the fence.
     let keys = shared()
         .command(&["KEYS", &format!("simba:{{{mutex}}}*")])

@@ -52,7 +52,9 @@ fn killed_and_stopped_processes_never_hold_together() {
             _ => None,
         })
         .collect();
-    assert!(tokens.len() > 10, "{} grants", tokens.len());
+    // Everybody was waited for in each of three phases; one that was killed
+    // just after it had won may have noted nothing.
+    assert!(tokens.len() >= 3 * 3 - 2, "{} grants", tokens.len());
     // Nothing is left behind but the token.
     let keys = shared().command(&["KEYS", &format!("*{lock}*")]).unwrap();
     assert_eq!(keys, format!("redisson_lock_token:{{{lock}}}"));
