@@ -1,8 +1,7 @@
 //! `cargo xtask test`: check the programs, run the plan, close with what was seen.
 
-use std::num::NonZero;
 use std::path::Path;
-use std::{env, fmt, io, thread};
+use std::{fmt, io};
 
 use crate::areas::Area;
 use crate::args::TestArgs;
@@ -80,11 +79,6 @@ fn execute(root: &Path, plan: &Plan) -> io::Result<Summary> {
         println!("xtask: {shown}");
         let mut cargo = run::cargo(root);
         cargo.args(arguments);
-        // Most tests wait, for leases and for servers: two for each core keep it busy.
-        if env::var_os("RUST_TEST_THREADS").is_none() {
-            let cores = thread::available_parallelism().map_or(2, NonZero::get);
-            cargo.env("RUST_TEST_THREADS", (2 * cores).to_string());
-        }
         let status = run::tee(cargo, &mut out, |line| summary.line(line))?;
         summary.end(&shown, status.success());
     }
