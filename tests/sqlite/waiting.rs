@@ -184,3 +184,22 @@ async fn locks_of_two_coordinators_follow_each_other() -> Result<(), LeaseLost> 
     there.close().await.unwrap();
     Ok(())
 }
+
+/// Another program's write keeps the answer back for longer than the wait.
+#[tokio::test]
+async fn a_wait_shorter_than_one_call_gets_what_is_free() {
+    let place = Place::with("?busy_timeout=20s");
+    let coordinator = tenure::Coordinator::connect(&place.url()).await.unwrap();
+    let sql = place.sql();
+    sql.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let busy = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(300));
+        sql.execute_batch("ROLLBACK").unwrap();
+    });
+    let lock = coordinator.lock("m").unwrap();
+    let guard = lock.acquire_within(Duration::from_millis(1)).await.unwrap();
+    assert!(guard.is_some(), "nobody else wants it");
+    busy.join().unwrap();
+    drop(guard);
+    coordinator.close().await.unwrap();
+}

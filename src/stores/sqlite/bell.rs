@@ -9,7 +9,7 @@
 //! The bell is opened for each ring: what is rung is always the file that
 //! others watch, also after somebody has deleted it.
 
-use std::fs::OpenOptions;
+use std::fs::File;
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -20,6 +20,7 @@ use rustix::fs::inotify::{self, CreateFlags, ReadFlags, Reader, WatchFlags};
 use rustix::fs::{AtFlags, CWD, Timespec, Timestamps, UTIME_NOW, utimensat};
 
 use super::file::Files;
+use super::safely;
 use crate::clock::Clock;
 use crate::error::Result;
 
@@ -93,13 +94,9 @@ impl Bell {
 
     /// A mutex became free. To be called after the commit.
     pub(super) fn ring(&self) {
-        let open = OpenOptions::new().write(true).open(&self.files.bell);
-        let rung = match open {
+        let rung = match self.files.open_bell() {
             Ok(bell) => bell.write_all_at(&sound(), 0),
-            Err(_) => match self.files.open_bell() {
-                Ok(bell) => bell.write_all_at(&sound(), 0),
-                Err(error) => Err(io::Error::other(error)),
-            },
+            Err(error) => Err(io::Error::other(error)),
         };
         if let Err(error) = rung {
             // Waiters find out at the end of the lease.
@@ -117,7 +114,7 @@ impl Bell {
             last_access: now,
             last_modification: now,
         };
-        if let Err(error) = utimensat(CWD, &self.files.bell, &times, AtFlags::empty()) {
+        if let Err(error) = utimensat(CWD, &self.files.bell, &times, AtFlags::SYMLINK_NOFOLLOW) {
             tracing::debug!(target: "tenure::store", %error, "the bell cannot be touched");
         }
     }
@@ -179,6 +176,7 @@ impl Bell {
             return true;
         };
         let mut flags = WatchFlags::MODIFY | WatchFlags::DELETE_SELF | WatchFlags::MOVE_SELF;
+        flags |= WatchFlags::DONT_FOLLOW;
         if self.grants {
             flags |= WatchFlags::ATTRIB;
         }
@@ -210,7 +208,7 @@ fn events(inotify: &OwnedFd, bell: Option<i32>) -> (Heard, bool) {
 
 impl Files {
     fn listen(&self) -> io::Result<Sound> {
-        let bell = OpenOptions::new().read(true).open(&self.bell)?;
+        let bell: File = safely::open_to_read(&self.bell)?;
         let mut contents = [0; 8];
         let _short = bell.read_at(&mut contents, 0)?;
         let found = bell.metadata()?;

@@ -51,14 +51,23 @@ impl Worker {
 
     fn permissions(&self) -> Option<Finding> {
         let mode = self.database.files.database.metadata().ok()?.mode() & 0o777;
-        Some(if mode & 0o002 == 0 {
-            Finding::good("permissions", format!("{mode:04o}"))
-        } else {
+        let readers = (mode & 0o044) & !((mode & 0o022) << 1);
+        Some(if mode & 0o002 != 0 {
             Finding::warning(
                 "permissions",
                 format!("every user of this host may write the file ({mode:04o})"),
                 "chmod o-w the file and those beside it",
             )
+        } else if readers != 0 {
+            Finding::warning(
+                "permissions",
+                format!(
+                    "who may read a file may lock it, and keep others from writing ({mode:04o})"
+                ),
+                "let only those read the file, and those beside it, who may write it",
+            )
+        } else {
+            Finding::good("permissions", format!("{mode:04o}"))
         })
     }
 

@@ -1,16 +1,19 @@
 //! The connection: opened, used, and opened again when the file was replaced.
 
 use std::cell::Cell;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
-use rusqlite::{Connection, OpenFlags, OptionalExtension};
+use rusqlite::{Connection, OpenFlags};
 
-use super::boot::{Boot, StoreClock, wall};
+use super::boot::{Boot, StoreClock};
 use super::config::Config;
+use super::epoch;
 use super::file::{Files, Identity, identity_of};
+use super::inode::InUse;
 use super::schema::{self, Whose};
 use super::table::Table;
-use super::trouble::{commit_failed, failed, io_failed, wants_reopening};
+use super::trouble::{commit_failed, failed, wants_reopening};
 use crate::error::{Error, ErrorKind, Outcome, Result};
 use crate::model::StoreTime;
 
@@ -24,30 +27,37 @@ const REOPENINGS: usize = 3;
 /// at once stands in line here.
 const OPENING: Duration = Duration::from_secs(10);
 
+/// How long to wait for a lock that only a stranger can have: others of ours
+/// are kept out by the opening lock.
+const STRANGER: Duration = Duration::from_millis(250);
+
 /// The file and the one connection to it.
 #[derive(Debug)]
 pub(super) struct Database {
     config: Config,
     pub(super) files: Files,
     open: Option<Open>,
+    /// Kept while the connection is opened anew: who holds a lease of the file
+    /// is one of its living users.
+    used: InUse,
     reopened: bool,
 }
 
 #[derive(Debug)]
 struct Open {
     connection: Connection,
-    identity: Identity,
     clock: StoreClock,
 }
 
 impl Database {
     pub(super) fn open(config: Config) -> Result<Self> {
         let files = Files::locate(&config)?;
-        let open = Open::new(&config, &files)?;
+        let (open, used) = Open::new(&config, &files, None)?;
         Ok(Self {
             config,
             files,
             open: Some(open),
+            used,
             reopened: false,
         })
     }
@@ -95,20 +105,17 @@ impl Database {
 
     fn attempt<T>(&mut self, work: impl Fn(&Open) -> Result<T>) -> Result<T> {
         for _ in 0..REOPENINGS {
-            let open = match self.open.take() {
+            // Looked at before: what belongs to a file that was moved over ours
+            // is not to be written to any more.
+            let open = match self.open.take().filter(|_| !self.is_replaced()) {
                 Some(open) => open,
-                None => {
-                    let open = Open::new(&self.config, &self.files)?;
-                    self.reopened = true;
-                    open
-                }
+                None => self.open_anew()?,
             };
+            self.used.insist();
             let done = work(&open);
-            // Looked at afterwards: only what is in the file that everybody
-            // else finds has happened.
-            if identity_of(&self.files.database).ok() != Some(open.identity) {
-                let file = self.files.database.display();
-                tracing::warn!(target: "tenure::store", %file, "the SQLite file was removed or replaced: opening it anew");
+            // And afterwards: only what is in the file that everybody else
+            // finds has happened.
+            if self.is_replaced() {
                 continue;
             }
             if !done.as_ref().is_err_and(wants_reopening) {
@@ -123,39 +130,62 @@ impl Database {
             )),
         )
     }
+
+    fn is_replaced(&self) -> bool {
+        identity_of(&self.files.database).ok() != Some(self.used.identity())
+    }
+
+    fn open_anew(&mut self) -> Result<Open> {
+        if self.is_replaced() {
+            let file = self.files.database.display();
+            tracing::warn!(target: "tenure::store", %file, "the SQLite file was removed or replaced: opening it anew");
+        }
+        let before = Some(self.used.identity());
+        let (open, used) = Open::new(&self.config, &self.files, before)?;
+        self.used = used;
+        self.reopened = true;
+        Ok(open)
+    }
 }
 
 impl Open {
-    fn new(config: &Config, files: &Files) -> Result<Self> {
-        let _opening = files.lock_for_opening(config.busy_timeout.max(OPENING))?;
-        files.create_database()?;
+    /// `before` is the file that this client has used under this name.
+    fn new(config: &Config, files: &Files, before: Option<Identity>) -> Result<(Self, InUse)> {
+        // Before anything is made beside a database that is not ours.
+        files.survey(before)?;
+        let limit = config.busy_timeout.max(OPENING);
+        let _opening = files.lock_for_opening(limit)?;
+        let inode = files.take(before)?;
         let path = &files.database;
-        let identity = || identity_of(path).map_err(|error| io_failed("open", path, error));
-        let before = identity()?;
-        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let is_there = || identity_of(path).ok() == Some(inode.identity);
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+            | OpenFlags::SQLITE_OPEN_NO_MUTEX
+            | OpenFlags::SQLITE_OPEN_NOFOLLOW;
         let mut connection = Connection::open_with_flags(path, flags).map_err(failed)?;
+        // Until its first statement SQLite looks at nothing beside the file.
+        if !is_there() {
+            return Err(replaced_while_opened(path));
+        }
         BUSY_LIMIT.set(config.busy_timeout);
         connection
             .busy_handler(Some(wait_while_busy))
             .map_err(failed)?;
         connection.set_prepared_statement_cache_capacity(STATEMENTS);
-        // Asked before anything is changed: it may not be ours.
         let whose = schema::whose(&connection)?;
+        if whose == Whose::Nobodys {
+            schema::claim(&connection)?;
+        }
         set_up(&connection, config)?;
         if whose == Whose::Nobodys {
             in_transaction(&connection, schema::create)?;
         }
         let boot = Boot::present()?;
-        let epoch = epoch(&connection, &boot)?;
-        if identity()? != before {
-            return Err(Error::new(ErrorKind::Unreachable, Outcome::DidNot)
-                .with_message(format!("{path:?} was replaced while it was opened")));
+        let used = inode.enter(path, STRANGER, || epoch::begin(&connection, &boot))?;
+        let clock = epoch::read(&connection, boot)?;
+        if !is_there() {
+            return Err(replaced_while_opened(path));
         }
-        Ok(Self {
-            connection,
-            identity: before,
-            clock: StoreClock { boot, epoch },
-        })
+        Ok((Self { connection, clock }, used))
     }
 
     fn table(&self) -> Table<'_> {
@@ -166,6 +196,11 @@ impl Open {
         let mut statement = self.connection.prepare_cached(statement)?;
         statement.execute([]).map(drop)
     }
+}
+
+fn replaced_while_opened(path: &Path) -> Error {
+    Error::new(ErrorKind::Unreachable, Outcome::DidNot)
+        .with_message(format!("{path:?} was replaced while it was opened"))
 }
 
 fn set_up(connection: &Connection, config: &Config) -> Result<()> {
@@ -185,7 +220,7 @@ fn set_up(connection: &Connection, config: &Config) -> Result<()> {
     set.map_err(failed)
 }
 
-fn in_transaction<T>(
+pub(super) fn in_transaction<T>(
     connection: &Connection,
     work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
 ) -> Result<T> {
@@ -195,34 +230,6 @@ fn in_transaction<T>(
         .and_then(|value| connection.execute_batch("COMMIT").map(|()| value))
         // The connection is given up, and with it the transaction.
         .map_err(failed)
-}
-
-/// Where the store's clock stands at boot: as written by the first who opened
-/// the file in this boot.
-fn epoch(connection: &Connection, boot: &Boot) -> Result<u64> {
-    let read = |connection: &Connection| {
-        let query = "SELECT epoch FROM tenure_clock WHERE boot_id = ?1";
-        let epoch = connection.query_row(query, [&boot.id], |row| row.get::<_, i64>(0));
-        epoch.optional()
-    };
-    let epoch = match read(connection).map_err(failed)? {
-        Some(epoch) => epoch,
-        None => in_transaction(connection, |connection| {
-            if let Some(epoch) = read(connection)? {
-                return Ok(epoch);
-            }
-            let since_1970 = wall().saturating_sub(boot.uptime()).as_millis();
-            let epoch = i64::try_from(since_1970).unwrap_or(0);
-            let write =
-                "INSERT OR REPLACE INTO tenure_clock (one, boot_id, epoch) VALUES (1, ?1, ?2)";
-            connection.execute(write, rusqlite::params![boot.id, epoch])?;
-            Ok(epoch)
-        })?,
-    };
-    u64::try_from(epoch).map_err(|_| {
-        Error::new(ErrorKind::Store, Outcome::DidNot)
-            .with_message("the table tenure_clock of the SQLite file holds nonsense")
-    })
 }
 
 thread_local! {

@@ -1,14 +1,15 @@
 //! The files: where they lie, who made them, whether they are still there.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use rustix::fs::{FlockOperation, flock};
+use rustix::fs::{AtFlags, FlockOperation, StatxAttributes, StatxFlags, flock, statx};
 
 use super::config::Config;
+use super::safely;
 use super::trouble::io_failed;
 use crate::error::{Error, ErrorKind, Outcome, Result};
 
@@ -17,14 +18,16 @@ use crate::error::{Error, ErrorKind, Outcome, Result};
 pub(super) struct Files {
     pub(super) database: PathBuf,
     pub(super) bell: PathBuf,
-    mode: u32,
+    /// Locked while somebody opens, creates or repairs the files.
+    lock: PathBuf,
+    pub(super) mode: u32,
 }
 
 /// Which file a path leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Identity {
     device: u64,
-    inode: u64,
+    pub(super) inode: u64,
 }
 
 impl Files {
@@ -34,7 +37,10 @@ impl Files {
         // Links are followed, so that all who mean the same file ring the same
         // bell.
         let database = match path.canonicalize() {
-            Ok(path) => path,
+            Ok(found) => {
+                examine_link(path, &found)?;
+                found
+            }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 let folder = match path.parent() {
                     Some(folder) if !folder.as_os_str().is_empty() => folder,
@@ -51,27 +57,20 @@ impl Files {
         let folder = database.parent().unwrap_or(Path::new("/"));
         let kind = rustix::fs::statfs(folder)
             .map_err(|error| io_failed("look at", folder, error.into()))?;
-        if let Some(kind) = shared_between_hosts(i128::from(kind.f_type) as u32) {
-            return Err(Error::invalid(format!(
-                "{database:?} lies on {kind}, which other hosts may share: the SQLite store is \
-                 for the processes of one host; choose a path on a local disk, or another store"
-            )));
-        }
-        let files = Self {
+        refuse_shared(&database, i128::from(kind.f_type) as u32)?;
+        Ok(Self {
             bell: beside(&database, "-bell"),
+            lock: beside(&database, "-lock"),
             database,
             mode: config.mode,
-        };
-        files.examine()?;
-        Ok(files)
+        })
     }
 
-    /// Refuses what is no file of one name.
-    fn examine(&self) -> Result<()> {
-        let Ok(found) = self.database.metadata() else {
-            return Ok(());
-        };
+    /// Refuses what is no file of one name and one place, on a local disk.
+    pub(super) fn examine(&self, database: &File) -> Result<()> {
         let shown = &self.database;
+        let fail = |error| io_failed("look at", shown, error);
+        let found = database.metadata().map_err(fail)?;
         if !found.is_file() {
             return Err(Error::invalid(format!(
                 "{shown:?} is not a file: give the path of a file"
@@ -84,6 +83,17 @@ impl Files {
                 found.nlink()
             )));
         }
+        // The file's own: its folder may be on another file system.
+        let kind = rustix::fs::fstatfs(database).map_err(|error| fail(error.into()))?;
+        refuse_shared(shown, i128::from(kind.f_type) as u32)?;
+        let stat = statx(database, "", AtFlags::EMPTY_PATH, StatxFlags::BASIC_STATS);
+        if stat.is_ok_and(|stat| stat.stx_attributes.contains(StatxAttributes::MOUNT_ROOT)) {
+            return Err(Error::invalid(format!(
+                "{shown:?} is mounted by itself: the log that belongs to it lies beside it under \
+                 its other name, and its users would not see each other's writes; mount its \
+                 folder instead"
+            )));
+        }
         Ok(())
     }
 
@@ -92,13 +102,13 @@ impl Files {
     pub(super) fn lock_for_opening(&self, limit: Duration) -> Result<File> {
         let end = Instant::now() + limit;
         loop {
-            let bell = self.open_bell()?;
-            match flock(&bell, FlockOperation::NonBlockingLockExclusive) {
-                Ok(()) if identity(&bell).ok() == identity_of(&self.bell).ok() => return Ok(bell),
+            let lock = self.open_lock()?;
+            match flock(&lock, FlockOperation::NonBlockingLockExclusive) {
+                Ok(()) if identity(&lock).ok() == identity_of(&self.lock).ok() => return Ok(lock),
                 // Removed while we waited for it: lock the new one.
                 Ok(()) => {}
                 Err(rustix::io::Errno::WOULDBLOCK | rustix::io::Errno::INTR) => {}
-                Err(error) => return Err(io_failed("lock", &self.bell, error.into())),
+                Err(error) => return Err(io_failed("lock", &self.lock, error.into())),
             }
             if Instant::now() >= end {
                 return Err(
@@ -112,51 +122,81 @@ impl Files {
         }
     }
 
+    /// Whoever can open a file can lock it. So this one cannot be opened by
+    /// who may only read.
+    fn open_lock(&self) -> Result<File> {
+        use std::os::unix::fs::PermissionsExt;
+        let lock = self.open_beside(&self.lock, writers_only(self.mode))?;
+        let mode = lock.metadata().map_or(0, |found| found.mode() & 0o777);
+        if mode != writers_only(mode) {
+            // Not possible for who does not own it; `doctor` tells them.
+            let strict = std::fs::Permissions::from_mode(writers_only(mode));
+            let _ = lock.set_permissions(strict);
+        }
+        Ok(lock)
+    }
+
     /// Opens the bell, creating it.
     pub(super) fn open_bell(&self) -> Result<File> {
-        let made = self.create_new(&self.bell);
-        let opened = match made {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                OpenOptions::new().read(true).write(true).open(&self.bell)
+        self.open_beside(&self.bell, self.mode)
+    }
+
+    fn open_beside(&self, path: &Path, mode: u32) -> Result<File> {
+        let is = |error: &io::Error, kind| error.kind() == kind;
+        let opened = match safely::open_existing(path) {
+            Err(error) if is(&error, io::ErrorKind::NotFound) => {
+                match safely::create_new(path, mode) {
+                    // Another was faster.
+                    Err(error) if is(&error, io::ErrorKind::AlreadyExists) => {
+                        safely::open_existing(path)
+                    }
+                    made => made,
+                }
             }
-            made => made,
+            opened => opened,
         };
-        opened.map_err(|error| io_failed("open", &self.bell, error))
-    }
-
-    /// Creates the database if it is not there. Only under the opening lock.
-    pub(super) fn create_database(&self) -> Result<()> {
-        let fail = |error| io_failed("create", &self.database, error);
-        match self.database.metadata() {
-            Ok(found) if found.len() > 0 => return Ok(()),
-            Ok(_) => {}
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => return Err(fail(error)),
-        }
-        // What lies beside a database that is gone belongs to nobody, and would
-        // be taken for the new one's.
-        for end in ["-wal", "-shm", "-journal"] {
-            match std::fs::remove_file(beside(&self.database, end)) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(fail(error)),
-                _ => {}
-            }
-        }
-        // Only ever a file that nobody has open: closing another would drop
-        // every lock that this process has on it.
-        match self.create_new(&self.database) {
-            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(fail(error)),
-            _ => Ok(()),
-        }
-    }
-
-    fn create_new(&self, path: &Path) -> io::Result<File> {
-        let mut options = OpenOptions::new();
-        options.read(true).write(true).create_new(true);
-        let file = options.mode(self.mode).open(path)?;
-        // The umask may have taken something away.
-        file.set_permissions(std::fs::Permissions::from_mode(self.mode))?;
+        let file = opened.map_err(|error| safely::refused(path, error))?;
+        self.examine_beside(path, &file)?;
         Ok(file)
     }
+
+    /// Refuses a file beside the database that we would not have made.
+    pub(super) fn examine_beside(&self, path: &Path, file: &File) -> Result<()> {
+        let found = file
+            .metadata()
+            .map_err(|error| io_failed("look at", path, error))?;
+        safely::examine(path, &found)?;
+        let folder = self.database.parent().unwrap_or(Path::new("/"));
+        let owners = [&self.database, folder].map(|path| path.symlink_metadata());
+        let trusted: Vec<_> = owners.into_iter().flatten().map(|m| m.uid()).collect();
+        // Writable for others as well: shared on purpose.
+        if found.mode() & 0o022 != 0 {
+            return Ok(());
+        }
+        safely::examine_owner(path, found.uid(), &trusted)
+    }
+
+    /// The file whose name goes on with `end`.
+    pub(super) fn beside(&self, end: &str) -> PathBuf {
+        beside(&self.database, end)
+    }
+}
+
+/// A link to a file of ours that somebody else has made is a trap.
+fn examine_link(path: &Path, target: &Path) -> Result<()> {
+    let (Ok(link), Ok(target)) = (path.symlink_metadata(), target.metadata()) else {
+        return Ok(());
+    };
+    if link.is_symlink() {
+        safely::examine_owner(path, link.uid(), &[target.uid()])?;
+    }
+    Ok(())
+}
+
+/// Read only for those who may write.
+fn writers_only(mode: u32) -> u32 {
+    let writers = mode & 0o222;
+    writers | writers << 1
 }
 
 /// `path` with `end` behind its name.
@@ -171,7 +211,7 @@ pub(super) fn identity_of(path: &Path) -> io::Result<Identity> {
     path.metadata().map(|found| of(&found))
 }
 
-fn identity(file: &File) -> io::Result<Identity> {
+pub(super) fn identity(file: &File) -> io::Result<Identity> {
     file.metadata().map(|found| of(&found))
 }
 
@@ -179,6 +219,16 @@ fn of(found: &std::fs::Metadata) -> Identity {
     Identity {
         device: found.dev(),
         inode: found.ino(),
+    }
+}
+
+fn refuse_shared(path: &Path, magic: u32) -> Result<()> {
+    match shared_between_hosts(magic) {
+        None => Ok(()),
+        Some(kind) => Err(Error::invalid(format!(
+            "{path:?} lies on {kind}, which other hosts may share: the SQLite store is for the \
+             processes of one host; choose a path on a local disk, or another store"
+        ))),
     }
 }
 

@@ -8,7 +8,8 @@
 //!
 //! - **One clock.** Leases are measured on `CLOCK_BOOTTIME`, which all
 //!   processes of a host share and nobody can set; a grant of an earlier boot
-//!   is void. The wall clock decides nothing. Network file systems are refused,
+//!   is void. That the boot is another is believed only while nobody else has
+//!   the file in use. The wall clock decides nothing. Network file systems are refused,
 //!   because the processes of another host have another clock.
 //! - **One thread** per client owns the connection and its prepared statements.
 //! - **A bell.** After the commit of a release the releaser writes to
@@ -22,9 +23,14 @@ mod client;
 mod config;
 mod database;
 mod ears;
+mod epoch;
 mod file;
+mod header;
+mod inode;
 mod ledger;
+mod safely;
 mod schema;
+mod survey;
 mod table;
 mod trouble;
 mod worker;

@@ -2,11 +2,11 @@
 
 use rusqlite::Connection;
 
-use super::trouble::failed;
-use crate::error::{Error, ErrorKind, Outcome, Result};
+use super::trouble::{conflict, failed};
+use crate::error::Result;
 
 /// `tenr`, in the header of every file of ours.
-const APPLICATION_ID: i64 = 0x7465_6e72;
+pub(super) const APPLICATION_ID: u32 = 0x7465_6e72;
 
 /// The number of the present layout.
 const VERSION: i64 = 1;
@@ -52,16 +52,17 @@ pub(super) enum Whose {
 /// Says whose file it is, and changes nothing.
 ///
 /// # Errors
-/// [`Conflict`](ErrorKind::Conflict) when it is another program's, or of a
+/// [`Conflict`](crate::ErrorKind::Conflict) when it is another program's, or of a
 /// newer layout.
 pub(super) fn whose(connection: &Connection) -> Result<Whose> {
     let id: i64 = pragma(connection, "application_id")?;
     let version: i64 = pragma(connection, "user_version")?;
     let tables = tables(connection).map_err(failed)?;
-    if id == 0 && tables.is_empty() {
+    // Ours without tables: whoever created it died there.
+    if (id == 0 || id == i64::from(APPLICATION_ID)) && tables.is_empty() {
         return Ok(Whose::Nobodys);
     }
-    if id != APPLICATION_ID {
+    if id != i64::from(APPLICATION_ID) {
         let seen = match tables.as_slice() {
             [] => format!("its application id is {id:#x}"),
             tables => format!("it has the tables {}", tables.join(", ")),
@@ -79,10 +80,17 @@ pub(super) fn whose(connection: &Connection) -> Result<Whose> {
     Ok(Whose::Ours)
 }
 
+/// Says whose it is in the file itself, before there is a log: who looks at
+/// nothing but the file can tell.
+pub(super) fn claim(connection: &Connection) -> Result<()> {
+    connection
+        .pragma_update(None, "application_id", APPLICATION_ID)
+        .map_err(failed)
+}
+
 /// Creates the tables, in a transaction of the caller.
 pub(super) fn create(connection: &Connection) -> rusqlite::Result<()> {
     connection.execute_batch(TABLES)?;
-    connection.pragma_update(None, "application_id", APPLICATION_ID)?;
     connection.pragma_update(None, "user_version", VERSION)
 }
 
@@ -96,8 +104,4 @@ fn tables(connection: &Connection) -> rusqlite::Result<Vec<String>> {
     let mut statement =
         connection.prepare("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")?;
     statement.query_map([], |row| row.get(0))?.collect()
-}
-
-fn conflict(message: String) -> Error {
-    Error::new(ErrorKind::Conflict, Outcome::DidNot).with_message(message)
 }

@@ -112,7 +112,7 @@ impl<'a> Table<'a> {
     pub(super) fn new(connection: &'a Connection, clock: &'a StoreClock) -> Self {
         Self {
             connection,
-            boot_id: &clock.boot.id,
+            boot_id: &clock.name,
             now: clock.now(),
         }
     }

@@ -84,6 +84,11 @@ pub(super) fn sqlite_code(error: &Error) -> Option<ErrorCode> {
         .sqlite_error_code()
 }
 
+/// What lies there is not what it should be; nothing was touched.
+pub(super) fn conflict(message: impl Into<std::borrow::Cow<'static, str>>) -> Error {
+    Error::new(ErrorKind::Conflict, Outcome::DidNot).with_message(message)
+}
+
 /// `what` could not be done to the file at `path`.
 pub(super) fn io_failed(what: &str, path: &Path, error: io::Error) -> Error {
     use io::ErrorKind as Io;

@@ -1,0 +1,184 @@
+//! Who takes whose rows for those of an earlier boot.
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use tenure::ErrorKind;
+use tenure::backend::{Backend, Bid};
+use tenure_testkit::peer::{Peer, PeerBuilder};
+
+use crate::support::{Place, SOON, id, name, open, terms};
+
+const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
+
+fn peer(place: &Place, id: &str) -> PeerBuilder {
+    Peer::contending(&place.url(), "m")
+        .id(id)
+        .option("--ttl", "30s")
+        .option("--transition", "1s")
+}
+
+/// In a container that sees another boot id, as those of systemd-nspawn do.
+fn elsewhere(place: &Place, id: &str) -> PeerBuilder {
+    let file = place.folder().join(format!("boot-id-of-{id}"));
+    fs::write(&file, format!("{}\n", uuid())).unwrap();
+    let mount = format!(
+        "mount --bind {} {BOOT_ID} && exec \"$@\"",
+        file.to_str().unwrap()
+    );
+    let command = ["unshare", "--map-root-user", "--mount", "sh", "-c"];
+    let command: Vec<_> = command.into_iter().chain([mount.as_str(), "sh"]).collect();
+    peer(place, id).through(&command)
+}
+
+fn uuid() -> String {
+    let bits = format!("{:032x}", fastrand::u128(..));
+    let parts = [
+        &bits[..8],
+        &bits[8..12],
+        &bits[12..16],
+        &bits[16..20],
+        &bits[20..],
+    ];
+    parts.join("-")
+}
+
+fn assert_waits(peer: &mut Peer) {
+    peer.wait_line(SOON, "ready");
+    assert_eq!(peer.acquired_within(Duration::from_secs(1)), None);
+}
+
+#[test]
+fn a_container_with_another_boot_id_waits_for_an_owner_of_the_host() {
+    let place = Place::new();
+    let mut here = peer(&place, "here").spawn();
+    let first = here.wait_acquired(SOON);
+    let mut there = elsewhere(&place, "there").spawn();
+    assert_waits(&mut there);
+    here.tell("stop");
+    here.wait_line(SOON, "stopped");
+    let next = there.wait_acquired(SOON);
+    assert!(next.token > first.token);
+    // And the host for the container, which came second.
+    here.tell("start");
+    assert_eq!(here.acquired_within(Duration::from_secs(1)), None);
+    there.quit(SOON);
+    here.wait_acquired(SOON);
+}
+
+#[test]
+fn the_host_waits_for_an_owner_in_a_container_with_another_boot_id() {
+    let place = Place::new();
+    let mut there = elsewhere(&place, "there").spawn();
+    there.wait_acquired(SOON);
+    let mut here = peer(&place, "here").spawn();
+    assert_waits(&mut here);
+    let mut third = elsewhere(&place, "third").spawn();
+    assert_waits(&mut third);
+    there.quit(SOON);
+    // One of the two has it; a fourth, with an id of its own, sees that,
+    // though whoever opened the file first has gone.
+    let (mut owner, loser) = loop {
+        if here.acquired_within(Duration::from_millis(20)).is_some() {
+            break (here, third);
+        }
+        if third.acquired_within(Duration::from_millis(20)).is_some() {
+            break (third, here);
+        }
+    };
+    loser.quit(SOON);
+    let mut fourth = elsewhere(&place, "fourth").spawn();
+    assert_waits(&mut fourth);
+    owner.tell("quit");
+    fourth.wait_acquired(SOON);
+}
+
+#[test]
+fn an_owner_that_is_stopped_is_alive() {
+    let place = Place::new();
+    let mut here = peer(&place, "here").spawn();
+    here.wait_acquired(SOON);
+    here.pause();
+    let mut there = elsewhere(&place, "there").spawn();
+    assert_waits(&mut there);
+    here.resume();
+}
+
+#[test]
+fn who_lives_is_seen_though_every_file_beside_the_database_was_deleted() {
+    let place = Place::new();
+    // Long enough that nothing is written in between.
+    let mut here = peer(&place, "here").spawn();
+    here.wait_acquired(SOON);
+    for end in ["-bell", "-lock"] {
+        let _ = fs::remove_file(place.beside(end));
+    }
+    let mut there = elsewhere(&place, "there").spawn();
+    assert_waits(&mut there);
+}
+
+#[test]
+fn after_a_change_of_boot_with_nobody_alive_all_is_free_at_once() {
+    let place = Place::new();
+    let mut before = elsewhere(&place, "before").option("--ttl", "1h").spawn();
+    let first = before.wait_acquired(SOON);
+    // As by a loss of power: nothing is given back.
+    before.kill();
+    let mut after = peer(&place, "after").spawn();
+    let begun = Instant::now();
+    let next = after.wait_acquired(SOON);
+    assert!(next.token > first.token);
+    assert!(begun.elapsed() < SOON);
+    // The first one in a boot sets its clock; the next ones follow.
+    let mut other = elsewhere(&place, "other").spawn();
+    assert_waits(&mut other);
+    after.quit(SOON);
+    other.wait_acquired(SOON);
+}
+
+/// A container may be given the same boot id after every boot of its host.
+#[tokio::test]
+async fn a_clock_that_began_again_is_another_boot_whatever_its_id() {
+    let place = Place::new();
+    let store = place.open().await;
+    let bid = Bid::new(name("m"), id("a"), terms(3_600_000));
+    let token = store.acquire(&bid).await.unwrap().token().unwrap();
+    store.close().await.unwrap();
+    // The host was up for a year when this was granted.
+    let year = "UPDATE simba_mutex SET acquired_at = acquired_at + 31536000000,
+        ttl_at = ttl_at + 31536000000, transition_at = transition_at + 31536000000";
+    place.sql().execute_batch(year).unwrap();
+    let store = place.open().await;
+    let next = Bid::new(name("m"), id("b"), terms(3_600_000));
+    let answer = store.acquire(&next).await.unwrap();
+    assert!(
+        answer.is_won() && answer.token().unwrap() > token,
+        "{answer:?}"
+    );
+    // From here on it is as always, for all with that id.
+    let same = place.open().await;
+    let third = Bid::new(name("m"), id("c"), terms(60_000));
+    assert!(!same.acquire(&third).await.unwrap().is_won());
+    same.close().await.unwrap();
+    store.close().await.unwrap();
+    let again = place.open().await;
+    assert!(
+        !again.acquire(&third).await.unwrap().is_won(),
+        "the lease runs"
+    );
+    again.close().await.unwrap();
+}
+
+/// Two clocks that disagree cannot both be right: nobody is let in.
+#[tokio::test]
+async fn a_clock_behind_that_of_a_living_user_is_refused() {
+    let place = Place::new();
+    let mut here = peer(&place, "here").spawn();
+    here.wait_acquired(SOON);
+    let ahead = "UPDATE simba_mutex SET acquired_at = acquired_at + 31536000000,
+        ttl_at = ttl_at + 31536000000, transition_at = transition_at + 31536000000";
+    place.sql().execute_batch(ahead).unwrap();
+    let error = open(&place.url()).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Conflict, "{error:?}");
+    assert!(error.to_string().contains("another clock"), "{error}");
+}
