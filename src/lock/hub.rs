@@ -150,6 +150,10 @@ impl Lock {
 
     /// Waits at most `wait`: `None` when another still owns it then.
     ///
+    /// One attempt is made in any case: where `wait` ends before the store has
+    /// answered the first one, its answer is waited for, as by
+    /// [`try_acquire`](Self::try_acquire).
+    ///
     /// # Errors
     /// As [`acquire`](Self::acquire); and the store's trouble when it never
     /// answered in all that time.
@@ -162,15 +166,24 @@ impl Lock {
             return self.try_acquire().await;
         }
         let progress = Shared::default();
+        let look = || progress.lock().unwrap_or_else(PoisonError::into_inner);
         let clock = self.engine().clock();
-        match clock.limit(clock.now() + wait, self.wait(&progress)).await {
-            Some(result) => result,
-            None => {
-                let progress =
-                    std::mem::take(&mut *progress.lock().unwrap_or_else(PoisonError::into_inner));
-                progress.into_error().map_or(Ok(None), Err)
+        let mut waiting = std::pin::pin!(self.wait(&progress));
+        if let Some(result) = clock.limit(clock.now() + wait, &mut waiting).await {
+            return result;
+        }
+        // Given up now, the attempt may win, and nobody would know.
+        let first_word = look().first_word();
+        if let Some(first_word) = first_word {
+            tokio::select! {
+                biased;
+                result = &mut waiting => return result,
+                () = first_word.notified() => {}
             }
         }
+        std::mem::take(&mut *look())
+            .into_error()
+            .map_or(Ok(None), Err)
     }
 
     /// One attempt: `None` when another owns it or stands before us.

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::oneshot;
+use tokio::sync::{Notify, oneshot};
 
 use super::estate::{Estate, Seat, Tenant};
 use super::guard::LockGuard;
@@ -39,11 +39,21 @@ impl Competitor for Waiter {
 /// What the store has said so far to one who waits.
 #[derive(Debug, Default)]
 pub(super) struct Progress {
+    asked: bool,
     answered: bool,
     trouble: Option<Error>,
+    /// Told of the first word.
+    heard: Arc<Notify>,
 }
 
 impl Progress {
+    /// What tells when the store has said something, while it has been asked
+    /// and has not.
+    pub(super) fn first_word(&self) -> Option<Arc<Notify>> {
+        let is_owed = self.asked && !self.answered && self.trouble.is_none();
+        is_owed.then(|| Arc::clone(&self.heard))
+    }
+
     /// Why it never answered, if it never did.
     pub(super) fn into_error(self) -> Option<Error> {
         self.trouble.filter(|_| !self.answered)
@@ -117,6 +127,7 @@ impl Lock {
         let seat = Arc::<Seat>::default();
         let terms = plan.terms;
         let sink = sink(begin, finish, Arc::clone(&seat), Arc::clone(progress));
+        lock(progress).asked = true;
         let tenant = Tenant(engine.contend(plan, false, sink));
         let end = tokio::select! {
             biased;
@@ -154,10 +165,16 @@ fn sink(
         Notice::Quiesce(LossCause::Closed, done) => done.quiesced(),
         Notice::Quiesce(LossCause::Released, _) => {}
         Notice::Quiesce(..) => seat.close(),
-        Notice::Observed(..) => lock(&progress).answered = true,
+        Notice::Observed(..) => {
+            let mut progress = lock(&progress);
+            progress.answered = true;
+            progress.heard.notify_one();
+        }
         Notice::Trouble(error) => {
             tracing::debug!(target: "tenure::lock", "will try again: {error}");
-            lock(&progress).trouble = Some(error);
+            let mut progress = lock(&progress);
+            progress.trouble = Some(error);
+            progress.heard.notify_one();
         }
         Notice::Finished(end) => {
             // In this order: whoever is told that the lock is free finds it so.

@@ -269,3 +269,33 @@ async fn a_bad_name_is_refused_before_any_call() {
     );
     assert!(faults.log().is_empty());
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_wait_shorter_than_one_call_makes_one_honest_attempt() {
+    let world = World::new();
+    let (coordinator, faults) = world.with_faults();
+    let lock = coordinator.lock("m").unwrap();
+    let short = Duration::from_millis(1);
+    let slow = Fault::DelayBefore(Duration::from_millis(300));
+    faults.next(Call::Acquire, slow);
+    let guard = lock.acquire_within(short).await.unwrap();
+    let guard = guard.expect("it is free, and nobody else wants it");
+    assert_eq!(faults.calls(Call::Acquire), 1);
+
+    // Who stands behind another of this process asks nobody.
+    assert!(lock.acquire_within(short).await.unwrap().is_none());
+    assert_eq!(faults.calls(Call::Acquire), 1);
+
+    // Held by another process: that is the answer, late as it comes.
+    let (other, faults) = world.with_faults();
+    faults.always(Call::Acquire, slow);
+    let lock = other.lock("m").unwrap();
+    assert!(lock.acquire_within(short).await.unwrap().is_none());
+    assert_eq!(faults.calls(Call::Acquire), 1);
+
+    // No answer is no refusal.
+    faults.always(Call::Acquire, Fault::Hang);
+    let error = lock.acquire_within(short).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Timeout, "{error:?}");
+    drop(guard);
+}
