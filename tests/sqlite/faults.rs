@@ -121,6 +121,27 @@ async fn nonsense_in_one_row_is_no_trouble_for_the_others() {
     assert_eq!(renewed[1].as_ref().unwrap_err().outcome(), Outcome::DidNot);
 }
 
+/// What counts is the time when its turn to write has come, not when it asked.
+#[tokio::test]
+async fn a_renewal_whose_turn_comes_after_the_lease_is_refused() {
+    let place = Place::with("?busy_timeout=20s");
+    let store = place.open().await;
+    let bid = Bid::new(name("m"), id("a"), terms(400));
+    let sql = place.sql();
+    let won = store.acquire(&bid).await.unwrap();
+    sql.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let held = bid.held(won.token().unwrap());
+    let asked = Instant::now();
+    let asking = store.clone();
+    let renewal = tokio::spawn(async move { asking.renew(&[held]).await.remove(0) });
+    // Longer than the lease, counted from after the grant.
+    tokio::time::sleep(Duration::from_millis(600)).await;
+    assert!(!renewal.is_finished(), "after {:?}", asked.elapsed());
+    sql.execute_batch("ROLLBACK").unwrap();
+    assert!(!renewal.await.unwrap().unwrap().is_won());
+    store.close().await.unwrap();
+}
+
 #[tokio::test]
 async fn renewals_of_a_batch_are_one_transaction() {
     let place = Place::new();

@@ -167,7 +167,7 @@ impl Files {
             .map_err(|error| io_failed("look at", path, error))?;
         safely::examine(path, &found)?;
         let folder = self.database.parent().unwrap_or(Path::new("/"));
-        let owners = [&self.database, folder].map(|path| path.symlink_metadata());
+        let owners = [&self.database, folder].map(Path::symlink_metadata);
         let trusted: Vec<_> = owners.into_iter().flatten().map(|m| m.uid()).collect();
         // Writable for others as well: shared on purpose.
         if found.mode() & 0o022 != 0 {
