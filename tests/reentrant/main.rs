@@ -2,6 +2,7 @@
 #![cfg(feature = "redis")]
 
 mod contract;
+mod identity;
 mod interop;
 mod layout;
 mod life;
