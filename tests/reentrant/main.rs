@@ -2,6 +2,7 @@
 #![cfg(feature = "redis")]
 
 mod contract;
+mod fences;
 mod identity;
 mod interop;
 mod layout;
