@@ -160,3 +160,12 @@ pub(crate) async fn up_for(server: &Redis, length: Duration) {
     })
     .await;
 }
+
+/// Asks again and again, by what takes its time, until it is so.
+pub(crate) async fn eventually_async(what: &str, mut ask: impl AsyncFnMut() -> bool) {
+    let end = Instant::now() + PATIENCE;
+    while !ask().await {
+        assert!(Instant::now() < end, "{what}: not within {PATIENCE:?}");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
