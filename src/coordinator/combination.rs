@@ -138,7 +138,8 @@ impl CombinationBuilder {
     }
 
     /// How long one attempt may take over all nodes: the node operation time
-    /// of each and 100 ms, unless it is said here.
+    /// of each and 100 ms, unless it is said here; at least the command
+    /// timeout.
     pub fn acquire_timeout(mut self, timeout: Duration) -> Self {
         self.wishes.acquire_timeout = Some(timeout);
         self

@@ -38,7 +38,7 @@ pub(crate) fn over(servers: &[Redis]) -> Vec<String> {
     servers.iter().map(|server| url(server.port())).collect()
 }
 
-/// A contender of its own: its own connections, as another process has.
+/// A contender of its own, with ids of its own, as another process has.
 pub(crate) async fn contender(servers: &[Redis], name: &str) -> CombinationLock {
     build(patient().nodes(over(servers)), name).await
 }
