@@ -70,6 +70,9 @@ pub struct Bid {
     pub score: Option<Box<str>>,
     /// The largest token of this mutex that the bidder has seen.
     pub seen: Option<FencingToken>,
+    /// Whether others, who are not ours, count up the same fence: it must not
+    /// end then, where the store would let it.
+    pub shares_fence: bool,
 }
 
 impl Bid {
@@ -85,6 +88,7 @@ impl Bid {
             queue: true,
             score: None,
             seen: None,
+            shares_fence: false,
         }
     }
 

@@ -24,6 +24,14 @@ pub trait HoldStore: Backend {
 
     /// Whether the store answers at all.
     fn ping(&self) -> impl Future<Output = Result<()>> + Send;
+
+    /// As [`leave`](Backend::leave), of a bid with an id of its own, and wakes
+    /// nobody: what nobody relied on ends, and whoever waits waits for another.
+    fn undo(&self, bid: &Bid) -> impl Future<Output = Result<()>> + Send;
+
+    /// What the server calls itself: no other has the same, under whatever
+    /// address it is reached. It may change when the server restarts.
+    fn server_id(&self) -> impl Future<Output = Result<String>> + Send;
 }
 
 type Boxed<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 'a>>;
@@ -82,6 +90,28 @@ impl AnyHoldStore {
     pub async fn ping(&self) -> Result<()> {
         self.holds.ping().await
     }
+
+    /// As [`HoldStore::undo`].
+    ///
+    /// # Errors
+    /// As there.
+    ///
+    /// # Cancel safety
+    /// Dropped, it may have been undone.
+    pub async fn undo(&self, bid: &Bid) -> Result<()> {
+        self.holds.undo(bid).await
+    }
+
+    /// As [`HoldStore::server_id`].
+    ///
+    /// # Errors
+    /// As there.
+    ///
+    /// # Cancel safety
+    /// It changes nothing.
+    pub async fn server_id(&self) -> Result<String> {
+        self.holds.server_id().await
+    }
 }
 
 impl fmt::Debug for AnyHoldStore {
@@ -95,6 +125,8 @@ trait Erased: Send + Sync {
     fn take<'a>(&'a self, bid: &'a Bid) -> Boxed<'a, (Answer, Duration)>;
     fn record<'a>(&'a self, held: &'a Held, count: u32) -> Boxed<'a, bool>;
     fn ping(&self) -> Boxed<'_, ()>;
+    fn undo<'a>(&'a self, bid: &'a Bid) -> Boxed<'a, ()>;
+    fn server_id(&self) -> Boxed<'_, String>;
 }
 
 impl<H: HoldStore> Erased for H {
@@ -106,5 +138,11 @@ impl<H: HoldStore> Erased for H {
     }
     fn ping(&self) -> Boxed<'_, ()> {
         Box::pin(HoldStore::ping(self))
+    }
+    fn undo<'a>(&'a self, bid: &'a Bid) -> Boxed<'a, ()> {
+        Box::pin(HoldStore::undo(self, bid))
+    }
+    fn server_id(&self) -> Boxed<'_, String> {
+        Box::pin(HoldStore::server_id(self))
     }
 }

@@ -145,10 +145,11 @@ impl CombinationLock {
     }
 
     /// Ends everything that this lock and its clones hold and wait for, waits
-    /// until the nodes have been told, and closes the connections.
+    /// until the nodes have been told, up to 5 s for those that are slow, and
+    /// closes the connections.
     ///
     /// # Errors
-    /// What closing fails with.
+    /// As [`tenure::CombinationLock::close`](crate::CombinationLock::close).
     pub fn close(&self) -> Result<()> {
         let lock = self.inner.clone();
         self.background.wait(async move { lock.close().await })

@@ -1,5 +1,6 @@
 //! [`CombinationBuilder`]: opens the nodes of a combination lock.
 
+mod links;
 mod node;
 
 use std::time::Duration;
@@ -10,11 +11,10 @@ use crate::backend::{AnyBackend, AnyHoldStore, Traced};
 use crate::clock::Clock;
 use crate::engine::{Dice, Engine, Settings};
 use crate::error::{Error, ErrorKind, Outcome, Result};
-use crate::lock::combination::{CombinationLock, Combined, Mode, Node, Rules, Wishes};
+use crate::lock::combination::{CombinationLock, Combined, Mode, Node, Rules, Seat, Wishes};
 use crate::lock::reentrant::Desk;
 use crate::lock::{Hub, Ids, ReentrantLock, ReentrantOptions};
 use crate::model::{Jitter, MutexName};
-use crate::stores;
 use node::{NodeUrl, Wanted, of_node, slowest_ping, warn_of_slowness};
 
 /// The command timeout of the source of this lock.
@@ -138,7 +138,8 @@ impl CombinationBuilder {
     }
 
     /// How long one attempt may take over all nodes: the node operation time
-    /// of each and 100 ms, unless it is said here.
+    /// of each and 100 ms, unless it is said here; at least the command
+    /// timeout.
     pub fn acquire_timeout(mut self, timeout: Duration) -> Self {
         self.wishes.acquire_timeout = Some(timeout);
         self
@@ -228,11 +229,19 @@ impl CombinationBuilder {
         };
         Rules::new(&self.wishes, urls.len(), at_least)?;
         let mut opened = Vec::with_capacity(urls.len());
+        // A server has one id, whatever its names.
+        let mut ids: Vec<(&String, String)> = Vec::with_capacity(urls.len());
         for (place, url) in &urls {
-            let store = stores::open_holds(&url.url, self.clock.clone()).await;
-            let store = store.map_err(|error| of_node(place, error))?;
-            let ping = slowest_ping(&store, &self.clock, place).await?;
-            opened.push((place, url, store, ping));
+            let seat = links::join(&url.text, &url.url, self.clock.clone()).await;
+            let seat = seat.map_err(|error| of_node(place, error))?;
+            let ping = slowest_ping(seat.store(), &self.clock, place).await?;
+            let id = seat.store().server_id().await;
+            let id = id.map_err(|error| of_node(place, error))?;
+            if let Some((twin, _)) = ids.iter().find(|(_, other)| *other == id) {
+                return Err(is_twin(place, twin));
+            }
+            ids.push((place, id));
+            opened.push((place, url, seat, ping));
         }
         let slowest = opened.iter().map(|(.., ping)| *ping).max();
         let usual = match self.timeout {
@@ -244,14 +253,14 @@ impl CombinationBuilder {
             .map(|(_, url)| url.timeout.unwrap_or(usual))
             .max();
         let rules = Rules::new(&self.wishes, urls.len(), longest.unwrap_or(usual))?;
-        let node = |(place, url, store, ping): (&String, &NodeUrl, AnyHoldStore, Duration)| {
+        let node = |(place, url, seat, ping): (&String, &NodeUrl, Seat, Duration)| {
             let timeout = url.timeout.unwrap_or(usual);
             warn_of_slowness(place, ping, timeout);
             let clock = self.clock.clone();
             let durable = self.all_durable || url.durable;
             Node::new(
                 place.clone(),
-                store,
+                seat,
                 timeout,
                 durable,
                 rules.probe_max(),
@@ -270,15 +279,18 @@ impl CombinationBuilder {
             let place = format!("node {}", index + 1);
             let url = NodeUrl::parse(wanted).map_err(|error| of_node(&place, error))?;
             if let Some((twin, _)) = urls.iter().find(|(_, other)| other.is_same_server(&url)) {
-                return Err(Error::invalid(format!(
-                    "{place} is the server of {twin}: the nodes of a combination lock are \
-                     independent servers"
-                )));
+                return Err(is_twin(&place, twin));
             }
             urls.push((format!("{place} ({})", url.url), url));
         }
         Ok(urls)
     }
+}
+
+fn is_twin(place: &str, twin: &str) -> Error {
+    Error::invalid(format!(
+        "{place} is the server of {twin}: the nodes of a combination lock are independent servers"
+    ))
 }
 
 fn runtime() -> Result<Handle> {

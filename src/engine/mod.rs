@@ -160,6 +160,7 @@ impl Engine {
             name,
             contender,
             unique_id: false,
+            shares_fence: false,
             terms,
             mode,
             jitter: settings.jitter,

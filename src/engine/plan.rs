@@ -28,6 +28,8 @@ pub(crate) struct Plan {
     pub(crate) contender: ContenderId,
     /// Whether no other contender carries this id.
     pub(crate) unique_id: bool,
+    /// Whether others count up the same fence.
+    pub(crate) shares_fence: bool,
     pub(crate) terms: LeaseTerms,
     pub(crate) mode: Mode,
     pub(crate) jitter: Jitter,

@@ -259,10 +259,8 @@ impl Lock {
         }
         let now = self.engine().clock().now();
         let age = now.since(estate.granted_at);
-        let within = self
-            .options
-            .hand_over
-            .allows(estate.tenure.own_token().hand_over(), age);
+        let times = estate.tenure.own_token().hand_over();
+        let within = !self.options.shares_fence && self.options.hand_over.allows(times, age);
         if !within {
             self.lane.rest_until.store(
                 (now + self.engine().courtesy()).as_nanos(),

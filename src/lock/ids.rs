@@ -1,7 +1,6 @@
 //! [`Ids`]: under which ids the locks of a process stand in the store.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use uuid::Uuid;
 
@@ -12,10 +11,11 @@ use crate::model::{ContenderId, ContenderIdGenerator};
 #[derive(Debug)]
 pub(crate) enum Ids {
     Made(Arc<dyn ContenderIdGenerator>),
-    /// `<client>:<holder>:<number>`, as Bedrock and Redisson begin them.
+    /// `<client>:<holder>:<number>`, as Bedrock and Redisson begin them. The
+    /// layout has no room for a nonce, so the number is one: random for each
+    /// bid, by the system, so that a copy of this process has others too.
     Holders {
         client: Uuid,
-        next: AtomicU64,
     },
 }
 
@@ -28,18 +28,32 @@ impl Ids {
     pub(crate) fn holders() -> Self {
         Self::Holders {
             client: Uuid::new_v4(),
-            next: AtomicU64::new(1),
         }
     }
 
     pub(super) fn next(&self, holder: Option<&str>) -> Result<ContenderId> {
         match self {
             Self::Made(generator) => generator.generate(),
-            Self::Holders { client, next } => {
-                let number = next.fetch_add(1, Ordering::Relaxed);
+            Self::Holders { client } => {
+                let number = Uuid::new_v4().as_u64_pair().1;
                 let holder = holder.unwrap_or("lock");
                 ContenderId::new(format!("{client}:{holder}:{number}"))
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_copy_of_the_process_makes_other_ids() {
+        let client = Uuid::new_v4();
+        let (parent, child) = (Ids::Holders { client }, Ids::Holders { client });
+        for _ in 0..100 {
+            let (one, other) = (parent.next(Some("h")), child.next(Some("h")));
+            assert_ne!(one.unwrap(), other.unwrap());
         }
     }
 }

@@ -29,6 +29,13 @@ pub struct LockOptions {
     pub hand_over: HandOver,
     /// Other lease terms than the coordinator's.
     pub terms: Option<LeaseTerms>,
+    /// The fence is shared with programs that are not ours, and the resource
+    /// compares the store's own numbers:
+    /// [`token.store()`](FencingToken::store). Every owner then has a number
+    /// of its own: nothing is handed over inside the process, whatever
+    /// [`hand_over`](Self::hand_over) allows. Say so for every lock of the
+    /// name.
+    pub shares_fence: bool,
 }
 
 /// How often and how long one remote grant may be passed on inside the

@@ -98,7 +98,10 @@ impl Lock {
             .max_hold
             .map(|hold| self.engine().clock().now() + hold);
         estate.tenure = estate.tenure.succeeded_by(limit)?;
-        let is_ours = estate.terms == self.terms() && !estate.tenure.is_lost();
+        // Who shares a fence needs a number of its own.
+        let is_ours = estate.terms == self.terms()
+            && !estate.tenure.is_lost()
+            && !self.options().shares_fence;
         is_ours.then_some(estate)
     }
 
@@ -118,6 +121,7 @@ impl Lock {
         let mut plan = engine.plan(self.name().clone(), self.new_id()?, mode);
         plan.terms = self.terms();
         plan.unique_id = true;
+        plan.shares_fence = self.options().shares_fence;
         // A guard ends where it is dropped; there is nothing to wait for.
         plan.quiesce = Duration::ZERO;
         plan.initial_delay = self.rest();

@@ -72,13 +72,27 @@ impl FencingToken {
         Ok(Self(value))
     }
 
-    /// The number to hand to a resource.
+    /// The number to hand to a resource that only Tenure writes to. Beside
+    /// Redisson's fenced lock it is [`store`](Self::store).
     #[must_use]
     pub fn value(self) -> u64 {
         self.0
     }
 
-    /// The store's number for the grant this token belongs to.
+    /// The store's number for the grant this token belongs to: the one that
+    /// others know who share the store's format, such as Redisson's fenced
+    /// lock. Hand this to a resource that they write to as well, and say
+    /// [`shares_fence`](crate::lock::ReentrantOptions::shares_fence), so that
+    /// no two owners have the same.
+    ///
+    /// ```
+    /// use tenure::model::FencingToken;
+    ///
+    /// let ours = FencingToken::from_store(41)?;
+    /// let redissons = 42; // of its lockAndGetToken()
+    /// assert!(ours.store() < redissons && ours.value() > redissons);
+    /// # Ok::<(), tenure::Error>(())
+    /// ```
     #[must_use]
     pub fn store(self) -> u64 {
         self.0 / Self::PER_GRANT

@@ -40,9 +40,7 @@ async fn too_few_nodes_are_an_error_that_names_each() {
 #[tokio::test]
 async fn an_attempt_over_its_time_is_undone_and_an_error() {
     let (name, servers) = ("over-time", servers(3));
-    let builder = patient()
-        .command_timeout(SECOND * 5)
-        .acquire_timeout(SECOND);
+    let builder = patient().command_timeout(SECOND).acquire_timeout(SECOND);
     let remote = Remote::with(builder, &servers, name).await;
     for way in &remote.ways {
         way.set(Way::ToClient, Flow::Delay(SECOND * 2 / 3));

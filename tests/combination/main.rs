@@ -5,14 +5,16 @@ mod aged;
 mod builder;
 mod contract;
 mod disjoint;
+mod endings;
 mod examples;
 mod few;
 mod holds;
 mod majority;
+mod own_words;
 mod renewal;
 mod restart;
 mod sequences;
-
+mod sick;
 mod stress;
 mod support;
 mod traces;

@@ -38,7 +38,7 @@ pub(crate) fn over(servers: &[Redis]) -> Vec<String> {
     servers.iter().map(|server| url(server.port())).collect()
 }
 
-/// A contender of its own: its own connections, as another process has.
+/// A contender of its own, with ids of its own, as another process has.
 pub(crate) async fn contender(servers: &[Redis], name: &str) -> CombinationLock {
     build(patient().nodes(over(servers)), name).await
 }
@@ -159,4 +159,13 @@ pub(crate) async fn up_for(server: &Redis, length: Duration) {
         up.is_some_and(|seconds| Duration::from_secs(seconds) >= length)
     })
     .await;
+}
+
+/// Asks again and again, by what takes its time, until it is so.
+pub(crate) async fn eventually_async(what: &str, mut ask: impl AsyncFnMut() -> bool) {
+    let end = Instant::now() + PATIENCE;
+    while !ask().await {
+        assert!(Instant::now() < end, "{what}: not within {PATIENCE:?}");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
 }

@@ -6,6 +6,7 @@ mod certificates;
 mod cluster;
 mod contract;
 mod costs;
+mod dead_waiters;
 mod failover;
 mod faults;
 mod interop;

@@ -104,6 +104,10 @@ impl Waiter {
 
     /// Wins by what it hears, and in no other way.
     pub(crate) async fn win(&mut self, client: &impl Backend) -> Held {
+        self.win_within(PATIENCE, client).await
+    }
+
+    pub(crate) async fn win_within(&mut self, limit: Duration, client: &impl Backend) -> Held {
         let id = self.bid.contender.clone();
         let work = async {
             loop {
@@ -117,7 +121,7 @@ impl Waiter {
                 }
             }
         };
-        tokio::time::timeout(PATIENCE, work)
+        tokio::time::timeout(limit, work)
             .await
             .unwrap_or_else(|_| panic!("{id:?} did not win by its hints"))
     }

@@ -2,6 +2,8 @@
 #![cfg(feature = "redis")]
 
 mod contract;
+mod fences;
+mod identity;
 mod interop;
 mod layout;
 mod life;

@@ -31,6 +31,15 @@ return 1";
 
 const FENCED: &str = "return redis.call('incr', KEYS[1])";
 
+/// As its fenced lock has it: every lock call that succeeds counts up.
+const LOCK_FENCED: &str = "
+if (redis.call('exists', KEYS[1]) == 1) and (redis.call('hexists', KEYS[1], ARGV[2]) == 0) then
+  return -1
+end
+redis.call('hincrby', KEYS[1], ARGV[2], 1)
+redis.call('pexpire', KEYS[1], ARGV[1])
+return redis.call('incr', KEYS[2])";
+
 /// One thread of a JVM.
 pub(crate) struct Redisson<'a> {
     server: &'a Redis,
@@ -73,6 +82,24 @@ impl<'a> Redisson<'a> {
             -9 => None,
             left => Some(Duration::from_millis(u64::try_from(left).unwrap())),
         }
+    }
+
+    /// The token of a fenced lock that it holds now; `None` when another does.
+    pub(crate) fn lock_fenced(&self, lease: Duration) -> Option<u64> {
+        let (lease, token) = (
+            lease.as_millis().to_string(),
+            format!("redisson_lock_token:{{{}}}", self.name),
+        );
+        let words = [
+            "EVAL",
+            LOCK_FENCED,
+            "2",
+            &self.name,
+            &token,
+            &lease,
+            &self.id,
+        ];
+        self.server.command(&words).unwrap().parse().ok()
     }
 
     /// One hold less; true when the lock is free now, an error for a stranger.

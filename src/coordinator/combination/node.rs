@@ -31,6 +31,8 @@ impl std::fmt::Debug for Wanted {
 
 /// The URL of a node, and what it says of it.
 pub(super) struct NodeUrl {
+    /// As it was given: what tells one connection from another.
+    pub(super) text: String,
     pub(super) url: StoreUrl,
     pub(super) timeout: Option<Duration>,
     pub(super) durable: bool,
@@ -58,6 +60,7 @@ impl NodeUrl {
         let timeout = options.duration("call_timeout")?;
         let durable = wanted.durable;
         Ok(Self {
+            text: wanted.url.clone(),
             url,
             timeout,
             durable,

@@ -164,6 +164,7 @@ impl Machine {
         let mut bid = Bid::new(plan.name.clone(), plan.contender.clone(), plan.terms)
             .with_nonce(self.dice.nonce());
         bid.unique_id = plan.unique_id;
+        bid.shares_fence = plan.shares_fence;
         bid.queue = plan.mode != Mode::Try;
         self.state = State::Bidding(Bidding::new(bid));
         self.attempt(now);

@@ -17,6 +17,7 @@ fn plan(mode: Mode) -> Plan {
         name: MutexName::new("m").unwrap(),
         contender: ContenderId::new("me").unwrap(),
         unique_id: false,
+        shares_fence: false,
         terms: LeaseTerms::default(),
         mode,
         jitter: Jitter::default(),

@@ -5,9 +5,8 @@ use std::time::Duration;
 
 use super::combined::{Combined, Shared, next_token};
 use super::grant::{Grant, Locked, Part, lasts_until};
-use super::node::is_silence;
 use super::rules::Mode;
-use super::unlock::{Progress, passed};
+use super::unlock::{Progress, Told, passed};
 use crate::backend::{Answer, Bid};
 use crate::clock::Moment;
 use crate::error::{Error, ErrorKind, Outcome, Result};
@@ -84,7 +83,7 @@ impl Attempt {
         let available = shared.nodes.iter().filter(|node| node.is_available());
         let in_need = available.count() < quorum;
         for (index, node) in shared.nodes.iter().enumerate() {
-            if !node.is_usable(in_need).await {
+            if !node.is_takeable(in_need).await {
                 continue;
             }
             if let Step::Lost = self.ask(index).await? {
@@ -111,7 +110,9 @@ impl Attempt {
         let node = &shared.nodes[index];
         self.parts[index].touched = true;
         let sent = shared.clock.now();
-        let answer = node.ask(Some(self.end), node.store.take(&self.bid)).await;
+        let taking = node.store().take(&self.bid);
+        let answer = node.ask(Some(self.end), taking).await;
+        node.said(&answer);
         let heard = shared.clock.now();
         match answer {
             Ok((answer, up)) => {
@@ -125,19 +126,11 @@ impl Attempt {
                 self.parts[index].locked = locked;
                 Ok(Step::On)
             }
-            Err(error) if is_silence(&error) => {
+            Err(error) if error.kind() == ErrorKind::Closed => Err(error),
+            Err(error) => {
                 // It certainly did nothing: there is nothing to undo.
                 self.parts[index].touched = error.may_have_happened();
                 Ok(Step::On)
-            }
-            Err(error) => {
-                self.parts[index].touched = error.may_have_happened();
-                let (kind, outcome) = (error.kind(), error.outcome());
-                let message = format!("{}: {error}", node.label());
-                Err(Error::new(kind, outcome)
-                    .with_message(message)
-                    .with_retry(error.retry())
-                    .with_source(error))
             }
         }
     }
@@ -189,7 +182,8 @@ impl Attempt {
     fn unlock(&mut self) -> Option<tokio::sync::watch::Receiver<Progress>> {
         let parts = std::mem::take(&mut self.parts);
         let touched = parts.iter().any(|part| part.touched);
-        touched.then(|| self.shared.unlock(self.bid.clone(), parts))
+        // It never won, so nobody waits for its end: nobody is told.
+        touched.then(|| self.shared.unlock(self.bid.clone(), parts, Told::Nobody))
     }
 
     fn late(&self) -> Error {
@@ -201,13 +195,23 @@ impl Attempt {
     }
 
     fn too_few(&self, now: Moment) -> Error {
-        let (quorum, nodes) = (self.shared.rules.quorum, self.shared.nodes.len());
+        let (quorum, nodes) = (self.shared.rules.quorum, &self.shared.nodes);
         let counting = |part: &&Part| part.locked.as_ref().is_some_and(|l| l.counts(now));
-        Error::new(ErrorKind::Unreachable, Outcome::DidNot).with_message(format!(
-            "too few nodes: {quorum} of {nodes} are needed and {} could be locked: {}",
+        let message = format!(
+            "too few nodes: {quorum} of {} are needed and {} could be locked: {}",
+            nodes.len(),
             self.parts.iter().filter(counting).count(),
             self.states(now)
-        ))
+        );
+        // Enough answer: then waiting does not help, somebody must mend them.
+        let enough = nodes.iter().filter(|node| node.answers()).count() >= quorum;
+        match nodes.iter().find_map(|node| node.sickness()) {
+            Some(sick) if enough => Error::new(sick.kind(), Outcome::DidNot)
+                .with_message(message)
+                .with_retry(sick.retry())
+                .with_source(sick),
+            _ => Error::new(ErrorKind::Unreachable, Outcome::DidNot).with_message(message),
+        }
     }
 
     /// Each node and its state.

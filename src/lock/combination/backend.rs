@@ -1,19 +1,21 @@
 //! The combination as a [`Backend`]: so the engine above it is the same as
 //! everywhere, with its deadlines, retries and stubborn releases.
 
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use super::combined::{Combined, Shared};
 use super::grant::{Grant, Part};
 use super::look::merged;
-use super::unlock::passed;
+use super::unlock::{Told, passed};
 use crate::backend::{
     Answer, Backend, Bid, Claim, ClaimAnswer, Finding, Held, Hints, HoldStore, Interest,
     LedgerEntry, Listing, Page, Profile, TickEnd,
 };
 use crate::error::{Error, ErrorKind, Outcome, Result};
 use crate::model::{FencingToken, MutexName, MutexOwner};
+
+/// How long a close waits for the nodes that are slow to unlock.
+const LAST_UNLOCKS: Duration = Duration::from_secs(5);
 
 fn unsupported(what: &str) -> Error {
     Error::new(ErrorKind::Invalid, Outcome::DidNot)
@@ -35,12 +37,20 @@ impl HoldStore for Combined {
         self.0.is_open()?;
         let mut usable = 0;
         for node in &self.0.nodes {
-            usable += usize::from(node.ask(None, node.store.ping()).await.is_ok());
+            usable += usize::from(node.ask(None, node.store().ping()).await.is_ok());
         }
         if usable >= self.0.rules.quorum {
             return Ok(());
         }
         Err(Error::new(ErrorKind::Unreachable, Outcome::DidNot).with_message(self.troubles()))
+    }
+
+    async fn undo(&self, bid: &Bid) -> Result<()> {
+        self.leave(bid).await
+    }
+
+    async fn server_id(&self) -> Result<String> {
+        Err(unsupported("single server"))
     }
 }
 
@@ -94,7 +104,7 @@ impl Backend for Combined {
         }
         let grant = shared.book().grants.remove(&bid.nonce);
         let progress = match grant {
-            Some(Grant { bid, parts, .. }) => shared.unlock(bid, parts),
+            Some(Grant { bid, parts, .. }) => shared.unlock(bid, parts, Told::Waiters),
             None => match shared.progress(bid.nonce) {
                 Some(progress) => progress,
                 // Of another process of ours, or never sent.
@@ -103,7 +113,8 @@ impl Backend for Combined {
                         touched: true,
                         locked: None,
                     };
-                    shared.unlock(shared.node_bid(bid), vec![touched; shared.nodes.len()])
+                    let parts = vec![touched; shared.nodes.len()];
+                    shared.unlock(shared.node_bid(bid), parts, Told::Waiters)
                 }
             },
         };
@@ -121,8 +132,9 @@ impl Backend for Combined {
             return Hints::ended();
         }
         let nodes = self.0.nodes.iter();
-        let hints = nodes.map(|node| node.store.backend().changes(interest));
-        Hints::new(merged(hints.collect()))
+        let hints = nodes.map(|node| node.store().backend().changes(interest));
+        let closed = self.0.closed.subscribe();
+        Hints::new(merged(hints.collect(), closed, self.0.clock.clone()))
     }
 
     async fn list(&self, _page: &Page) -> Result<Listing> {
@@ -161,7 +173,7 @@ impl Backend for Combined {
                 let remedy = "see whether it is up and reachable from here";
                 findings.push(Finding::bad(node.label().to_owned(), trouble, remedy));
             }
-            for mut finding in node.store.backend().check().await {
+            for mut finding in node.store().backend().check().await {
                 finding.subject = format!("{}: {}", node.label(), finding.subject).into();
                 findings.push(finding);
             }
@@ -185,11 +197,23 @@ impl Backend for Combined {
     }
 
     async fn close(&self) -> Result<()> {
-        self.0.closed.store(true, Ordering::Relaxed);
+        self.0.closed.send_replace(true);
+        let left = self.0.unlocked_within(LAST_UNLOCKS).await;
         let mut result = Ok(());
         for node in &self.0.nodes {
-            result = result.and(node.store.backend().close().await);
+            if node.leave() {
+                result = result.and(node.store().backend().close().await);
+            }
         }
-        result
+        if left.is_empty() {
+            return result;
+        }
+        Err(
+            Error::new(ErrorKind::Unconfirmed, Outcome::MayHave).with_message(format!(
+                "closed before every node had confirmed its unlock; for one expiry at most the \
+                 lock may still stand on {}",
+                left.join(", ")
+            )),
+        )
     }
 }

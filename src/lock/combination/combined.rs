@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -13,7 +13,7 @@ use super::grant::Grant;
 use super::node::Node;
 use super::rules::Rules;
 use super::unlock::Progress;
-use crate::backend::{Bid, Nonce};
+use crate::backend::{Bid, Held, Nonce};
 use crate::clock::{Clock, Moment};
 use crate::error::{Error, ErrorKind, Outcome, Result};
 use crate::model::{ContenderId, FencingToken, MutexOwner, StoreTime};
@@ -29,7 +29,9 @@ pub(super) struct Shared {
     pub(super) safety_look: Duration,
     pub(super) clock: Clock,
     pub(super) runtime: Handle,
-    pub(super) closed: AtomicBool,
+    pub(super) closed: watch::Sender<bool>,
+    /// How many unlocks are under way on each node.
+    pub(super) pending: watch::Sender<Vec<usize>>,
     book: Mutex<Book>,
 }
 
@@ -47,6 +49,8 @@ struct Trace {
     /// Counts the attempts that may have left something behind.
     number: u32,
     unlocking: Option<watch::Receiver<Progress>>,
+    /// The release that this is, until somebody has heard its end.
+    release: Option<Held>,
     last: Moment,
 }
 
@@ -58,13 +62,15 @@ impl Combined {
         clock: Clock,
         runtime: Handle,
     ) -> Self {
+        let pending = watch::Sender::new(vec![0; nodes.len()]);
         Self(Arc::new(Shared {
             nodes: nodes.into_iter().map(Arc::new).collect(),
+            pending,
             rules,
             safety_look,
             clock,
             runtime,
-            closed: AtomicBool::new(false),
+            closed: watch::Sender::new(false),
             book: Mutex::default(),
         }))
     }
@@ -76,7 +82,7 @@ impl Shared {
     }
 
     pub(super) fn is_open(&self) -> Result<()> {
-        if self.closed.load(Ordering::Relaxed) {
+        if *self.closed.borrow() {
             return Err(Error::new(ErrorKind::Closed, Outcome::DidNot)
                 .with_message("this combination lock has been closed"));
         }
@@ -133,11 +139,41 @@ impl Shared {
         let trace = book.traces.entry(nonce).or_insert(Trace {
             number: 0,
             unlocking: None,
+            release: None,
             last: now,
         });
         trace.number += 1;
         trace.unlocking = Some(progress);
+        trace.release = None;
         trace.last = now;
+    }
+
+    /// Notes that what was just begun for the bid of `held` is its release.
+    pub(super) fn releasing(&self, held: &Held) {
+        if let Some(trace) = self.book().traces.get_mut(&held.nonce) {
+            trace.release = Some(held.clone());
+        }
+    }
+
+    /// How far the release of `held` is, if there is one whose end nobody has
+    /// heard: its caller may have given up, and asks again.
+    pub(super) fn release_of(&self, held: &Held) -> Option<watch::Receiver<Progress>> {
+        let book = self.book();
+        let trace = book.traces.get(&held.nonce)?;
+        let same = trace.release.as_ref().is_some_and(|release| {
+            release.name == held.name
+                && release.contender == held.contender
+                && release.token.store() == held.token.store()
+        });
+        trace.unlocking.clone().filter(|_| same)
+    }
+
+    /// Somebody has heard that the release of `held` is done: from now on there
+    /// is nothing to release.
+    pub(super) fn released(&self, held: &Held) {
+        if let Some(trace) = self.book().traces.get_mut(&held.nonce) {
+            trace.release = None;
+        }
     }
 
     /// How far the undoing of the bid of `nonce` is, if there is one.

@@ -10,8 +10,9 @@ use crate::clock::Moment;
 const FIRST_PROBE: Duration = Duration::from_secs(1);
 
 /// Whether a node answers.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) enum Health {
+    #[default]
     Available,
     Down(Down),
 }

@@ -168,10 +168,13 @@ impl CombinationLock {
     }
 
     /// Ends everything that this lock and its clones hold and wait for, waits
-    /// until the nodes have been told, and closes the connections.
+    /// until the nodes have been told, up to 5 s for those that are slow, and
+    /// closes the connections that no other lock of the process uses.
     ///
     /// # Errors
-    /// What closing fails with.
+    /// [`Unconfirmed`](crate::ErrorKind::Unconfirmed) when some node has not
+    /// confirmed its unlock by then, naming it: there the lock may stand for
+    /// the rest of its expiry. It is closed all the same.
     ///
     /// # Cancel safety
     /// Dropped, the releases go on in the background; call it again to wait.

@@ -1,14 +1,17 @@
 //! Looking and listening, at all nodes.
 
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 use futures_core::Stream;
+use tokio::sync::watch;
 
 use super::attempt::dated;
 use super::combined::{Combined, Shared};
 use super::grant::Grant;
+use super::pace::Pace;
 use crate::backend::{Answer, Backend, Hint, Hints};
+use crate::clock::Clock;
 use crate::error::{Error, ErrorKind, Outcome, Result};
 use crate::model::{MutexName, MutexOwner};
 
@@ -21,7 +24,7 @@ impl Combined {
             if !node.is_usable(false).await {
                 continue;
             }
-            let asking = node.store.backend().owner(name);
+            let asking = node.store().backend().owner(name);
             let Ok(answer) = node.ask(None, asking).await else {
                 continue;
             };
@@ -57,19 +60,38 @@ impl Combined {
 }
 
 /// The hints of all nodes as one stream.
-pub(super) fn merged(hints: Vec<Hints>) -> impl Stream<Item = Hint> + Send {
-    Merged(hints)
+pub(super) fn merged(
+    hints: Vec<Hints>,
+    mut closed: watch::Receiver<bool>,
+    clock: Clock,
+) -> impl Stream<Item = Hint> + Send {
+    let pace = Pace::new(hints.len(), clock.now());
+    Merged {
+        hints,
+        // The connections may go on, for other locks.
+        closed: Box::pin(async move { drop(closed.wait_for(|closed| *closed).await) }),
+        clock,
+        pace,
+        pause: None,
+    }
 }
 
-/// The hints of all nodes.
-struct Merged(Vec<Hints>);
+/// The hints of all nodes, at a bearable pace: whoever says "unlocked" a
+/// thousand times a second does not make us try as often.
+struct Merged {
+    hints: Vec<Hints>,
+    clock: Clock,
+    pace: Pace,
+    pause: Option<Later>,
+    closed: Later,
+}
 
-impl Stream for Merged {
-    type Item = Hint;
+type Later = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Hint>> {
+impl Merged {
+    fn poll_hints(&mut self, cx: &mut Context<'_>) -> Option<Hint> {
         let mut hint = None;
-        self.0.retain_mut(|hints| {
+        self.hints.retain_mut(|hints| {
             if hint.is_some() {
                 return true;
             }
@@ -82,10 +104,37 @@ impl Stream for Merged {
                 Poll::Pending => true,
             }
         });
-        match hint {
-            Some(hint) => Poll::Ready(Some(hint)),
-            None if self.0.is_empty() => Poll::Ready(None),
-            None => Poll::Pending,
+        hint
+    }
+}
+
+impl Stream for Merged {
+    type Item = Hint;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Hint>> {
+        if self.hints.is_empty() || self.closed.as_mut().poll(cx).is_ready() {
+            self.hints.clear();
+            return Poll::Ready(None);
+        }
+        loop {
+            if let Some(pause) = &mut self.pause {
+                ready!(pause.as_mut().poll(cx));
+                self.pause = None;
+            }
+            let now = self.clock.now();
+            if let Some(at) = self.pace.rests_until(now) {
+                let clock = self.clock.clone();
+                self.pause = Some(Box::pin(async move { clock.sleep_until(at).await }));
+                continue;
+            }
+            return match self.poll_hints(cx) {
+                Some(hint) => {
+                    self.pace.step(now);
+                    Poll::Ready(Some(hint))
+                }
+                None if self.hints.is_empty() => Poll::Ready(None),
+                None => Poll::Pending,
+            };
         }
     }
 }

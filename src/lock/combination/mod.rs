@@ -20,9 +20,10 @@
 //! | `lock`, `guard` | what the user has |
 //! | `combined`, `backend` | the nodes as one [`Backend`](crate::backend::Backend) for the engine |
 //! | `attempt`, `renewal` with `upkeep`, `unlock` with `release` | its three ways over the nodes |
-//! | `look` | who holds, and the wake-ups of all nodes |
+//! | `look`, `pace` | who holds, and the wake-ups of all nodes |
 //! | `grant` | what a won attempt has on each node, and until when |
 //! | `node`, `health` | one server, whether it answers, when it is probed |
+//! | `link` | the connection to a server, which the locks of a process share |
 //! | `rules` | when it is won, and how long it may take |
 
 mod attempt;
@@ -31,9 +32,11 @@ mod combined;
 mod grant;
 mod guard;
 mod health;
+mod link;
 mod lock;
 mod look;
 mod node;
+mod pace;
 mod release;
 mod renewal;
 mod rules;
@@ -43,6 +46,7 @@ mod upkeep;
 #[doc(hidden)]
 pub use combined::Combined;
 pub use guard::CombinationGuard;
+pub(crate) use link::{Link, Pulse, Seat};
 pub use lock::CombinationLock;
 pub(crate) use node::Node;
 pub use rules::Mode;

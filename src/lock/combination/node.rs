@@ -5,27 +5,36 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::health::Health;
+use super::link::Seat;
 use crate::backend::AnyHoldStore;
 use crate::clock::{Clock, Moment};
 use crate::error::{Error, ErrorKind, Outcome, Result};
 
-/// One server. Its health is shared by all contenders of the process.
+/// One server. Whether it answers is known to the whole process; whether it
+/// lets this lock be taken is a matter between the two.
 pub(crate) struct Node {
     /// Its place and its URL without secrets, for people.
     label: String,
-    pub(super) store: AnyHoldStore,
+    seat: Seat,
     command_timeout: Duration,
     /// Whether it keeps its locks when it restarts.
     pub(super) durable: bool,
     probe_max: Duration,
     clock: Clock,
-    health: Mutex<Health>,
+    sick: Mutex<Option<Sickness>>,
+}
+
+/// The server answers, and says that this lock cannot be taken: a permission
+/// is missing, the key is something else.
+struct Sickness {
+    health: Health,
+    error: Error,
 }
 
 impl Node {
     pub(crate) fn new(
         label: String,
-        store: AnyHoldStore,
+        seat: Seat,
         command_timeout: Duration,
         durable: bool,
         probe_max: Duration,
@@ -33,17 +42,26 @@ impl Node {
     ) -> Self {
         Self {
             label,
-            store,
+            seat,
             command_timeout,
             durable,
             probe_max,
             clock,
-            health: Mutex::new(Health::Available),
+            sick: Mutex::new(None),
         }
     }
 
     pub(super) fn label(&self) -> &str {
         &self.label
+    }
+
+    pub(super) fn store(&self) -> &AnyHoldStore {
+        self.seat.store()
+    }
+
+    /// Gives up the connection; true for its last user, who closes it.
+    pub(super) fn leave(&self) -> bool {
+        self.seat.leave()
     }
 
     /// Asks it something, until its command timeout or `by`. A node that is
@@ -73,7 +91,7 @@ impl Node {
     /// Whether it can be asked. One that fell silent is probed when that is
     /// due; in need, when nothing works without it, once a second.
     pub(super) async fn is_usable(&self, in_need: bool) -> bool {
-        if self.is_available() {
+        if self.answers() {
             return true;
         }
         let now = self.clock.now();
@@ -81,7 +99,7 @@ impl Node {
         if !probes {
             return false;
         }
-        if self.ask(None, self.store.ping()).await.is_err() {
+        if self.ask(None, self.store().ping()).await.is_err() {
             return false;
         }
         tracing::info!(target: "tenure::lock", node = %self.label, "answers again");
@@ -89,7 +107,23 @@ impl Node {
         true
     }
 
+    /// Whether it can be asked to be locked: as [`is_usable`](Self::is_usable),
+    /// and one that is sick is tried again as rarely as a silent one is probed.
+    pub(super) async fn is_takeable(&self, in_need: bool) -> bool {
+        let now = self.clock.now();
+        let skipped = match &mut *self.sick() {
+            Some(sick) => !sick.health.shall_probe(now, in_need, self.probe_max),
+            None => false,
+        };
+        !skipped && self.is_usable(in_need).await
+    }
+
+    /// Whether it answers and is not sick, as far as is known.
     pub(super) fn is_available(&self) -> bool {
+        self.answers() && self.sick().is_none()
+    }
+
+    pub(super) fn answers(&self) -> bool {
         matches!(&*self.health(), Health::Available)
     }
 
@@ -104,22 +138,69 @@ impl Node {
         }
     }
 
-    /// Since when it has been silent and why, if it is.
+    /// What it said to a take: nobody else suffers from a node that is sick.
+    pub(super) fn said<T>(&self, answer: &Result<T>) {
+        match answer {
+            Ok(_) if self.sick().take().is_some() => {
+                tracing::info!(target: "tenure::lock", node = %self.label, "is well again");
+            }
+            Err(error) if is_sickness(error) => self.fell_sick(error),
+            _ => {}
+        }
+    }
+
+    fn fell_sick(&self, error: &Error) {
+        let mut sick = self.sick();
+        let new = sick.is_none();
+        let now = self.clock.now();
+        let sickness = sick.get_or_insert_with(|| Sickness {
+            health: Health::default(),
+            error: error.clone(),
+        });
+        let why = error.to_string();
+        sickness.health.fell_silent(now, why, self.probe_max);
+        sickness.error = error.clone();
+        drop(sick);
+        if new {
+            tracing::warn!(
+                target: "tenure::lock",
+                node = %self.label,
+                "cannot be locked, and is passed over while enough others can: {error}"
+            );
+        }
+    }
+
+    /// What it says to be locked, if that is an error.
+    pub(super) fn sickness(&self) -> Option<Error> {
+        self.sick().as_ref().map(|sick| sick.error.clone())
+    }
+
+    /// Since when it has been of no use and why, if it is.
     pub(super) fn trouble(&self) -> Option<String> {
         let now = self.clock.now();
-        match &*self.health() {
+        let text = |what: &str, health: &Health| match health {
             Health::Available => None,
             Health::Down(down) => Some(format!(
-                "unavailable for {:.1?} ({}), next probe in {:.1?}",
+                "{what} for {:.1?} ({}), next probe in {:.1?}",
                 now.since(down.since),
                 down.why,
                 down.next_probe.since(now)
             )),
-        }
+        };
+        let silent = text("unavailable", &self.health());
+        silent.or_else(|| {
+            let sick = self.sick();
+            let health = &sick.as_ref()?.health;
+            text("sick", health)
+        })
     }
 
     fn health(&self) -> MutexGuard<'_, Health> {
-        self.health.lock().unwrap_or_else(PoisonError::into_inner)
+        self.seat.pulse().health()
+    }
+
+    fn sick(&self) -> MutexGuard<'_, Option<Sickness>> {
+        self.sick.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -130,6 +211,11 @@ pub(super) fn is_silence(error: &Error) -> bool {
         error.kind(),
         ErrorKind::Timeout | ErrorKind::Unreachable | ErrorKind::Store
     )
+}
+
+/// Whether it answers, and something is wrong there.
+fn is_sickness(error: &Error) -> bool {
+    !is_silence(error) && error.kind() != ErrorKind::Closed
 }
 
 impl fmt::Debug for Node {

@@ -2,7 +2,7 @@
 
 use super::combined::{Combined, Shared};
 use super::grant::Grant;
-use super::unlock::passed;
+use super::unlock::{Told, passed};
 use crate::backend::{Answer, Backend, Held};
 use crate::error::{Error, ErrorKind, Outcome, Result};
 use crate::model::{MutexName, MutexOwner};
@@ -16,11 +16,14 @@ impl Combined {
             None => None,
         };
         let progress = match grant {
-            Some(Grant { bid, parts, .. }) => Some(shared.unlock(bid, parts)),
-            // Asked again, while the first is under way.
-            None => shared
-                .progress(held.nonce)
-                .filter(|p| p.has_changed().is_ok()),
+            Some(Grant { bid, parts, .. }) => {
+                let progress = shared.unlock(bid, parts, Told::Waiters);
+                shared.releasing(held);
+                Some(progress)
+            }
+            // Asked again, while the first is under way or after it has ended
+            // unheard.
+            None => shared.release_of(held),
         };
         let Some(mut progress) = progress else {
             return self.look(&held.name).await;
@@ -33,6 +36,7 @@ impl Combined {
             Some(true) => {
                 // The others of them that answer are freed before we go on.
                 passed(progress.clone()).await;
+                shared.released(held);
                 Ok(Answer::won(MutexOwner::NONE, now))
             }
             Some(false) => Ok(Answer::refused(MutexOwner::NONE, now)),
@@ -49,7 +53,7 @@ impl Combined {
     pub(super) async fn free_anybody(&self, name: &MutexName) -> Result<bool> {
         let (mut freed, mut answered) = (false, 0);
         for node in self.0.nodes.iter().rev() {
-            let revoking = node.store.backend().revoke(name, None);
+            let revoking = node.store().backend().revoke(name, None);
             if let Ok(answer) = node.ask(None, revoking).await {
                 answered += 1;
                 freed |= answer.is_won();

@@ -8,6 +8,7 @@ use super::attempt::dated;
 use super::combined::{Combined, Shared};
 use super::grant::{Grant, Part};
 use super::rules::drift;
+use super::unlock::Told;
 use crate::backend::{Answer, Held, Nonce};
 use crate::clock::Moment;
 use crate::error::{Error, ErrorKind, Outcome, Result};
@@ -26,9 +27,8 @@ impl Combined {
         // Both steps, several times over, fit into what is left.
         let step = grant.told.since(start) / 10;
         let by = start + step;
-        let holding = |(index, part): (usize, &Part)| {
-            part.locked.is_some() && shared.nodes[index].is_available()
-        };
+        let holding =
+            |(index, part): (usize, &Part)| part.locked.is_some() && shared.nodes[index].answers();
         let holding = grant
             .parts
             .iter()
@@ -102,7 +102,7 @@ impl Combined {
             let grant = book.grants.remove(&held.nonce);
             drop(book);
             if let Some(Grant { bid, parts, .. }) = grant {
-                drop(shared.unlock(bid, parts));
+                drop(shared.unlock(bid, parts, Told::Waiters));
             }
             let now = Shared::store_time(now);
             let owner = other.map_or(MutexOwner::NONE, |answer| dated(&answer, now));

@@ -163,6 +163,13 @@ fn acquire_timeout(wishes: &Wishes, nodes: usize, command_timeout: Duration) -> 
                 "the acquire timeout of a combination lock is longer than zero",
             ));
         }
+        if timeout < command_timeout {
+            return Err(Error::invalid(format!(
+                "the acquire timeout ({timeout:?}) is at least the command timeout \
+                 ({command_timeout:?}), better that of each node: one silent node would use it up, \
+                 and never be found out"
+            )));
+        }
         return Ok(timeout);
     }
     let each = match wishes.node_operation_time {
@@ -226,7 +233,7 @@ mod tests {
     #[test]
     fn what_makes_no_sense_is_told_with_what_would() {
         type Case = (fn(&mut Wishes), usize, &'static str);
-        let cases: [Case; 9] = [
+        let cases: [Case; 10] = [
             (|_| {}, 1, "at least two nodes"),
             (|w| w.min_available = Some(2), 4, "use 3 or more"),
             (|w| w.min_available = Some(0), 3, "from 2 to 3"),
@@ -246,6 +253,11 @@ mod tests {
                 |w| w.acquire_timeout = Some(Duration::ZERO),
                 3,
                 "longer than zero",
+            ),
+            (
+                |w| w.acquire_timeout = Some(MS * 4),
+                3,
+                "at least the command timeout",
             ),
             (|w| w.probe_max = Duration::ZERO, 3, "15 minutes"),
         ];

@@ -39,10 +39,44 @@ impl Progress {
     }
 }
 
+/// Who hears of an unlock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Told {
+    /// Whoever waits: the lock is free.
+    Waiters,
+    /// Nobody, for another holds it: whoever waits waits for that one. A
+    /// waiter that heard itself would try again, and again.
+    Nobody,
+}
+
 /// What is to be unlocked on one node.
 struct Rest {
     index: usize,
     part: Part,
+    /// It was asked, and its answer was lost.
+    unheard: bool,
+    _pending: Pending,
+}
+
+/// Counts an unlock that is under way.
+struct Pending {
+    shared: Arc<Shared>,
+    index: usize,
+}
+
+impl Pending {
+    fn new(shared: &Arc<Shared>, index: usize) -> Self {
+        shared.pending.send_modify(|pending| pending[index] += 1);
+        let shared = Arc::clone(shared);
+        Self { shared, index }
+    }
+}
+
+impl Drop for Pending {
+    fn drop(&mut self) {
+        let less = |pending: &mut Vec<usize>| pending[self.index] -= 1;
+        self.shared.pending.send_modify(less);
+    }
 }
 
 impl Shared {
@@ -52,12 +86,18 @@ impl Shared {
         self: &Arc<Self>,
         bid: Bid,
         parts: Vec<Part>,
+        told: Told,
     ) -> watch::Receiver<Progress> {
         let rest: Vec<Rest> = parts
             .into_iter()
             .enumerate()
             .filter(|(_, part)| part.touched)
-            .map(|(index, part)| Rest { index, part })
+            .map(|(index, part)| Rest {
+                index,
+                part,
+                unheard: false,
+                _pending: Pending::new(self, index),
+            })
             .collect();
         let progress = Progress {
             locked: rest
@@ -66,17 +106,34 @@ impl Shared {
                 .count(),
             ..Progress::default()
         };
-        let (tell, told) = watch::channel(progress);
-        self.unlocking(bid.nonce, told.clone(), bid.terms.lease());
+        let (tell, followed) = watch::channel(progress);
+        self.unlocking(bid.nonce, followed.clone(), bid.terms.lease());
         self.runtime
-            .spawn(Arc::clone(self).work_off(bid, rest, tell));
-        told
+            .spawn(Arc::clone(self).work_off(bid, rest, told, tell));
+        followed
+    }
+
+    /// Waits until no unlock is under way, at most so long; the nodes on which
+    /// one still is.
+    pub(super) async fn unlocked_within(&self, wait: Duration) -> Vec<String> {
+        let mut pending = self.pending.subscribe();
+        let none = |pending: &Vec<usize>| pending.iter().all(|number| *number == 0);
+        let limit = self.clock.now() + wait;
+        let done = self.clock.limit(limit, pending.wait_for(none)).await;
+        if done.is_some() {
+            return Vec::new();
+        }
+        let pending = self.pending.borrow();
+        let left = self.nodes.iter().zip(pending.iter());
+        let left = left.filter(|(_, number)| **number > 0);
+        left.map(|(node, _)| node.label().to_owned()).collect()
     }
 
     async fn work_off(
         self: Arc<Self>,
         bid: Bid,
         mut rest: Vec<Rest>,
+        told: Told,
         tell: watch::Sender<Progress>,
     ) {
         let over = self.clock.now() + bid.terms.lease();
@@ -84,21 +141,26 @@ impl Shared {
         let mut first = true;
         loop {
             let mut left = Vec::new();
-            while let Some(next) = rest.pop() {
+            while let Some(mut next) = rest.pop() {
                 // Those that are known to be silent wait until the others are
                 // free.
-                if first && !self.nodes[next.index].is_available() {
+                if first && !self.nodes[next.index].answers() {
                     left.push(next);
                     continue;
                 }
-                match self.unlock_one(&bid, &next).await {
+                match self.unlock_one(&bid, &next, told).await {
                     Ok(freed) if next.part.locked.is_some() => tell.send_modify(|progress| {
+                        // Gone after an answer that was lost: that one freed it.
+                        let freed = freed || next.unheard;
                         progress.freed += usize::from(freed);
                         progress.gone += usize::from(!freed);
                     }),
                     Ok(_) => {}
                     Err(error) if error.kind() == ErrorKind::Closed => return,
-                    Err(_) => left.push(next),
+                    Err(error) => {
+                        next.unheard |= error.may_have_happened();
+                        left.push(next);
+                    }
                 }
             }
             first = false;
@@ -114,10 +176,14 @@ impl Shared {
     }
 
     /// Whether this freed it.
-    async fn unlock_one(&self, bid: &Bid, rest: &Rest) -> Result<bool> {
+    async fn unlock_one(&self, bid: &Bid, rest: &Rest, told: Told) -> Result<bool> {
         let node = &self.nodes[rest.index];
-        let backend = node.store.backend();
+        let backend = node.store().backend();
         match &rest.part.locked {
+            _ if told == Told::Nobody => {
+                let undoing = node.store().undo(bid);
+                node.ask(None, undoing).await.map(|()| true)
+            }
             Some(locked) => {
                 let answer = node.ask(None, backend.release(&locked.held)).await?;
                 Ok(answer.is_won())

@@ -2,13 +2,26 @@
 //! it, and notes what came of it itself.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::combined::Shared;
 use super::grant::{Grant, Locked, Part};
 use super::renewal::Word;
+use super::unlock::Told;
 use crate::backend::{Backend, Bid, Held, Nonce};
 use crate::clock::Moment;
 use crate::error::{Error, ErrorKind, Outcome};
+
+/// The first pause before a node that another has is tried again.
+const FIRST_PAUSE: Duration = Duration::from_millis(5);
+
+/// What came of a take.
+#[derive(PartialEq, Eq)]
+enum Taken {
+    /// Ours, or nothing that another try would mend.
+    Done,
+    ByAnother,
+}
 
 impl Shared {
     /// The grant of `held`, as it is now.
@@ -41,7 +54,7 @@ impl Shared {
         let held = [held];
         let renewing = async {
             let nothing = || Error::new(ErrorKind::Store, Outcome::MayHave);
-            let mut answers = node.store.backend().renew(&held).await;
+            let mut answers = node.store().backend().renew(&held).await;
             answers.pop().unwrap_or_else(|| Err(nothing()))
         };
         let answer = node.ask(Some(by), renewing).await.ok()?;
@@ -53,6 +66,8 @@ impl Shared {
         Some(answer)
     }
 
+    /// Takes a node that has nothing of ours. Somebody else's attempt may stand
+    /// there for a moment, so a refusal is not its last word.
     pub(super) async fn take_back(
         self: Arc<Self>,
         index: usize,
@@ -60,10 +75,20 @@ impl Shared {
         by: Moment,
         in_need: bool,
     ) {
-        let node = &self.nodes[index];
-        if !node.is_usable(in_need).await {
+        if !self.nodes[index].is_takeable(in_need).await {
             return;
         }
+        let mut pause = FIRST_PAUSE;
+        while self.take_back_once(index, nonce, by).await == Taken::ByAnother
+            && self.clock.now() + pause < by
+        {
+            self.clock.sleep(pause).await;
+            pause *= 2;
+        }
+    }
+
+    async fn take_back_once(self: &Arc<Self>, index: usize, nonce: Nonce, by: Moment) -> Taken {
+        let node = &self.nodes[index];
         let mut wanted = None;
         {
             let mut book = self.book();
@@ -73,9 +98,12 @@ impl Shared {
                 wanted = Some((grant.bid.clone(), grant.count));
             }
         }
-        let Some((bid, count)) = wanted else { return };
+        let Some((bid, count)) = wanted else {
+            return Taken::Done;
+        };
         let sent = self.clock.now();
-        let answer = node.ask(Some(by), node.store.take(&bid)).await;
+        let answer = node.ask(Some(by), node.store().take(&bid)).await;
+        node.said(&answer);
         let heard = self.clock.now();
         let locked = answer.as_ref().ok().and_then(|(answer, up)| {
             let young = (!node.durable).then_some(*up);
@@ -86,14 +114,19 @@ impl Shared {
             part.locked.clone_from(&locked);
             part.touched = !refused;
         });
-        if !known && !refused {
+        if refused {
+            return Taken::ByAnother;
+        }
+        if !known {
             // Given back while this was under way.
-            return self.unlock_late(bid, index, locked);
+            self.unlock_late(bid, index, locked);
+            return Taken::Done;
         }
         if let Some(locked) = locked.filter(|_| count > 1) {
-            let recording = node.store.record(&locked.held, count);
+            let recording = node.store().record(&locked.held, count);
             let _ = node.ask(Some(by), recording).await;
         }
+        Taken::Done
     }
 
     fn unlock_late(self: &Arc<Self>, bid: Bid, index: usize, locked: Option<Locked>) {
@@ -102,15 +135,15 @@ impl Shared {
             touched: true,
             locked,
         };
-        drop(self.unlock(bid, parts));
+        drop(self.unlock(bid, parts, Told::Waiters));
     }
 
     pub(super) async fn write(self: Arc<Self>, index: usize, held: Held, count: u32) -> bool {
         let node = &self.nodes[index];
-        if !node.is_available() {
+        if !node.answers() {
             return false;
         }
-        match node.ask(None, node.store.record(&held, count)).await {
+        match node.ask(None, node.store().record(&held, count)).await {
             Ok(true) => true,
             Ok(false) => {
                 self.note(held.nonce, index, |part| part.locked = None);

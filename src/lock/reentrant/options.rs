@@ -32,6 +32,32 @@ pub struct ReentrantOptions {
     pub max_hold: Option<Duration>,
     /// How long tasks of this process may pass the lock among themselves.
     pub hand_over: HandOver,
+    /// The fence is shared with Redisson's fenced lock, and the resource
+    /// compares the number that both know:
+    /// [`token.store()`](crate::model::FencingToken::store), not
+    /// [`value()`](crate::model::FencingToken::value). Every owner then has a
+    /// number of its own: nothing is handed over inside the process, whatever
+    /// [`hand_over`](Self::hand_over) allows, and the fence never ends. Say so
+    /// for every lock of the name.
+    ///
+    /// ```no_run
+    /// # async fn example() -> tenure::Result<()> {
+    /// use tenure::{Coordinator, Holder, lock::ReentrantOptions};
+    ///
+    /// let coordinator = Coordinator::connect("redis://10.0.0.1").await?;
+    /// let options = ReentrantOptions {
+    ///     shares_fence: true,
+    ///     ..ReentrantOptions::default()
+    /// };
+    /// let lock = coordinator.reentrant_lock_with("stock", options)?;
+    /// let guard = lock.held_by(&Holder::new("import")).lock().await?;
+    /// // What Redisson's lockAndGetToken() would have given in our place.
+    /// let number = guard.token()?.store();
+    /// # drop((guard, number));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub shares_fence: bool,
 }
 
 impl ReentrantOptions {
@@ -49,6 +75,7 @@ impl ReentrantOptions {
             max_hold: self.max_hold,
             hand_over: self.hand_over,
             terms: self.expiry.map(halves).transpose()?,
+            shares_fence: self.shares_fence,
         })
     }
 }

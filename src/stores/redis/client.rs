@@ -14,10 +14,10 @@ use super::fault::closed;
 use super::fleet::Fleet;
 use super::keys::Keys;
 use super::push::{Registry, Says};
-use super::reply::{Reply, millis};
+use super::reply::{Reply, Rest, millis};
 use super::scripts::{Call, Lua};
 use super::server::Manner;
-use super::{health, ledger, listing, renewal};
+use super::{health, ledger, listing, renewal, sweep};
 use crate::backend::url::StoreUrl;
 use crate::backend::{
     Answer, Backend, Bid, Claim, ClaimAnswer, Finding, Held, Hints, Interest, LedgerEntry, Listing,
@@ -41,6 +41,7 @@ pub(super) struct Shared {
     closed: AtomicBool,
     /// A denied PUBLISH has been told once.
     warned: AtomicBool,
+    pub(super) sweeps: sweep::Sweeps,
     _end: DropGuard,
 }
 
@@ -75,6 +76,7 @@ impl Redis {
             registry,
             closed: AtomicBool::new(false),
             warned: AtomicBool::new(false),
+            sweeps: sweep::Sweeps::default(),
             _end: end.drop_guard(),
         }));
         health::warn_of_eviction(&redis).await;
@@ -117,11 +119,11 @@ impl Redis {
         }
     }
 
-    fn reserve(&self) -> String {
+    pub(super) fn reserve(&self) -> String {
         millis(self.0.config.reserve).to_string()
     }
 
-    fn cluster(&self) -> &'static str {
+    pub(super) fn cluster(&self) -> &'static str {
         if self.0.config.is_cluster() { "1" } else { "0" }
     }
 
@@ -230,8 +232,17 @@ impl Backend for Redis {
             self.cluster(),
         ];
         let call = Lua::Take.call(&keys.all(), &arguments);
-        let reply = self.send_take(bid, &call, || self.leave(bid)).await?;
+        let mut reply = self.send_take(bid, &call, || self.leave(bid)).await?;
+        // Free, behind dead ones: whether it is ours is known once they are
+        // out of the way.
+        for _ in 0..sweep::ROUNDS {
+            if reply.rest != Some(Rest::Dead) {
+                break;
+            }
+            reply = self.send_take(bid, &call, || self.leave(bid)).await?;
+        }
         self.heed(&reply);
+        sweep::go_on(self, &bid.name, bid.contender.as_str(), &reply);
         reply.answer(Some(&bid.terms))
     }
 
@@ -243,14 +254,18 @@ impl Backend for Redis {
         let (grant, reserve) = (grant_of(held), self.reserve());
         let arguments = [held.contender.as_str(), &grant, &reserve, self.cluster()];
         let call = Lua::Release.call(&self.keys(&held.name).all(), &arguments);
-        self.reply(&call).await?.answer(None)
+        let reply = self.reply(&call).await?;
+        sweep::go_on(self, &held.name, held.contender.as_str(), &reply);
+        reply.answer(None)
     }
 
     async fn leave(&self, bid: &Bid) -> Result<()> {
         let (nonce, reserve) = (bid.nonce.to_string(), self.reserve());
         let arguments = [bid.contender.as_str(), &nonce, &reserve, self.cluster()];
         let call = Lua::Leave.call(&self.keys(&bid.name).all(), &arguments);
-        self.reply(&call).await.map(drop)
+        let reply = self.reply(&call).await?;
+        sweep::go_on(self, &bid.name, bid.contender.as_str(), &reply);
+        Ok(())
     }
 
     async fn owner(&self, name: &MutexName) -> Result<Answer> {
@@ -284,7 +299,9 @@ impl Backend for Redis {
         let reserve = self.reserve();
         let arguments = [token.as_str(), &reserve, self.cluster()];
         let call = Lua::Revoke.call(&self.keys(name).all(), &arguments);
-        self.reply(&call).await?.answer(None)
+        let reply = self.reply(&call).await?;
+        sweep::go_on(self, name, "revoked", &reply);
+        reply.answer(None)
     }
 
     async fn check(&self) -> Vec<Finding> {

@@ -38,18 +38,24 @@ impl Keys {
         format!("{}:kept", self.owner)
     }
 
+    /// When each waiter of ours last looked: who has not for long is dead.
+    pub(super) fn seen(&self) -> String {
+        format!("{}:seen", self.owner)
+    }
+
     pub(super) fn schedule(&self) -> String {
         format!("{}:schedule", self.owner)
     }
 
     /// In the order that the scripts about one mutex expect.
-    pub(super) fn all(&self) -> [String; 5] {
+    pub(super) fn all(&self) -> [String; 6] {
         [
             self.owner.clone(),
             self.queue(),
             self.fence(),
             self.grant(),
             self.kept(),
+            self.seen(),
         ]
     }
 
@@ -129,6 +135,7 @@ mod tests {
         assert_eq!(keys.queue(), "simba:{m}:contender");
         assert_eq!(keys.fence(), "simba:{m}:fence");
         assert_eq!(keys.grant(), "simba:{m}:grant");
+        assert_eq!(keys.seen(), "simba:{m}:seen");
         assert_eq!(keys.schedule(), "simba:{m}:schedule");
         let waiter = ContenderId::new("0:1@h").unwrap();
         assert_eq!(keys.turn_channel(&waiter), "simba:{m}:0:1@h");

@@ -24,6 +24,7 @@ mod reply;
 mod scripts;
 mod server;
 mod subscriber;
+mod sweep;
 mod tls;
 mod wire;
 

@@ -11,7 +11,7 @@ use crate::error::{Error, ErrorKind, Outcome, Result};
 use crate::model::{FencingToken, LeaseTerms, MutexOwner, StoreTime};
 
 /// The answer of a script about one mutex: what, owner word, grant, now,
-/// score, rank, trouble.
+/// score, rank, trouble and, of some, the rest.
 #[derive(Debug)]
 pub(super) struct Reply {
     what: String,
@@ -23,12 +23,32 @@ pub(super) struct Reply {
     pub(super) up: Option<Duration>,
     /// What went wrong beside: a PUBLISH that was denied.
     pub(super) trouble: Option<String>,
+    pub(super) rest: Option<Rest>,
+}
+
+/// What a call has left to others, to keep the server from being blocked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Rest {
+    /// The mutex is free, and who is next stands behind dead ones.
+    Dead,
+    /// There are more in the queue that have fallen silent.
+    Silent,
+}
+
+impl Rest {
+    pub(super) fn read(text: &str) -> Option<Self> {
+        match text {
+            "dead" => Some(Self::Dead),
+            "silent" => Some(Self::Silent),
+            _ => None,
+        }
+    }
 }
 
 impl Reply {
     pub(super) fn read(value: Value) -> Result<Self> {
         let parts = texts(value)?;
-        let [what, word, grant, now, score, rank, trouble] = parts.as_slice() else {
+        let [what, word, grant, now, score, rank, trouble, rest @ ..] = parts.as_slice() else {
             return Err(nonsense(format!("{} parts", parts.len())));
         };
         let place = match (score.as_str(), rank.parse()) {
@@ -44,6 +64,7 @@ impl Reply {
             place,
             up: up.map(Duration::from_secs),
             trouble: (!trouble.is_empty()).then(|| trouble.clone()),
+            rest: rest.first().and_then(|rest| Rest::read(rest)),
         })
     }
 

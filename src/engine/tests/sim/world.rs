@@ -235,6 +235,7 @@ impl World {
             name: self.name.clone(),
             contender: ContenderId::new(format!("p{id}")).expect("valid"),
             unique_id: false,
+            shares_fence: false,
             terms: self.terms,
             mode: if self.chance.hits(0.7) {
                 Mode::Always

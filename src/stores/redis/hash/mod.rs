@@ -102,7 +102,8 @@ impl RedisHash {
         let lease = millis(bid.terms.lease()).to_string();
         let seen = bid.seen.map_or(0, FencingToken::store).to_string();
         let unique = if bid.unique_id { "1" } else { "0" };
-        let arguments = [bid.contender.as_str(), &lease, &seen, unique, aged];
+        let lasting = if bid.shares_fence { "1" } else { "0" };
+        let arguments = [bid.contender.as_str(), &lease, &seen, unique, aged, lasting];
         let call = Lua::HoldTake.call(&names::both(&bid.name), &arguments);
         let undo = || self.leave(bid);
         self.redis.send_take(bid, &call, undo).await
@@ -115,6 +116,17 @@ impl RedisHash {
         } else {
             "PUBLISH"
         };
+        self.free_and(name, holder, token, publish).await
+    }
+
+    /// The same, told by this command; empty to tell nobody.
+    async fn free_and(
+        &self,
+        name: &MutexName,
+        holder: &str,
+        token: &str,
+        publish: &str,
+    ) -> Result<Answer> {
         let channel = names::channel(name);
         let arguments = [holder, token, &channel, publish];
         let call = Lua::HoldFree.call(&names::both(name), &arguments);
@@ -148,7 +160,9 @@ impl fmt::Debug for RedisHash {
 impl HoldStore for RedisHash {
     async fn take(&self, bid: &Bid) -> Result<(Answer, Duration)> {
         let reply = self.ask_take(bid, "1").await?;
-        let up = reply.up.ok_or_else(|| nonsense("INFO without an uptime"))?;
+        // It may have been taken, so nothing fails any more: a server that does
+        // not say how old it is counts as new.
+        let up = reply.up.unwrap_or_default();
         Ok((reply.answer(Some(&bid.terms))?, up))
     }
 
@@ -165,6 +179,22 @@ impl HoldStore for RedisHash {
         let answer: Value = self.redis.0.fleet.ask(&redis::cmd("PING")).await?;
         drop(answer);
         Ok(())
+    }
+
+    async fn undo(&self, bid: &Bid) -> Result<()> {
+        self.redis.is_open()?;
+        let holder = bid.contender.as_str();
+        self.free_and(&bid.name, holder, "", "").await.map(drop)
+    }
+
+    async fn server_id(&self) -> Result<String> {
+        let mut question = redis::cmd("INFO");
+        question.arg("server");
+        let answer = self.redis.0.fleet.ask(&question).await?;
+        let text = String::from_redis_value(answer).map_err(nonsense)?;
+        let id = text.lines().find_map(|line| line.strip_prefix("run_id:"));
+        id.map(|id| id.trim().to_owned())
+            .ok_or_else(|| nonsense("INFO without a run_id"))
     }
 }
 

@@ -1,8 +1,16 @@
 -- Shared by the scripts about one mutex, and put before each of them.
--- KEYS: 1 owner, 2 queue, 3 fence, 4 grant, 5 kept. KEYS[1] names the
+-- KEYS: 1 owner, 2 queue, 3 fence, 4 grant, 5 kept, 6 seen. KEYS[1] names the
 -- broadcast channel too. All reads come before the first write, so that an
 -- error (a wrong type, no memory) has changed nothing.
 local trouble = ''
+
+-- How many dead one call clears away: nobody else is served meanwhile. What
+-- is left is said beside the answer, and cleared away by further calls.
+local MOST = 16
+
+-- Ours look every 2 s. Who has not looked for so long is dead, or stopped: one
+-- that goes on brings its old score, and has its old place again.
+local SILENT_MS = 10000
 
 -- How many heard it; nil when it must not be said. A denied PUBLISH must not
 -- undo a grant that has been written, so it is told beside the answer.
@@ -20,6 +28,26 @@ local function is_ours(score)
   return string.find(score, '.', 1, true) ~= nil
 end
 
+-- Takes `ids` out of the queue.
+local function strike(ids)
+  if #ids == 0 then return end
+  redis.call('ZREM', KEYS[2], unpack(ids))
+  redis.call('ZREM', KEYS[6], unpack(ids))
+end
+
+-- Those of ours that have fallen silent, but not `id`, whose turn it is to
+-- speak. JVM waiters do not say that they live, and are never among them.
+local function silent(time, id)
+  local limit = tonumber(time[1]) * 1000 - SILENT_MS
+  local line = redis.call('ZRANGE', KEYS[6], 0, MOST - 1, 'WITHSCORES')
+  local ids = {}
+  for at = 1, #line, 2 do
+    if tonumber(line[at + 1]) >= limit then break end
+    if line[at] ~= id then table.insert(ids, line[at]) end
+  end
+  return ids, #line == 2 * MOST and #ids >= MOST - 1
+end
+
 local function now_ms(time)
   return string.format('%.0f', tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000))
 end
@@ -35,26 +63,36 @@ local function is_kept_for(id)
   return redis.call('PTTL', KEYS[1]) <= kept
 end
 
--- Takes the dead from the head of the queue and tells the first that hears.
--- Answers its id and whether it is ours; nothing when nobody is there. In the
--- name of a taker it stops where the taker itself stands.
+-- Takes the dead from the head of the queue and tells the first that hears,
+-- which is taken from it too. Answers its id and whether it is ours; nothing when nobody is there. In the
+-- name of a taker it stops where the taker itself stands. The third answer
+-- says that so many were dead that it is not known yet who is next.
 local function call_next(by, taker_score, cluster)
-  while true do
-    local head = redis.call('ZRANGE', KEYS[2], 0, 0, 'WITHSCORES')
-    local id, score = head[1], head[2]
-    if not id then return nil end
-    if taker_score and (id == by or tonumber(taker_score) < tonumber(score)) then return nil end
+  local line = redis.call('ZRANGE', KEYS[2], 0, MOST, 'WITHSCORES')
+  local dead, found, found_ours, more = {}, nil, nil, nil
+  for at = 1, #line, 2 do
+    local id, score = line[at], line[at + 1]
+    if taker_score and (id == by or tonumber(taker_score) < tonumber(score)) then break end
+    if #dead == MOST then
+      more = true
+      break
+    end
     local ours = is_ours(score)
     -- A JVM winner stays in the queue: it must not be told of its own release.
     local stale = id == by and not ours
     local heard = 0
     if not stale then heard = tell(KEYS[1] .. ':' .. id, 'released@@' .. by) end
     -- Who may not speak cannot call anybody; the waiters find out by looking.
-    if not heard then return nil end
-    redis.call('ZREM', KEYS[2], id)
+    if not heard then break end
+    table.insert(dead, id)
     -- In a cluster a JVM waiter may listen at another node: no proof of death.
-    if heard > 0 or (cluster == '1' and not ours and not stale) then return id, ours end
+    if heard > 0 or (cluster == '1' and not ours and not stale) then
+      found, found_ours = id, ours
+      break
+    end
   end
+  strike(dead)
+  return found, found_ours, more
 end
 
 -- Keeps the mutex for the waiter that was told, and tells the next of ours
@@ -69,19 +107,20 @@ local function keep(id, ours, by, reserve)
     redis.call('DEL', KEYS[1], KEYS[4])
   end
   redis.call('SET', KEYS[5], id, 'PX', reserve)
-  local line = redis.call('ZRANGE', KEYS[2], 0, 15, 'WITHSCORES')
+  local line = redis.call('ZRANGE', KEYS[2], 0, MOST - 1, 'WITHSCORES')
   for at = 1, #line, 2 do
     if is_ours(line[at + 1]) then
       local heard = tell(KEYS[1] .. ':' .. line[at], 'released@@' .. by)
       if heard ~= 0 then return end
-      redis.call('ZREM', KEYS[2], line[at])
+      strike({ line[at] })
     end
   end
 end
 
--- Frees the mutex in the name of `by` and calls the next.
+-- Frees the mutex in the name of `by` and calls the next. Answers 'dead' when
+-- the next is still to be found behind dead ones.
 local function free(by, reserve, cluster)
-  local id, ours = call_next(by, nil, cluster)
+  local id, ours, more = call_next(by, nil, cluster)
   if id then
     keep(id, ours, by, reserve)
   else
@@ -89,6 +128,7 @@ local function free(by, reserve, cluster)
   end
   -- Ours alone listen here: JVM peers have no word for a release to all.
   if not ours then tell(KEYS[1] .. '.freed', by) end
+  return more and 'dead' or ''
 end
 
 -- `<owner>@@<pttl>`, `@@` for none: a kept place is nobody's.

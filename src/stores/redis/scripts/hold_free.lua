@@ -1,7 +1,7 @@
 -- Frees a lock that its holder holds, whatever the count, and wakes whoever
 -- waits. KEYS: 1 lock, 2 token.
 -- ARGV: 1 holder or '' for whoever, 2 token or '' for any, 3 channel,
---       4 PUBLISH or SPUBLISH
+--       4 PUBLISH, SPUBLISH or '' to tell nobody
 -- Answers as release.lua does.
 local id, token, channel, publish = unpack(ARGV)
 local time = redis.call('TIME')
@@ -16,6 +16,8 @@ end
 redis.call('DEL', KEYS[1])
 -- A denied PUBLISH must not undo the release: it is told beside the answer.
 local trouble = ''
-local heard = redis.pcall(publish, channel, '0')
-if type(heard) == 'table' then trouble = heard.err or 'PUBLISH failed' end
+if publish ~= '' then
+  local heard = redis.pcall(publish, channel, '0')
+  if type(heard) == 'table' then trouble = heard.err or 'PUBLISH failed' end
+end
 return { 'won', '@@', '', now, '', '', trouble }

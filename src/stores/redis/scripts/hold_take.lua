@@ -1,17 +1,22 @@
 -- Takes a free lock for a holder, or finds its hold again.
 -- KEYS: 1 lock, 2 token.
 -- ARGV: 1 holder, 2 expiry ms, 3 largest token seen, 4 whether nobody else
---       has this id 0/1, 5 tell the uptime 0/1
--- Answers as take.lua does, with the uptime in seconds for a score. Reads come before writes, so that an error (a
--- wrong type, no memory) has changed nothing.
-local id, expiry, seen, unique, aged = unpack(ARGV)
+--       has this id 0/1, 5 tell the uptime 0/1, 6 the token never ends 0/1
+-- Answers as take.lua does, with the uptime in seconds for a score. Reads come
+-- before writes, so that an error (a wrong type, no memory) has changed
+-- nothing.
+local id, expiry, seen, unique, aged, lasting = unpack(ARGV)
 local time = redis.call('TIME')
 local now = string.format('%.0f', tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000))
 local left = redis.call('PTTL', KEYS[1])
 local mine = redis.call('HEXISTS', KEYS[1], id)
 local last = redis.call('GET', KEYS[2])
 local up = ''
-if aged == '1' then up = string.match(redis.call('INFO', 'server'), 'uptime_in_seconds:(%d+)') end
+if aged == '1' then
+  -- A server whose clock was set back behind its start says less than zero: it
+  -- counts as new.
+  up = string.match(redis.call('INFO', 'server'), 'uptime_in_seconds:(%d+)') or '0'
+end
 
 local function answer(what, owner, token)
   return { what, owner, token, now, up, '', '' }
@@ -32,8 +37,8 @@ if token >= 9007199254740992 then
   return answer('exhausted', '@@', string.format('%.0f', token))
 end
 token = string.format('%.0f', token)
-if last and redis.call('TTL', KEYS[2]) == -1 then
-  -- Redisson's own: it must not begin to expire.
+if lasting == '1' or (last and redis.call('TTL', KEYS[2]) == -1) then
+  -- Redisson's fenced lock counts it up, and would begin at 1 again.
   redis.call('SET', KEYS[2], token)
 else
   redis.call('SET', KEYS[2], token, 'EX', 604800)

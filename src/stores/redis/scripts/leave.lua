@@ -4,9 +4,10 @@ local id, nonce, reserve, cluster = unpack(ARGV)
 local time = redis.call('TIME')
 local owner = redis.call('GET', KEYS[1])
 local grant = redis.call('GET', KEYS[4])
-redis.call('ZREM', KEYS[2], id)
+strike({ id })
+local rest = ''
 if owner == id then
   local won = grant and string.sub(grant, -#nonce - 1) == ' ' .. nonce
-  if won or (not grant and is_kept_for(id)) then free(id, reserve, cluster) end
+  if won or (not grant and is_kept_for(id)) then rest = free(id, reserve, cluster) end
 end
-return { 'won', '@@', '', now_ms(time), '', '', trouble }
+return { 'won', '@@', '', now_ms(time), '', '', trouble, rest }

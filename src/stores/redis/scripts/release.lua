@@ -5,5 +5,5 @@ if redis.call('GET', KEYS[1]) ~= id or redis.call('GET', KEYS[4]) ~= grant then
   local owner, theirs = word()
   return { 'refused', owner, theirs, now_ms(time), '', '', '' }
 end
-free(id, reserve, cluster)
-return { 'won', '@@', '', now_ms(time), '', '', trouble }
+local rest = free(id, reserve, cluster)
+return { 'won', '@@', '', now_ms(time), '', '', trouble, rest }

@@ -7,5 +7,5 @@ local meant = token == '' or string.sub(grant, 1, #token + 1) == token .. ' '
 if owner == '@@' or not meant then
   return { 'refused', owner, grant, now_ms(time), '', '', '' }
 end
-free(redis.call('GET', KEYS[1]), reserve, cluster)
-return { 'won', '@@', '', now_ms(time), '', '', trouble }
+local rest = free(redis.call('GET', KEYS[1]), reserve, cluster)
+return { 'won', '@@', '', now_ms(time), '', '', trouble, rest }

@@ -1,19 +1,23 @@
 -- Takes a free mutex, finds a grant again, or refuses and queues.
 -- ARGV: 1 id, 2 nonce, 3 lease ms, 4 queue 0/1, 5 score it had or '',
 --       6 reserve ms, 7 largest token seen, 8 cluster 0/1
--- Answers: what, owner word, grant, now ms, score, rank, trouble
+-- Answers: what, owner word, grant, now ms, score, rank, trouble, rest
 local id, nonce, lease, queue, score, reserve, seen, cluster = unpack(ARGV)
 local time = redis.call('TIME')
 local owner = redis.call('GET', KEYS[1])
 local grant = redis.call('GET', KEYS[4])
 local fence = redis.call('GET', KEYS[3])
 local rank = redis.call('ZRANK', KEYS[2], id)
+local gone, more = {}, false
+if queue == '1' then gone, more = silent(time, id) end
 
-local function refuse(by, left, theirs)
+local function refuse(by, left, theirs, rest)
   if not theirs and by ~= '' and by ~= id then
     -- Heals a JVM winner that stayed queued; ours leave as they win.
     redis.call('ZREM', KEYS[2], by)
   end
+  strike(gone)
+  if more then rest = rest or 'silent' end
   local place = { '', '' }
   if queue == '1' then
     if score == '' then
@@ -22,17 +26,20 @@ local function refuse(by, left, theirs)
       score = string.format('%s.%06d', time[1], micros)
     end
     local joined = redis.call('ZADD', KEYS[2], 'NX', score, id)
+    redis.call('ZADD', KEYS[6], now_ms(time), id)
     rank = redis.call('ZRANK', KEYS[2], id)
     if joined == 0 then
       score = redis.call('ZRANGE', KEYS[2], rank, rank, 'WITHSCORES')[2]
     end
     local most = math.max(60000, 4 * tonumber(lease))
-    if redis.call('PTTL', KEYS[2]) < most then redis.call('PEXPIRE', KEYS[2], most) end
+    for _, key in ipairs({ KEYS[2], KEYS[6] }) do
+      if redis.call('PTTL', key) < most then redis.call('PEXPIRE', key, most) end
+    end
     place = { score, tostring(rank) }
   end
   local who = '@@'
   if by ~= '' then who = by .. '@@' .. left end
-  return { 'refused', who, theirs or '', now_ms(time), place[1], place[2], trouble }
+  return { 'refused', who, theirs or '', now_ms(time), place[1], place[2], trouble, rest or '' }
 end
 
 if owner then
@@ -55,7 +62,9 @@ else
   -- Free, with somebody else first: a lost wake-up, a JVM release, a crash.
   local mine = score
   if mine == '' then mine = '9007199254740992' end
-  local first, ours = call_next(id, mine, cluster)
+  local first, ours, dead = call_next(id, mine, cluster)
+  -- Somebody may live behind the dead: asked again, until that is known.
+  if dead then return refuse('', 0, nil, 'dead') end
   if first then
     keep(first, ours, id, reserve)
     return refuse(first, tonumber(reserve), nil)
@@ -72,7 +81,7 @@ end
 token = string.format('%.0f', token)
 -- Not before the first SET unless it must be: once a script has written, a
 -- server without memory lets it write on.
-if rank then redis.call('ZREM', KEYS[2], id) end
+if rank or score ~= '' then strike({ id }) end
 redis.call('SET', KEYS[3], token, 'EX', 604800)
 redis.call('SET', KEYS[1], id, 'PX', lease)
 redis.call('SET', KEYS[4], token .. ' ' .. nonce, 'PX', lease)

@@ -1,0 +1,62 @@
+//! The connections of this process to nodes of combination locks. Locks that
+//! name the same node share them.
+
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, Weak};
+
+use tokio::runtime::{Handle, Id};
+
+use crate::backend::url::StoreUrl;
+use crate::clock::Clock;
+use crate::error::Result;
+use crate::lock::combination::{Link, Pulse, Seat};
+use crate::stores;
+
+/// What the process knows, by the URL as it was given.
+#[derive(Default)]
+struct Known {
+    /// A connection lives on a runtime, and ends with it.
+    links: HashMap<(String, Id), Weak<Link>>,
+    /// Whether a server answers is the same for every runtime.
+    pulses: HashMap<String, Weak<Pulse>>,
+}
+
+fn known() -> MutexGuard<'static, Known> {
+    static KNOWN: LazyLock<Mutex<Known>> = LazyLock::new(Mutex::default);
+    KNOWN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The use of the server that `url` names, called `text` by the user.
+pub(super) async fn join(text: &str, url: &StoreUrl, clock: Clock) -> Result<Seat> {
+    let key = (text.to_owned(), Handle::current().id());
+    let found = find_in(&known(), &key);
+    if let Some(seat) = found {
+        return Ok(seat);
+    }
+    let store = stores::open_holds(url, clock).await?;
+    let (link, seat) = Link::new(store, pulse(text));
+    let mut known = known();
+    // Another may have opened it meanwhile: then ours is not needed.
+    if let Some(seat) = find_in(&known, &key) {
+        return Ok(seat);
+    }
+    known.links.retain(|_, link| link.strong_count() > 0);
+    known.links.insert(key, Arc::downgrade(&link));
+    Ok(seat)
+}
+
+fn find_in(known: &Known, key: &(String, Id)) -> Option<Seat> {
+    known.links.get(key).and_then(Weak::upgrade)?.join()
+}
+
+fn pulse(text: &str) -> Arc<Pulse> {
+    let mut known = known();
+    if let Some(pulse) = known.pulses.get(text).and_then(Weak::upgrade) {
+        return pulse;
+    }
+    known.pulses.retain(|_, pulse| pulse.strong_count() > 0);
+    let pulse = Arc::<Pulse>::default();
+    let weak = Arc::downgrade(&pulse);
+    known.pulses.insert(text.to_owned(), weak);
+    pulse
+}
