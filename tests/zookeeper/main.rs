@@ -8,6 +8,8 @@ mod latch;
 mod quorum;
 mod schedule;
 mod session;
+mod stall;
+mod storm;
 mod tls;
 
 tenure_testkit::peer_process!();

@@ -88,6 +88,48 @@ async fn an_owner_whose_server_led_without_a_quorum_steps_down_before_another_le
     eprintln!("nobody owned for {idle:.2} T");
 }
 
+/// A leader that was left alone answers `sync` until it notices, here for 10 s.
+/// Those who left it need not wait that long: restarted, they have another at
+/// once.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_word_of_a_leader_that_nobody_follows_renews_nothing() {
+    let ensemble = ZooKeeperEnsemble::start_severable(true, 20).unwrap();
+    let name = name("alone");
+    let [first, second, last] = ensemble.members() else {
+        panic!("three members");
+    };
+    assert_eq!(last.mode().unwrap(), "leader");
+    let here = coordinator(last.address(), "2s").await;
+    let contend = |coordinator: &tenure::Coordinator| {
+        let contender = LocalContender::new(&name).unwrap();
+        let service = coordinator.contend_service(contender).unwrap();
+        service.start().unwrap();
+        service
+    };
+    let ours = contend(&here);
+    until("ours leads", || ours.is_owner()).await;
+    let tenure = ours.tenure().unwrap();
+    ensemble.sever().unwrap();
+    for member in [first, second] {
+        member.kill().unwrap();
+        member.spawn().unwrap();
+    }
+    for member in [first, second] {
+        member.wait_ready().unwrap();
+    }
+    // It believes to lead, and says so.
+    assert_eq!(last.mode().unwrap(), "leader");
+    let others = format!("{},{}", first.address(), second.address());
+    let there = coordinator(others, "2s").await;
+    let rival = contend(&there);
+    until("the rival leads", || rival.is_owner()).await;
+    assert!(tenure.is_lost(), "two valid tenures");
+    let token = tenure.token().unwrap_err().token;
+    assert!(rival.tenure().unwrap().token().unwrap() > token);
+    there.close().await.unwrap();
+    let _ = here.close().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn members_may_die_and_the_owner_goes_on() {
     let ensemble = ZooKeeperEnsemble::start(3).unwrap();

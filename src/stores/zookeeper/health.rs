@@ -20,7 +20,7 @@ impl Store {
         };
         let mut findings = Vec::new();
         let sent = self.clock.now();
-        let client = session.ask(&self.clock);
+        let client = session.client();
         match client.sync(self.config.paths.latches()).await {
             Ok(()) => {
                 let took = self.clock.now().since(sent);
