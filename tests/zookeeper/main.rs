@@ -2,6 +2,7 @@
 
 mod access;
 mod contract;
+mod flood;
 mod ground;
 mod interop;
 mod latch;
