@@ -80,6 +80,18 @@ async fn an_owner_whose_follower_lost_the_quorum_steps_down_before_another_leads
     eprintln!("nobody owned for {idle:.2} T");
 }
 
+/// A session that lives on one server only until it makes its first node.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_local_session_is_known_to_the_leader_when_it_owns() {
+    let local = [
+        "localSessionsEnabled=true",
+        "localSessionsUpgradingEnabled=true",
+    ];
+    let ensemble = ZooKeeperEnsemble::start_severable_with(false, 10, &local).unwrap();
+    let idle = severed(&ensemble, "1s", 1000).await;
+    eprintln!("nobody owned for {idle:.2} T");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn an_owner_whose_server_led_without_a_quorum_steps_down_before_another_leads() {
     // It answers `sync` until it notices: here within 2 s instead of 5.

@@ -71,13 +71,13 @@ enum Event {
 }
 
 impl World {
-    fn random(random: &mut fastrand::Rng) -> Self {
+    /// With ticks of `longest` or less.
+    fn random(random: &mut fastrand::Rng, longest: u64) -> Self {
         let timeout = 4000;
         // Two ticks or more; two are the worst.
-        let tick = if random.bool() {
-            2000
-        } else {
-            random.u64(200..=2000)
+        let tick = match random.bool() {
+            true => longest,
+            false => random.u64(200..=longest),
         };
         let cut = random.u64(9_000..14_000);
         let mut held = |line: u64| {
@@ -176,28 +176,39 @@ impl World {
 /// In how many of the first worlds `rule` believes, by what was heard so far,
 /// for longer than the session lives.
 fn broken(worlds: u64, rule: impl Fn(&[Heard]) -> u64) -> u64 {
+    broken_with(2000, worlds, rule)
+}
+
+fn broken_with(longest_tick: u64, worlds: u64, rule: impl Fn(&[Heard]) -> u64) -> u64 {
     let breaks = |seed: &u64| {
-        let world = World::random(&mut fastrand::Rng::with_seed(*seed));
+        let world = World::random(&mut fastrand::Rng::with_seed(*seed), longest_tick);
         let (heard, ends) = world.run();
         (1..=heard.len()).any(|count| rule(&heard[..count]) > ends)
     };
     (0..worlds).filter(breaks).count() as u64
 }
 
+/// The rule as it is.
+fn proven(heard: &[Heard]) -> u64 {
+    let mut proof = Proof::new(millis(4000), at(0));
+    for one in heard {
+        let asked = match one.index % 3 {
+            0 => Asked::Quorum,
+            _ => Asked::Leader,
+        };
+        proof.note(asked, at(one.sent), at(one.heard));
+    }
+    proof.until().as_nanos() / 1_000_000
+}
+
 #[test]
 fn nobody_believes_for_longer_than_the_session_lives() {
-    let proven = |heard: &[Heard]| {
-        let mut proof = Proof::new(millis(4000), at(0));
-        for one in heard {
-            let asked = match one.index % 3 {
-                0 => Asked::Quorum,
-                _ => Asked::Leader,
-            };
-            proof.note(asked, at(one.sent), at(one.heard));
-        }
-        proof.until().as_nanos() / 1_000_000
-    };
     assert_eq!(broken(2_000, proven), 0);
+}
+
+#[test]
+fn with_less_than_two_ticks_in_t_nothing_is_promised() {
+    assert!(broken_with(4000, 2_000, proven) > 0);
 }
 
 #[test]

@@ -128,7 +128,8 @@ impl Store {
     pub(super) async fn list(&self, page: &Page) -> Result<Listing> {
         let session = self.session()?;
         let components = self.synced(&session, self.config.paths.latches()).await?;
-        let names = components.iter().filter_map(|part| path::decode(part));
+        let paths = &self.config.paths;
+        let names = components.iter().filter_map(|part| paths.name(part));
         let after = |name: &MutexName| page.after.as_ref().is_none_or(|after| name > after);
         let mut names: Vec<_> = names.filter(after).collect();
         names.sort_unstable();
