@@ -222,7 +222,7 @@ async fn a_name_is_shared_as_curator_writes_it_or_not_used_at_all() {
         service.start().unwrap();
         assert!(!leads_beside(&service).await, "two own {name:?}");
         let owner = service.state().after;
-        assert_eq!(owner.owner_id().map(|id| id.as_str()), Some("java"));
+        assert_eq!(owner.owner_id().unwrap().as_str(), "java");
         curator.tell("close");
         curator.hear("closed");
         until("ours leads", || service.is_owner()).await;

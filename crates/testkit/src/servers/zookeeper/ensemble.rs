@@ -46,7 +46,7 @@ impl ZooKeeperEnsemble {
     }
 
     /// [`start_severable`](Self::start_severable) with more lines of configuration, such as
-    /// `tickTime=1000`.
+    /// `tickTime=1000`; those that begin with `-D` are for the Java machine.
     pub fn start_severable_with(
         leading: bool,
         sync_limit: u32,
