@@ -5,6 +5,8 @@ use std::time::Duration;
 use tenure::ErrorKind;
 use tenure::backend::{Backend, LeaseBound, Page, Severity};
 
+use tenure_testkit::servers::ZooKeeper;
+
 use crate::ground::{SERVER, bid, client, name};
 
 #[tokio::test]
@@ -106,4 +108,28 @@ async fn the_printed_commands_make_what_is_needed() {
         .await
         .unwrap();
     assert!(client.acquire(&bid_of("a")).await.unwrap().is_won());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn servers_that_would_give_a_session_less_are_told_of() {
+    let (one, other) = (
+        ZooKeeper::start().unwrap(),
+        ZooKeeper::builder()
+            .set("maxSessionTimeout", "2000")
+            .start()
+            .unwrap(),
+    );
+    let check = async |hosts: String| {
+        let client = client(hosts, "?session_timeout=6s").await.unwrap();
+        let found = client.check().await;
+        client.close().await.unwrap();
+        found.into_iter().find(|found| found.subject == "servers")
+    };
+    let found = check(format!("{},{}", one.address(), other.address())).await;
+    let found = found.unwrap();
+    assert_eq!(found.severity, Severity::Bad, "{found:?}");
+    assert!(found.remedy.contains("maxSessionTimeout"), "{found:?}");
+    let found = check(format!("{0},{0}", one.address())).await.unwrap();
+    assert_eq!(found.severity, Severity::Good, "{found:?}");
+    assert_eq!(check(one.address().to_string()).await, None);
 }

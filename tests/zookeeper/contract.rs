@@ -24,13 +24,13 @@ impl Subject for Latches {
 
     async fn client(&self) -> tenure::Result<AnyBackend> {
         let proxy = Proxy::start(SERVER.address()).unwrap();
-        let client = client(proxy.address(), "?session_timeout=3s").await;
+        let client = client(proxy.address(), "?session_timeout=3s&names=encoded").await;
         self.0.lock().unwrap().push(proxy);
         client
     }
 
     async fn lasting_client(&self) -> tenure::Result<AnyBackend> {
-        client(SERVER.address(), "?session_timeout=10s").await
+        client(SERVER.address(), "?session_timeout=10s&names=encoded").await
     }
 
     fn clock(&self) -> Clock {

@@ -8,10 +8,12 @@ use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, LazyLock, Mutex};
 use std::time::{Duration, Instant};
 
-use tenure::service::LocalContender;
+use tenure::backend::{Backend as _, Severity};
+use tenure::service::{ContendService, LocalContender};
+use tenure::{Coordinator, ErrorKind};
 use tenure_testkit::servers::find::Server;
 
-use crate::ground::{PATIENCE, SERVER, coordinator, name, until};
+use crate::ground::{PATIENCE, SERVER, client, coordinator, name, until};
 
 /// What `tests/interop/Latch.java` needs; what a jar's directory lacks is not
 /// missed.
@@ -175,4 +177,57 @@ async fn leadership_passes_to_curator_and_back() {
     let took = killed.elapsed();
     eprintln!("after the death of Curator's: {took:?}");
     coordinator.close().await.unwrap();
+}
+
+/// Whether ours leads within a while in which it should not.
+async fn leads_beside(service: &ContendService<LocalContender>) -> bool {
+    let end = Instant::now() + Duration::from_secs(1);
+    while Instant::now() < end {
+        if service.is_owner() {
+            return true;
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    false
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_name_is_shared_as_curator_writes_it_or_not_used_at_all() {
+    let shared = coordinator(SERVER.address(), "4s").await;
+    let alone = format!("zookeeper://{}?names=encoded", SERVER.address());
+    let alone = Coordinator::connect(&alone).await.unwrap();
+    for name in ["50%", "a%2Fb", "a b%20", "a/b"].map(|end| format!("{}-{end}", name("p"))) {
+        let path = format!("/simba/{name}");
+        let mut curator = Curator::start(&path, "java", Duration::from_secs(4));
+        curator.tell("start");
+        curator.hear("leader");
+        let contender = LocalContender::new(&name).unwrap();
+        let service = shared.contend_service(contender).unwrap();
+        if name.contains('/') {
+            // Never by another path than Curator's.
+            let error = shared.lock(&name).unwrap().try_acquire().await.unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Invalid);
+            assert!(error.to_string().contains("names=encoded"), "{error}");
+            // By one's own word, and then it is told.
+            let guard = alone.lock(&name).unwrap().acquire().await.unwrap();
+            let doctor = client(SERVER.address(), "?names=encoded").await.unwrap();
+            let found = doctor.check().await;
+            doctor.close().await.unwrap();
+            let found = found.iter().find(|f| f.subject == "names").unwrap();
+            assert_eq!(found.severity, Severity::Bad, "{found:?}");
+            assert!(found.detail.contains(&path), "{found:?}");
+            guard.release().await.unwrap();
+            continue;
+        }
+        service.start().unwrap();
+        assert!(!leads_beside(&service).await, "two own {name:?}");
+        let owner = service.state().after;
+        assert_eq!(owner.owner_id().unwrap().as_str(), "java");
+        curator.tell("close");
+        curator.hear("closed");
+        until("ours leads", || service.is_owner()).await;
+        service.stop().await.unwrap();
+    }
+    shared.close().await.unwrap();
+    alone.close().await.unwrap();
 }

@@ -80,12 +80,111 @@ async fn an_owner_whose_follower_lost_the_quorum_steps_down_before_another_leads
     eprintln!("nobody owned for {idle:.2} T");
 }
 
+/// A server without a quorum that still serves those who only read.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_read_only_server_makes_nobody_an_owner() {
+    let read_only = ["-Dreadonlymode.enabled=true"];
+    let ensemble = ZooKeeperEnsemble::start_severable_with(false, 4, &read_only).unwrap();
+    let name = name("read-only");
+    let [first, second, last] = ensemble.members() else {
+        panic!("three members");
+    };
+    let serves = |member: &tenure_testkit::servers::ZooKeeper| {
+        member.mode().is_ok_and(|mode| mode != "read-only")
+    };
+    for member in [first, second, last] {
+        until("it has found the others", || serves(member)).await;
+    }
+    let here = coordinator(last.address(), "1s").await;
+    let there = coordinator(format!("{},{}", first.address(), second.address()), "1s").await;
+    let contend = |coordinator: &tenure::Coordinator| {
+        let contender = LocalContender::new(&name).unwrap();
+        let service = coordinator.contend_service(contender).unwrap();
+        service.start().unwrap();
+        service
+    };
+    let ours = contend(&here);
+    until("ours leads", || ours.is_owner()).await;
+    ensemble.sever().unwrap();
+    until("ours has lost it", || !ours.is_owner()).await;
+    until("it only reads", || {
+        last.mode().is_ok_and(|mode| mode == "read-only")
+    })
+    .await;
+    // Beside the only contender that it knows, and yet no owner.
+    let lock = here.lock(&name).unwrap();
+    let end = tokio::time::Instant::now() + Duration::from_secs(2);
+    while tokio::time::Instant::now() < end {
+        assert!(!ours.is_owner(), "an owner by a server that only reads");
+        assert!(!matches!(lock.try_acquire().await, Ok(Some(_))));
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    let rival = contend(&there);
+    until("the rival leads", || rival.is_owner()).await;
+    there.close().await.unwrap();
+    let _ = here.close().await;
+}
+
+/// A session that lives on one server only until it makes its first node.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_local_session_is_known_to_the_leader_when_it_owns() {
+    let local = [
+        "localSessionsEnabled=true",
+        "localSessionsUpgradingEnabled=true",
+    ];
+    let ensemble = ZooKeeperEnsemble::start_severable_with(false, 10, &local).unwrap();
+    let idle = severed(&ensemble, "1s", 1000).await;
+    eprintln!("nobody owned for {idle:.2} T");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn an_owner_whose_server_led_without_a_quorum_steps_down_before_another_leads() {
     // It answers `sync` until it notices: here within 2 s instead of 5.
     let ensemble = ZooKeeperEnsemble::start_severable(true, 4).unwrap();
     let idle = severed(&ensemble, "1s", 1000).await;
     eprintln!("nobody owned for {idle:.2} T");
+}
+
+/// A leader that was left alone answers `sync` until it notices, here for 10 s.
+/// Those who left it need not wait that long: restarted, they have another at
+/// once.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_word_of_a_leader_that_nobody_follows_renews_nothing() {
+    let ensemble = ZooKeeperEnsemble::start_severable(true, 20).unwrap();
+    let name = name("alone");
+    let [first, second, last] = ensemble.members() else {
+        panic!("three members");
+    };
+    assert_eq!(last.mode().unwrap(), "leader");
+    let here = coordinator(last.address(), "2s").await;
+    let contend = |coordinator: &tenure::Coordinator| {
+        let contender = LocalContender::new(&name).unwrap();
+        let service = coordinator.contend_service(contender).unwrap();
+        service.start().unwrap();
+        service
+    };
+    let ours = contend(&here);
+    until("ours leads", || ours.is_owner()).await;
+    let tenure = ours.tenure().unwrap();
+    ensemble.sever().unwrap();
+    for member in [first, second] {
+        member.kill().unwrap();
+        member.spawn().unwrap();
+    }
+    for member in [first, second] {
+        member.wait_ready().unwrap();
+    }
+    // It believes to lead, and says so.
+    assert_eq!(last.mode().unwrap(), "leader");
+    let others = format!("{},{}", first.address(), second.address());
+    let there = coordinator(others, "2s").await;
+    let rival = contend(&there);
+    until("the rival leads", || rival.is_owner()).await;
+    assert!(tenure.is_lost(), "two valid tenures");
+    let token = tenure.token().unwrap_err().token;
+    assert!(rival.tenure().unwrap().token().unwrap() > token);
+    there.close().await.unwrap();
+    let _ = here.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -9,17 +9,17 @@ use tenure_testkit::servers::{Certificates, Proxy, ZooKeeper};
 
 use crate::ground::{name, until};
 
-static PAPERS: LazyLock<Certificates> = LazyLock::new(Certificates::make);
+pub(crate) static PAPERS: LazyLock<Certificates> = LazyLock::new(Certificates::make);
 
 /// It wants certificates of its clients.
 static SERVER: LazyLock<ZooKeeper> =
     LazyLock::new(|| ZooKeeper::builder().tls(&PAPERS).start().unwrap());
 
-fn url(host: &str, port: u16, options: &str) -> String {
+pub(crate) fn url(host: &str, port: u16, options: &str) -> String {
     format!("zookeeper+tls://{host}:{port}?session_timeout=4s&{options}")
 }
 
-fn secure() -> u16 {
+pub(crate) fn secure() -> u16 {
     SERVER.tls_port().unwrap()
 }
 

@@ -181,6 +181,7 @@ impl Backend for ZooKeeper {
     }
 
     async fn acquire(&self, bid: &Bid) -> Result<Answer> {
+        self.store.config.paths.check(&bid.name)?;
         self.store.acquire(bid).await
     }
 
@@ -189,14 +190,20 @@ impl Backend for ZooKeeper {
     }
 
     async fn release(&self, held: &Held) -> Result<Answer> {
+        self.store.config.paths.check(&held.name)?;
         self.store.release(held).await
     }
 
     async fn leave(&self, bid: &Bid) -> Result<()> {
+        // It never had anything.
+        if self.store.config.paths.check(&bid.name).is_err() {
+            return Ok(());
+        }
         self.store.leave(bid).await
     }
 
     async fn owner(&self, name: &MutexName) -> Result<Answer> {
+        self.store.config.paths.check(name)?;
         let session = self.store.session()?;
         self.store.refusal(&session, name).await
     }
@@ -205,7 +212,7 @@ impl Backend for ZooKeeper {
         let Some((stream, needs_lookout)) = self.store.ears.add(interest.clone()) else {
             return Hints::ended();
         };
-        if needs_lookout {
+        if needs_lookout && self.store.config.paths.check(&interest.name).is_ok() {
             let store = Arc::clone(&self.store);
             self.store.spawn(store.look_out(interest.name.clone()));
         }
@@ -217,6 +224,7 @@ impl Backend for ZooKeeper {
     }
 
     async fn revoke(&self, name: &MutexName, token: Option<FencingToken>) -> Result<Answer> {
+        self.store.config.paths.check(name)?;
         self.store.revoke(name, token).await
     }
 

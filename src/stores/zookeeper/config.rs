@@ -4,7 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use super::client::ZooKeeper;
-use super::path::Paths;
+use super::path::{Names, Paths};
 use super::tls::Way;
 use crate::backend::url::StoreUrl;
 use crate::clock::Clock;
@@ -100,6 +100,10 @@ impl Config {
                 "acl=creator needs credentials: zookeeper://user:password@host",
             ));
         }
+        let names = match options.choice("names", &["shared", "encoded"])? {
+            Some(1) => Names::Encoded,
+            _ => Names::Shared,
+        };
         let root = options.text("root").unwrap_or_else(|| "/simba".to_owned());
         check_path("root", &root)?;
         options.finish()?;
@@ -113,16 +117,27 @@ impl Config {
             session_timeout,
             digest,
             creator_only,
-            paths: Paths::new(chroot, &root),
+            paths: Paths::new(chroot, &root, names),
         })
+    }
+}
+
+impl Config {
+    /// The same for one of the servers alone.
+    pub(super) fn at_server(&self, index: usize, host: &str) -> Self {
+        let mut config = self.clone();
+        config.hosts = host.to_owned();
+        if let Some(way) = &mut config.tls {
+            way.servers = way.servers.get(index).cloned().into_iter().collect();
+        }
+        config
     }
 }
 
 /// Whether `path` can be a path of ZooKeeper's.
 fn check_path(what: &str, path: &str) -> Result<()> {
-    let plain = |part: &str| !part.is_empty() && super::path::encode(part) == part;
     let parts = path.strip_prefix('/').map(|path| path.split('/'));
-    if parts.is_some_and(|mut parts| parts.all(plain)) {
+    if parts.is_some_and(|mut parts| parts.all(super::path::is_component)) {
         return Ok(());
     }
     Err(Error::invalid(format!(
@@ -169,7 +184,11 @@ mod tests {
             ("zookeeper://u@a", "both"),
             ("zookeeper://a?root=simba", "/a/b"),
             ("zookeeper://a/x//y", "/a/b"),
-            ("zookeeper://a?colour=red", "acl, root, session_timeout"),
+            (
+                "zookeeper://a?colour=red",
+                "acl, names, root, session_timeout",
+            ),
+            ("zookeeper://a?names=plain", "encoded"),
             ("zookeeper://a?tls_ca=/a", "unknown option"),
             ("zookeeper+tls://a?tls_ca=/does/not/exist", "tls_ca"),
             ("zookeeper+tls://a?colour=red", "tls_ca, tls_cert, tls_key"),

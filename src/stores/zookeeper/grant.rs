@@ -5,6 +5,7 @@ use zookeeper_client::Error as Fault;
 
 use super::client::Store;
 use super::places::{Node, Standing};
+use super::proof::Asked;
 use super::session::Session;
 use super::{fault, path};
 use crate::backend::{Answer, Bid, Held, Nonce};
@@ -12,8 +13,8 @@ use crate::error::Result;
 use crate::model::{FencingToken, MutexName, MutexOwner};
 
 impl Store {
-    /// One `sync` for all, then a look at each node: the server answers in
-    /// order, so what it says of a node is as new as the `sync`.
+    /// One word of the leader or the quorum for all, then a look at each node:
+    /// the server answers in order, so what it says of a node is as new.
     pub(super) async fn renew(&self, held: &[Held]) -> Vec<Result<Answer>> {
         if held.is_empty() {
             return Vec::new();
@@ -27,20 +28,24 @@ impl Store {
             .iter()
             .map(|held| self.places.owned(held, session.id(), sent))
             .collect();
-        let client = session.ask(&self.clock);
-        let sync = client.sync(self.config.paths.latches());
+        let path = self.config.paths.latches();
+        let asking = session.confirm(session.to_ask(sent), path, &self.clock);
+        let client = session.client();
         let looks = held.iter().zip(&owned).map(|(held, owned)| {
             let owned = owned.as_ref()?;
             let dir = self.config.paths.mutex(&held.name);
             Some(client.check_stat(&format!("{dir}/{}", owned.node.child)))
         });
         let looks: Vec<_> = looks.map(OptionFuture::from).collect();
-        let (synced, looked) = join(sync, join_all(looks)).await;
-        if let Err(error) = synced {
-            let error = fault::write(error);
-            return held.iter().map(|_| Err(error.clone())).collect();
-        }
-        let until = sent + session.terms().lease();
+        let (confirmed, looked) = join(asking, join_all(looks)).await;
+        let proven = match confirmed {
+            Ok(()) => self.proven(&session, sent).await,
+            Err(error) => Err(fault::write(error)),
+        };
+        let until = match proven {
+            Ok(until) => until,
+            Err(error) => return held.iter().map(|_| Err(error.clone())).collect(),
+        };
         let now = self.clock.now();
         let answers = held.iter().zip(owned).zip(looked);
         join_all(answers.map(async |((held, owned), looked)| {
@@ -91,7 +96,7 @@ impl Store {
             return Ok(None);
         };
         let path = format!("{dir}/{child}");
-        let (data, stat) = match session.ask(&self.clock).get_data(&path).await {
+        let (data, stat) = match session.client().get_data(&path).await {
             Ok(read) => read,
             Err(Fault::NoNode) => return Ok(None),
             Err(error) => return Err(fault::read(error)),
@@ -151,8 +156,12 @@ impl Store {
 
     /// False when there was nothing to delete.
     async fn delete(&self, session: &Session, path: &str) -> Result<bool> {
-        match session.ask(&self.clock).delete(path, None).await {
-            Ok(()) => Ok(true),
+        let sent = session.sending(&self.clock);
+        match session.client().delete(path, None).await {
+            Ok(()) => {
+                session.note(Asked::Quorum, sent, &self.clock);
+                Ok(true)
+            }
             Err(Fault::NoNode) => Ok(false),
             Err(error) => Err(fault::write(error)),
         }

@@ -2,9 +2,16 @@
 
 use std::time::Duration;
 
+use futures_util::future::join_all;
+
 use super::client::Store;
 use super::fault;
+use super::path::{self, Names};
+use super::session::Session;
 use crate::backend::Finding;
+
+/// How many encoded names are looked at.
+const NAMES: usize = 256;
 
 impl Store {
     pub(super) async fn check(&self) -> Vec<Finding> {
@@ -20,7 +27,7 @@ impl Store {
         };
         let mut findings = Vec::new();
         let sent = self.clock.now();
-        let client = session.ask(&self.clock);
+        let client = session.client();
         match client.sync(self.config.paths.latches()).await {
             Ok(()) => {
                 let took = self.clock.now().since(sent);
@@ -67,6 +74,89 @@ impl Store {
                 "give a user and password that may use these nodes",
             )),
         }
+        findings.extend(self.check_names(&session).await);
+        findings.extend(self.check_servers(given).await);
         findings
+    }
+
+    /// Whether every server gives the session timeout that this one has given:
+    /// a session that moves has the other's from then on, and nobody tells.
+    async fn check_servers(&self, given: Duration) -> Option<Finding> {
+        let servers: Vec<_> = self.config.hosts.split(',').collect();
+        if servers.len() < 2 {
+            return None;
+        }
+        let asked = join_all(servers.iter().enumerate().map(async |(index, server)| {
+            let config = self.config.at_server(index, server);
+            let made = Session::connect(&config, &self.clock).await;
+            (server, made.map(|session| session.timeout()))
+        }));
+        let (mut silent, mut other) = (Vec::new(), Vec::new());
+        for (server, timeout) in asked.await {
+            match timeout {
+                Ok(timeout) if timeout.abs_diff(given) > Duration::from_millis(1) => {
+                    other.push(format!("{server} gives {timeout:?}"));
+                }
+                Ok(_) => {}
+                Err(_) => silent.push((*server).to_owned()),
+            }
+        }
+        if !other.is_empty() {
+            return Some(Finding::bad(
+                "servers",
+                format!(
+                    "a session of {given:?} moves to others: {}",
+                    other.join(", ")
+                ),
+                "give all servers the same tickTime, minSessionTimeout and maxSessionTimeout",
+            ));
+        }
+        Some(match silent.is_empty() {
+            true => Finding::good("servers", format!("all {} give the same", servers.len())),
+            false => Finding::warning(
+                "servers",
+                format!("no session was made by {}", silent.join(", ")),
+                "see whether they are up and reachable from here",
+            ),
+        })
+    }
+
+    /// Whether a mutex lies at two paths: as a name that is encoded, and as one
+    /// that is not. Then it has two owners.
+    async fn check_names(&self, session: &Session) -> Option<Finding> {
+        let latches = self.config.paths.latches();
+        let components = self.synced(session, latches).await.ok()?;
+        let encoded = components.iter().filter_map(|part| {
+            let name = path::decode(part)?;
+            (name.as_str() != part).then_some((part, name))
+        });
+        let mut alone = None;
+        for (part, name) in encoded.take(NAMES) {
+            let plain = format!("{latches}/{name}");
+            // A name such as ".." has no path of its own.
+            match session.client().list_children(&plain).await {
+                Ok(found) if !found.is_empty() => {
+                    return Some(Finding::bad(
+                        "names",
+                        format!(
+                            "{name} lies at {plain} and at {latches}/{part}: it has two owners"
+                        ),
+                        "give all that share it the same option: names=encoded for those who use \
+                         this library, and none where JVM services take part; delete what is left \
+                         of the other",
+                    ));
+                }
+                _ => alone = alone.or(Some((part, name))),
+            }
+        }
+        let (part, name) = alone.filter(|_| self.config.paths.names() == Names::Shared)?;
+        Some(Finding::warning(
+            "names",
+            format!(
+                "{latches}/{part} may be {name} of a client with names=encoded or of an earlier \
+                 version, and is another mutex for this one"
+            ),
+            "give all that share a mutex the same option",
+        ))
     }
 }

@@ -1,7 +1,10 @@
 //! Whether whoever has connected to us is ourselves.
 //!
 //! The port of a relay is open to every process of this host, and behind it
-//! our client certificate speaks for whoever comes.
+//! our client certificate speaks for whoever comes. Any of them may come often,
+//! so it must cost little to find out: the system is asked for the one
+//! connection, not for all, and who is another user is sent away without
+//! looking at our own files.
 
 use std::io;
 use std::net::SocketAddrV4;
@@ -9,45 +12,145 @@ use std::net::SocketAddrV4;
 /// Whether [`is_own`] can tell.
 pub(super) const CAN_TELL: bool = cfg!(target_os = "linux");
 
-/// Whether the connection from `peer` to `local`, both on this host, begins at
-/// a socket of this process. True where that cannot be told.
-///
-/// It reads files: not for a thread of the runtime.
-#[cfg(target_os = "linux")]
-pub(super) fn is_own(peer: SocketAddrV4, local: SocketAddrV4) -> io::Result<bool> {
-    let table = std::fs::read_to_string("/proc/self/net/tcp")?;
-    let Some(inode) = inode(&table, peer, local) else {
-        return Ok(false);
-    };
-    let wanted = format!("socket:[{inode}]");
-    for file in std::fs::read_dir("/proc/self/fd")? {
-        // Files are closed while we look.
-        let target = file.and_then(|file| std::fs::read_link(file.path()));
-        if target.is_ok_and(|target| target.as_os_str() == wanted.as_str()) {
-            return Ok(true);
-        }
-    }
-    Ok(false)
-}
-
 #[cfg(not(target_os = "linux"))]
 pub(super) fn is_own(_: SocketAddrV4, _: SocketAddrV4) -> io::Result<bool> {
     Ok(true)
 }
 
-/// The inode of the socket at `from` that is connected to `to`.
 #[cfg(target_os = "linux")]
-fn inode(table: &str, from: SocketAddrV4, to: SocketAddrV4) -> Option<&str> {
-    let shown = |at: SocketAddrV4| {
-        let ip = u32::from_ne_bytes(at.ip().octets());
-        format!("{ip:08X}:{:04X}", at.port())
-    };
-    let (from, to) = (shown(from), shown(to));
-    table.lines().find_map(|line| {
-        let mut fields = line.split_ascii_whitespace().skip(1);
-        let is_it = fields.next()? == from && fields.next()? == to;
-        is_it.then(|| fields.nth(6)).flatten()
-    })
+pub(super) use linux::is_own;
+
+#[cfg(target_os = "linux")]
+mod linux {
+    use rustix::net::netlink::{SOCK_DIAG, SocketAddrNetlink};
+    use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType};
+    use rustix::net::{recv, sendto, socket_with};
+
+    use super::{SocketAddrV4, io};
+
+    /// Whose a socket is.
+    #[derive(Debug, PartialEq, Eq)]
+    pub(super) struct Socket {
+        uid: u32,
+        inode: u32,
+    }
+
+    /// Whether the connection from `peer` to `local`, both on this host, begins
+    /// at a socket of this process. An error means that it could not be told.
+    ///
+    /// It may read files: not for a thread of the runtime.
+    pub(in super::super) fn is_own(peer: SocketAddrV4, local: SocketAddrV4) -> io::Result<bool> {
+        // Where the system does not answer for one, it is found among all.
+        let found = match diagnosed(peer, local) {
+            Ok(found) => found,
+            Err(_) => listed(&std::fs::read_to_string("/proc/self/net/tcp")?, peer, local),
+        };
+        // One that has gone again is nobody's.
+        let Some(socket) = found else {
+            return Ok(false);
+        };
+        if socket.uid != rustix::process::geteuid().as_raw() {
+            return Ok(false);
+        }
+        let wanted = format!("socket:[{}]", socket.inode);
+        for file in std::fs::read_dir("/proc/self/fd")? {
+            // Files are closed while we look.
+            let target = file.and_then(|file| std::fs::read_link(file.path()));
+            if target.is_ok_and(|target| target.as_os_str() == wanted.as_str()) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// The lengths of a message's head, of the question and of the answer.
+    const HEAD: usize = 16;
+    const QUESTION: usize = 56;
+    const ANSWER: usize = 72;
+
+    /// `SOCK_DIAG_BY_FAMILY`, `NLM_F_REQUEST`, `NLMSG_ERROR`, `-ENOENT`.
+    const BY_FAMILY: u16 = 20;
+    const REQUEST: u16 = 1;
+    const ERROR: u16 = 2;
+    const NO_ENTRY: i32 = -2;
+
+    /// The socket at `from` that is connected to `to`, by the system's word.
+    pub(super) fn diagnosed(from: SocketAddrV4, to: SocketAddrV4) -> io::Result<Option<Socket>> {
+        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+        let socket = socket_with(
+            AddressFamily::NETLINK,
+            SocketType::RAW,
+            flags,
+            Some(SOCK_DIAG),
+        )?;
+        let kernel = SocketAddrNetlink::new(0, 0);
+        sendto(&socket, &question(from, to), SendFlags::empty(), &kernel)?;
+        // The answer is there when the question has been sent.
+        let mut buffer = [0; 512];
+        let (_, length) = recv(&socket, &mut buffer, RecvFlags::empty())?;
+        answer(&buffer[..length.min(buffer.len())])
+    }
+
+    /// A `nlmsghdr` and an `inet_diag_req_v2` for one connection.
+    fn question(from: SocketAddrV4, to: SocketAddrV4) -> [u8; HEAD + QUESTION] {
+        let mut bytes = [0; HEAD + QUESTION];
+        let length = u32::try_from(bytes.len()).unwrap_or(0);
+        let mut put = |at: usize, field: &[u8]| bytes[at..at + field.len()].copy_from_slice(field);
+        put(0, &length.to_ne_bytes());
+        put(4, &BY_FAMILY.to_ne_bytes());
+        put(6, &REQUEST.to_ne_bytes());
+        // AF_INET, IPPROTO_TCP, in any state.
+        put(HEAD, &[2, 6, 0, 0]);
+        put(HEAD + 4, &u32::MAX.to_ne_bytes());
+        put(HEAD + 8, &from.port().to_be_bytes());
+        put(HEAD + 10, &to.port().to_be_bytes());
+        put(HEAD + 12, &from.ip().octets());
+        put(HEAD + 28, &to.ip().octets());
+        // Of any interface, with any cookie.
+        put(HEAD + 48, &[0xff; 8]);
+        bytes
+    }
+
+    /// What a `nlmsghdr` with an `inet_diag_msg` or an error says.
+    fn answer(bytes: &[u8]) -> io::Result<Option<Socket>> {
+        let number = |at: usize| {
+            let field = bytes.get(at..at + 4)?.try_into().ok()?;
+            Some(u32::from_ne_bytes(field))
+        };
+        let odd = || io::Error::other("the system's answer about a connection is not one");
+        let kind = number(4).ok_or_else(odd)? & 0xffff;
+        if kind == u32::from(ERROR) {
+            let code = number(HEAD).ok_or_else(odd)?.cast_signed();
+            return match code {
+                NO_ENTRY => Ok(None),
+                _ => Err(io::Error::from_raw_os_error(code.saturating_neg())),
+            };
+        }
+        if kind != u32::from(BY_FAMILY) || bytes.len() < HEAD + ANSWER {
+            return Err(odd());
+        }
+        let (uid, inode) = (number(HEAD + 64), number(HEAD + 68));
+        let (uid, inode) = (uid.ok_or_else(odd)?, inode.ok_or_else(odd)?);
+        Ok(Some(Socket { uid, inode }))
+    }
+
+    /// The same, from the table of all connections.
+    pub(super) fn listed(table: &str, from: SocketAddrV4, to: SocketAddrV4) -> Option<Socket> {
+        let shown = |at: SocketAddrV4| {
+            let ip = u32::from_ne_bytes(at.ip().octets());
+            format!("{ip:08X}:{:04X}", at.port())
+        };
+        let (from, to) = (shown(from), shown(to));
+        table.lines().find_map(|line| {
+            let mut fields = line.split_ascii_whitespace().skip(1);
+            if fields.next()? != from || fields.next()? != to {
+                return None;
+            }
+            let uid = fields.nth(4)?.parse().ok()?;
+            let inode = fields.nth(1)?.parse().ok()?;
+            Some(Socket { uid, inode })
+        })
+    }
 }
 
 #[cfg(all(test, target_os = "linux"))]
@@ -57,13 +160,13 @@ mod tests {
 
     use super::*;
 
-    fn comes_from_us(listener: &TcpListener) -> bool {
+    fn ends(listener: &TcpListener) -> (TcpStream, SocketAddrV4, SocketAddrV4) {
         let (stream, peer) = listener.accept().unwrap();
         let (SocketAddr::V4(peer), SocketAddr::V4(local)) = (peer, stream.local_addr().unwrap())
         else {
             panic!("it listens on IPv4");
         };
-        is_own(peer, local).unwrap()
+        (stream, peer, local)
     }
 
     #[test]
@@ -71,7 +174,13 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let at = listener.local_addr().unwrap();
         let ours = TcpStream::connect(at).unwrap();
-        assert!(comes_from_us(&listener));
+        let (_stream, peer, local) = ends(&listener);
+        assert!(is_own(peer, local).unwrap());
+        // By either way.
+        let table = std::fs::read_to_string("/proc/self/net/tcp").unwrap();
+        let diagnosed = linux::diagnosed(peer, local).unwrap();
+        assert_eq!(diagnosed, linux::listed(&table, peer, local));
+        assert!(diagnosed.is_some());
         drop(ours);
         let script = format!("exec 3<>/dev/tcp/127.0.0.1/{}; read -r _", at.port());
         let mut stranger = Command::new("bash")
@@ -79,8 +188,16 @@ mod tests {
             .stdin(Stdio::piped())
             .spawn()
             .unwrap();
-        assert!(!comes_from_us(&listener));
+        let (_stream, peer, local) = ends(&listener);
+        assert!(!is_own(peer, local).unwrap());
         drop(stranger.stdin.take());
         stranger.wait().unwrap();
+    }
+
+    #[test]
+    fn a_connection_that_is_not_there_is_nobodys() {
+        let at = |port| SocketAddrV4::new(std::net::Ipv4Addr::LOCALHOST, port);
+        assert_eq!(linux::diagnosed(at(1), at(2)).unwrap(), None);
+        assert!(!is_own(at(1), at(2)).unwrap());
     }
 }

@@ -5,6 +5,7 @@ use zookeeper_client::{Client, CreateMode, Error as Fault, OneshotWatcher};
 
 use super::client::Store;
 use super::places::{Node, Standing};
+use super::proof::Asked;
 use super::reading::{ATTEMPTS, restless, sorted, token};
 use super::session::Session;
 use super::{fault, path, scale};
@@ -70,7 +71,7 @@ impl Store {
             return Ok(None);
         };
         match index.checked_sub(1) {
-            None => Ok(self.won(session, bid, sent)),
+            None => self.won(session, bid, sent).await,
             Some(_) if !bid.queue => {
                 self.give_up(bid.nonce);
                 self.remove(session, &bid.name, bid.nonce, Some(&node))
@@ -82,12 +83,14 @@ impl Store {
     }
 
     /// The bid's node leads, as the quorum said to what was sent at `sent`.
-    fn won(&self, session: &Session, bid: &Bid, sent: Moment) -> Option<Answer> {
-        let until = sent + session.terms().lease();
-        let owned = self.places.grant(bid.nonce, session.id(), until)?;
+    async fn won(&self, session: &Session, bid: &Bid, sent: Moment) -> Result<Option<Answer>> {
+        let until = self.proven(session, sent).await?;
+        let Some(owned) = self.places.grant(bid.nonce, session.id(), until) else {
+            return Ok(None);
+        };
         self.reaping.notify_one();
         let owner = self.owner_of(session, &owned);
-        Some(Answer::won(owner, self.now()))
+        Ok(Some(Answer::won(owner, self.now())))
     }
 
     /// Creates the bid's node and lists all, in one round trip. `None`: the
@@ -103,12 +106,15 @@ impl Store {
         let options = self.creation(CreateMode::EphemeralSequential);
         // Noted before it is sent: dropped from here on, it is looked for.
         self.places.begin(bid, session.id());
-        let sent = self.clock.now();
-        let client = session.ask(&self.clock);
+        let sent = session.sending(&self.clock);
+        let client = session.client();
         let creation = client.create(&start, bid.contender.as_str().as_bytes(), &options);
         let (created, listed) = join(creation, client.list_children(dir)).await;
         let (stat, sequence) = match created {
-            Ok(created) => created,
+            Ok(created) => {
+                session.note(Asked::Quorum, sent, &self.clock);
+                created
+            }
             Err(Fault::NoNode) => {
                 self.places.forget(bid.nonce, None);
                 self.make_parents(client, dir, CreateMode::Container)
@@ -178,7 +184,7 @@ impl Store {
         let children = self.synced(session, dir).await?;
         for child in children.into_iter().filter(|c| c.starts_with(&prefix)) {
             let path = format!("{dir}/{child}");
-            let stat = session.ask(&self.clock).check_stat(&path).await;
+            let stat = session.client().check_stat(&path).await;
             let stat = stat.map_err(fault::read)?;
             if let Some(stat) = stat.filter(|stat| stat.ephemeral_owner == session.id()) {
                 return Ok(Some(Node {
@@ -203,7 +209,7 @@ impl Store {
         let (previous, first) = (&children[before], &children[0]);
         let path = format!("{dir}/{previous}");
         let must_watch = !self.places.watches(bid.nonce, previous);
-        let client = session.ask(&self.clock);
+        let client = session.client();
         let watch = must_watch.then(|| client.get_and_watch_data(&path));
         // What is known of the first, or read with the watch, is not read again.
         let must_read = !(must_watch && before == 0);

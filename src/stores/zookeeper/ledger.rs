@@ -21,7 +21,7 @@ impl Store {
         let session = self.session()?;
         let path = self.config.paths.schedule(name);
         // Another's claim must be seen: it may have been the leader before.
-        let client = session.ask(&self.clock);
+        let client = session.client();
         let sync = client.sync(&path);
         let read = self.read(&session, &path);
         let (synced, read) = futures_util::future::join(sync, read).await;
@@ -31,7 +31,7 @@ impl Store {
 
     /// The ledger and its version.
     async fn read(&self, session: &Session, path: &str) -> Result<Option<(LedgerEntry, i32)>> {
-        match session.ask(&self.clock).get_data(path).await {
+        match session.client().get_data(path).await {
             Ok((data, stat)) => {
                 self.scale.saw(scale::time(stat.mtime), self.clock.now());
                 let entry = parse(&data).ok_or_else(|| {
@@ -66,7 +66,7 @@ impl Store {
             // is refused by its version.
             let dir = self.config.paths.mutex(&held.name);
             let node = format!("{dir}/{}", owned.node.child);
-            let client = session.ask(&self.clock);
+            let client = session.client();
             let mut writer = client.new_check_writer(&node, None).map_err(fault::read)?;
             match &ledger {
                 Some((_, version)) => writer.add_set_data(&path, data.as_bytes(), Some(*version)),
@@ -116,7 +116,7 @@ impl Store {
             entry.finished_at = Some(self.now());
             let data = print(&entry);
             let sent = self.clock.now();
-            let client = session.ask(&self.clock);
+            let client = session.client();
             match client.set_data(&path, data.as_bytes(), Some(version)).await {
                 Ok(stat) => {
                     self.wrote(&stat, sent);

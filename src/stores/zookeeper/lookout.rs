@@ -57,7 +57,7 @@ impl Store {
     async fn glimpse(&self, name: &MutexName) -> Result<Option<(Option<String>, OneshotWatcher)>> {
         let session = self.session()?;
         let dir = self.config.paths.mutex(name);
-        let client = session.ask(&self.clock);
+        let client = session.client();
         let children = sorted(client.list_children(&dir).await, fault::read)?;
         if let Some(head) = children.into_iter().next() {
             let path = format!("{dir}/{head}");

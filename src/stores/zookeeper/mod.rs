@@ -10,11 +10,11 @@
 //!
 //! All contenders of a client share one session, with the negotiated timeout
 //! T. Pings prove nothing: a server that is cut off from the others answers
-//! them long after the session has expired. So a lease counts from a request
-//! that the quorum has answered, the node's creation or a `sync`, and lasts
-//! 5/8 T; `sync` is sent every T/8 while something is owned. A grant that was
-//! not renewed in time is over for good: its node is deleted, also when the
-//! session lives.
+//! them long after the session has expired. So a lease rests on what the leader
+//! and the quorum have answered, to a `sync` every T/8 and a write every T/4
+//! while something is owned, and lasts 5/8 T at most; see `proof`. A grant that
+//! was not renewed in time is over for good: its node is deleted, also when
+//! the session lives.
 //!
 //! | file | what it is |
 //! | --- | --- |
@@ -27,6 +27,7 @@
 //! | `latch` | taking the mutex or a place before it |
 //! | `grant` | renewing and giving back |
 //! | `places` | which nodes are ours, and until when they count |
+//! | `proof` | until when a lease may rest on what was answered |
 //! | `reaper` | deletes nodes of ours that nobody wants any more |
 //! | `ears` | who listens |
 //! | `lookout` | watches for those who only observe |
@@ -50,6 +51,7 @@ mod ledger;
 mod lookout;
 mod path;
 mod places;
+mod proof;
 mod reading;
 mod reaper;
 mod relay;

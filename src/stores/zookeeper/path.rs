@@ -1,15 +1,18 @@
 //! Names as paths, and latch nodes in their order.
 //!
-//! A name is a path component as it stands, so that Curator finds it under the
-//! same path, unless ZooKeeper cannot hold it: `/`, `%`, characters outside
-//! the basic plane and those that the server refuses are percent-encoded, and
-//! so are the names `.` and `..`. Two names never share a path.
+//! A name is a path component as it stands, as it is for Curator and Simba: a
+//! name that the two would put at different paths would have two owners. So a
+//! name that cannot be one component (with `/`, or what the server refuses) is
+//! refused, unless the URL says that nobody shares these mutexes: then all that
+//! is not plain is percent-encoded, `%` as well, and two names never share a
+//! path.
 
 use std::fmt::Write as _;
 
 use percent_encoding::percent_decode_str;
 
 use crate::backend::Nonce;
+use crate::error::{Error, Result};
 use crate::model::MutexName;
 
 /// Where everything lies.
@@ -18,15 +21,26 @@ pub(super) struct Paths {
     chroot: String,
     latches: String,
     schedules: String,
+    names: Names,
+}
+
+/// How names become path components.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Names {
+    /// As they are, beside others who do the same.
+    Shared,
+    /// So that every name has a path; only we read them.
+    Encoded,
 }
 
 impl Paths {
     /// Below `chroot` (empty or `/a/b`), with the latches under `root` (`/simba`).
-    pub(super) fn new(chroot: &str, root: &str) -> Self {
+    pub(super) fn new(chroot: &str, root: &str, names: Names) -> Self {
         Self {
             chroot: chroot.to_owned(),
             latches: format!("{chroot}{root}"),
             schedules: format!("{chroot}/tenure/schedule"),
+            names,
         }
     }
 
@@ -40,14 +54,48 @@ impl Paths {
         &self.latches
     }
 
+    /// Whether `name` has a path.
+    pub(super) fn check(&self, name: &MutexName) -> Result<()> {
+        if self.names == Names::Encoded || is_component(name.as_str()) {
+            return Ok(());
+        }
+        let why = match name.as_str().contains('/') {
+            true => "a JVM peer would take its '/' for a path below another mutex",
+            false => "ZooKeeper does not take it as the name of a node",
+        };
+        Err(Error::invalid(format!(
+            "the mutex name {:?} cannot be used on ZooKeeper: {why}. Choose another, or give \
+             names=encoded in the URL if no JVM service shares these mutexes",
+            name.as_str()
+        )))
+    }
+
+    /// The path of `name`, which has been [checked](Self::check).
     pub(super) fn mutex(&self, name: &MutexName) -> String {
-        format!("{}/{}", self.latches, encode(name.as_str()))
+        match self.names {
+            Names::Shared => format!("{}/{name}", self.latches),
+            Names::Encoded => format!("{}/{}", self.latches, encode(name.as_str())),
+        }
+    }
+
+    /// The mutex whose path component this is; `None` for a stranger's node.
+    pub(super) fn name(&self, component: &str) -> Option<MutexName> {
+        match self.names {
+            Names::Shared => MutexName::new(component).ok(),
+            Names::Encoded => decode(component),
+        }
+    }
+
+    pub(super) fn names(&self) -> Names {
+        self.names
     }
 
     pub(super) fn schedules(&self) -> &str {
         &self.schedules
     }
 
+    /// Always encoded: nobody else reads it, and what it says must be found
+    /// again whatever the URL says of names.
     pub(super) fn schedule(&self, name: &MutexName) -> String {
         format!("{}/{}", self.schedules, encode(name.as_str()))
     }
@@ -74,11 +122,20 @@ pub(super) fn encode(name: &str) -> String {
 /// Whether the server takes `c` in a path. It judges UTF-16 units, so whatever
 /// needs two of them is refused.
 fn is_plain(c: char) -> bool {
-    let refused = [0..=0x1f, 0x7f..=0x9f, 0xd800..=0xf8ff, 0xfff0..=0x0010_ffff];
-    c != '/' && c != '%' && !refused.iter().any(|range| range.contains(&u32::from(c)))
+    c != '/' && c != '%' && is_taken(c)
 }
 
-/// The mutex whose path component this is; `None` for a stranger's node.
+fn is_taken(c: char) -> bool {
+    let refused = [0..=0x1f, 0x7f..=0x9f, 0xd800..=0xf8ff, 0xfff0..=0x0010_ffff];
+    !refused.iter().any(|range| range.contains(&u32::from(c)))
+}
+
+/// Whether the server takes `name` as one part of a path.
+pub(super) fn is_component(name: &str) -> bool {
+    !["", ".", ".."].contains(&name) && name.chars().all(|c| c != '/' && is_taken(c))
+}
+
+/// The name that is encoded as `component`; `None` if none is.
 pub(super) fn decode(component: &str) -> Option<MutexName> {
     let name = percent_decode_str(component).decode_utf8().ok()?;
     let name = MutexName::new(&name).ok()?;
@@ -130,6 +187,32 @@ mod tests {
         ] {
             assert_eq!(encode(name), path);
             assert_eq!(decode(path).unwrap().as_str(), name);
+        }
+    }
+
+    #[test]
+    fn beside_others_names_stand_as_they_are_or_are_refused() {
+        let paths = Paths::new("", "/simba", Names::Shared);
+        let name = |name: &str| MutexName::new(name).unwrap();
+        for plain in ["50%", "a%2Fb", "a b", "...", "日本"] {
+            paths.check(&name(plain)).unwrap();
+            assert_eq!(paths.mutex(&name(plain)), format!("/simba/{plain}"));
+            assert_eq!(paths.name(plain), Some(name(plain)));
+        }
+        for (bad, why) in [
+            ("a/b", "'/'"),
+            (".", "node"),
+            ("..", "node"),
+            ("🦀", "node"),
+        ] {
+            let error = paths.check(&name(bad)).unwrap_err().to_string();
+            assert!(
+                error.contains(why) && error.contains("names=encoded"),
+                "{error}"
+            );
+            Paths::new("", "/simba", Names::Encoded)
+                .check(&name(bad))
+                .unwrap();
         }
     }
 

@@ -5,6 +5,7 @@ use zookeeper_client::{Error as Fault, Stat};
 
 use super::client::Store;
 use super::places::Owned;
+use super::proof::Asked;
 use super::session::Session;
 use super::{fault, path, scale};
 use crate::backend::{Answer, Entry, Listing, Page};
@@ -28,8 +29,8 @@ impl Store {
     /// The nodes before the mutex at `dir`, in order, by the quorum's word:
     /// without the `sync` a server that lags would show an old owner.
     pub(super) async fn synced(&self, session: &Session, dir: &str) -> Result<Vec<String>> {
-        let client = session.ask(&self.clock);
-        let (synced, listed) = join(client.sync(dir), client.list_children(dir)).await;
+        let sync = session.confirm(Asked::Leader, dir, &self.clock);
+        let (synced, listed) = join(sync, session.client().list_children(dir)).await;
         synced.map_err(fault::read)?;
         sorted(listed, fault::read)
     }
@@ -46,7 +47,7 @@ impl Store {
             return Ok(Some(owner));
         }
         let path = format!("{dir}/{child}");
-        match session.ask(&self.clock).get_data(&path).await {
+        match session.client().get_data(&path).await {
             Ok((data, stat)) => self.remember(name, child, &data, &stat).map(Some),
             Err(Fault::NoNode) => Ok(None),
             Err(error) => Err(fault::read(error)),
@@ -127,7 +128,8 @@ impl Store {
     pub(super) async fn list(&self, page: &Page) -> Result<Listing> {
         let session = self.session()?;
         let components = self.synced(&session, self.config.paths.latches()).await?;
-        let names = components.iter().filter_map(|part| path::decode(part));
+        let paths = &self.config.paths;
+        let names = components.iter().filter_map(|part| paths.name(part));
         let after = |name: &MutexName| page.after.as_ref().is_none_or(|after| name > after);
         let mut names: Vec<_> = names.filter(after).collect();
         names.sort_unstable();
@@ -147,7 +149,7 @@ impl Store {
     /// The mutex `name` with all who wait; `None` when nobody does.
     async fn entry(&self, session: &Session, name: &MutexName) -> Result<Option<Entry>> {
         let dir = self.config.paths.mutex(name);
-        let client = session.ask(&self.clock);
+        let client = session.client();
         let children = sorted(client.list_children(&dir).await, fault::read)?;
         let paths: Vec<_> = children.iter().map(|c| format!("{dir}/{c}")).collect();
         let read = join_all(paths.iter().map(|path| client.get_data(path))).await;

@@ -12,14 +12,20 @@ use std::time::Duration;
 
 use rustls::ClientConfig;
 use tokio::io::{AsyncWriteExt, copy, split};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio_rustls::TlsConnector;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::kin;
 use super::tls::{self, Server, Way};
-use crate::clock::Clock;
+use crate::clock::{Clock, Moment};
 use crate::error::Result;
+
+/// How many connections may wait to be looked at; the system refuses more.
+const WAITING: u32 = 64;
+
+/// How often strangers are told of.
+const TELLING: Duration = Duration::from_secs(10);
 
 /// How long the end of a connection may take.
 const FAREWELL: Duration = Duration::from_secs(1);
@@ -88,7 +94,9 @@ impl Relay {
 }
 
 async fn listen() -> io::Result<(TcpListener, SocketAddr)> {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
+    let socket = TcpSocket::new_v4()?;
+    socket.bind((Ipv4Addr::LOCALHOST, 0).into())?;
+    let listener = socket.listen(WAITING)?;
     let address = listener.local_addr()?;
     Ok((listener, address))
 }
@@ -97,29 +105,61 @@ fn lock(trouble: &Trouble) -> MutexGuard<'_, Option<String>> {
     trouble.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Counts the strangers, and tells of them now and then.
+#[derive(Default)]
+struct Strangers {
+    untold: u64,
+    told_at: Option<Moment>,
+}
+
+impl Strangers {
+    /// How many to tell of, now that one more has come.
+    fn came(&mut self, now: Moment) -> Option<u64> {
+        self.untold += 1;
+        let is_late = |at: Moment| now >= at + TELLING;
+        self.told_at.is_none_or(is_late).then(|| {
+            self.told_at = Some(now);
+            std::mem::take(&mut self.untold)
+        })
+    }
+}
+
 impl Route {
+    /// One after the other is looked at, before the next is accepted: a crowd
+    /// waits outside, and takes no files, threads or memory of ours.
     async fn accept(self, listener: TcpListener) {
+        let mut strangers = Strangers::default();
         loop {
-            match listener.accept().await {
-                Ok((near, peer)) => {
-                    let route = self.clone();
-                    tokio::spawn(async move { route.serve(near, peer).await });
-                }
+            let (near, peer) = match listener.accept().await {
+                Ok(accepted) => accepted,
                 // Too many files are open, as a rule.
                 Err(error) => {
                     self.note(&error.to_string());
                     self.clock.sleep(Duration::from_millis(50)).await;
+                    continue;
                 }
+            };
+            match is_own(&near, peer).await {
+                Ok(true) => {
+                    let route = self.clone();
+                    tokio::spawn(async move { route.serve(near).await });
+                }
+                Ok(false) => {
+                    if let Some(count) = strangers.came(self.clock.now()) {
+                        tracing::warn!(%peer, count, "strangers on the way to ZooKeeper were turned away");
+                    }
+                }
+                // Perhaps ourselves: whoever waits for a session is told why
+                // there is none.
+                Err(error) => self.note(&format!(
+                    "whether a connection is our own cannot be told: {error}"
+                )),
             }
         }
     }
 
     /// Carries what the driver says, until either end has nothing more to say.
-    async fn serve(self, near: TcpStream, peer: SocketAddr) {
-        if !is_own(&near, peer).await {
-            tracing::warn!(%peer, "a stranger on the way to ZooKeeper was turned away");
-            return;
-        }
+    async fn serve(self, near: TcpStream) {
         let limit = self.clock.now() + self.limit;
         let far = match self.clock.limit(limit, self.connect()).await {
             Some(Ok(far)) => far,
@@ -162,12 +202,12 @@ impl Route {
 }
 
 /// Whether the driver itself has connected.
-async fn is_own(near: &TcpStream, peer: SocketAddr) -> bool {
-    let (SocketAddr::V4(peer), Ok(SocketAddr::V4(local))) = (peer, near.local_addr()) else {
-        return false;
+async fn is_own(near: &TcpStream, peer: SocketAddr) -> io::Result<bool> {
+    let (SocketAddr::V4(peer), SocketAddr::V4(local)) = (peer, near.local_addr()?) else {
+        return Ok(false);
     };
     let told = tokio::task::spawn_blocking(move || kin::is_own(peer, local)).await;
-    matches!(told, Ok(Ok(true)))
+    told.map_err(io::Error::other)?
 }
 
 #[cfg(all(test, target_os = "linux"))]
@@ -181,6 +221,18 @@ mod tests {
     use crate::backend::url::StoreUrl;
 
     const PATIENCE: Duration = Duration::from_secs(30);
+
+    #[test]
+    fn a_crowd_is_told_of_now_and_then() {
+        let mut strangers = Strangers::default();
+        let at = |millis: u64| Moment::from_nanos(millis * 1_000_000);
+        assert_eq!(strangers.came(at(0)), Some(1));
+        for millis in 1..1000 {
+            assert_eq!(strangers.came(at(millis)), None);
+        }
+        assert_eq!(strangers.came(at(10_000)), Some(1000));
+        assert_eq!(strangers.came(at(10_001)), None);
+    }
 
     #[tokio::test]
     async fn nobody_else_is_carried() {

@@ -1,24 +1,31 @@
 //! The session: made, kept alive, replaced when it has expired.
 
 use std::borrow::Cow;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use futures_util::future::OptionFuture;
 use zookeeper_client::{
-    Acls, Client, CreateMode, CreateOptions, Error as Fault, SessionState, StateWatcher,
+    Acls, CheckWriteError, CheckWriter, Client, CreateMode, CreateOptions, Error as Fault,
+    SessionState, StateWatcher,
 };
 
 use super::client::Store;
 use super::config::Config;
 use super::fault;
+use super::proof::{Asked, Proof};
 use super::relay::Relay;
 use crate::clock::{Clock, Moment};
 use crate::error::{Error, ErrorKind, Outcome, Result};
 use crate::model::LeaseTerms;
 
-/// The pause between two attempts to make a session.
-const RECONNECT: Duration = Duration::from_millis(250);
+/// The pause after a first failed attempt to make a session, and the longest.
+const RECONNECT: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(4));
+
+/// Over how long a fleet that has lost its sessions at one moment spreads, at
+/// most.
+const SPREAD: Duration = Duration::from_secs(2);
 
 /// A session with the ensemble.
 #[derive(Debug)]
@@ -26,8 +33,10 @@ pub(super) struct Session {
     client: Client,
     id: i64,
     terms: LeaseTerms,
-    /// When something was last sent, in nanoseconds of the clock.
+    /// When something whose answer proves anything was last sent, in
+    /// nanoseconds of the clock.
     last_sent: AtomicU64,
+    proof: Mutex<Proof>,
 }
 
 impl Session {
@@ -39,7 +48,8 @@ impl Session {
         }
         // The driver gives up after the timeout it asks for, but counts only
         // silence: a server that trickles would keep it.
-        let limit = clock.now() + config.session_timeout * 2;
+        let asked_at = clock.now();
+        let limit = asked_at + config.session_timeout * 2;
         let relay = match &config.tls {
             Some(way) => Some(Relay::start(way, clock, config.session_timeout).await?),
             None => None,
@@ -78,6 +88,7 @@ impl Session {
             terms: terms(timeout)?,
             client,
             last_sent: AtomicU64::new(clock.now().as_nanos()),
+            proof: Mutex::new(Proof::new(timeout, asked_at)),
         })
     }
 
@@ -96,19 +107,78 @@ impl Session {
     /// The client, to send something at once. Requests are sent in the order
     /// of the calls and answered in that order; none needs to be waited for
     /// before the next.
-    pub(super) fn ask(&self, clock: &Clock) -> &Client {
-        self.last_sent
-            .store(clock.now().as_nanos(), Ordering::Relaxed);
+    pub(super) fn client(&self) -> &Client {
         &self.client
+    }
+
+    fn proof(&self) -> MutexGuard<'_, Proof> {
+        self.proof.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Now, when something is about to be sent whose answer will be
+    /// [noted](Self::note).
+    pub(super) fn sending(&self, clock: &Clock) -> Moment {
+        let now = clock.now();
+        self.last_sent.store(now.as_nanos(), Ordering::Relaxed);
+        now
+    }
+
+    /// What was sent at `sent` has just been answered.
+    pub(super) fn note(&self, asked: Asked, sent: Moment, clock: &Clock) {
+        self.proof().note(asked, sent, clock.now());
+    }
+
+    /// Until when a lease may last that was asked for at `sent`, by all that
+    /// was answered.
+    pub(super) fn until(&self, sent: Moment) -> Moment {
+        (sent + self.terms.lease()).min(self.proof().until())
+    }
+
+    /// Whom a renewal asks: the quorum every T/4, so that 5/8 T after its last
+    /// answer it is less than T ago; otherwise the leader, which costs less.
+    pub(super) fn to_ask(&self, now: Moment) -> Asked {
+        match self.proof().since_write(now) >= self.timeout() / 4 {
+            true => Asked::Quorum,
+            false => Asked::Leader,
+        }
+    }
+
+    /// Asks the leader or the quorum for a word. It is sent before this
+    /// returns; what it answers is noted.
+    pub(super) fn confirm(
+        &self,
+        asked: Asked,
+        path: &str,
+        clock: &Clock,
+    ) -> impl Future<Output = Result<(), Fault>> {
+        let sent = self.sending(clock);
+        let (sync, check) = match asked {
+            Asked::Leader => (Some(self.client.sync(path)), None),
+            // Writes nothing, and needs the quorum all the same.
+            Asked::Quorum => (None, Some(self.client.new_check_writer(path, None))),
+        };
+        let check = check.map(|check| check.map(CheckWriter::commit));
+        let clock = clock.clone();
+        async move {
+            OptionFuture::from(sync).await.transpose()?;
+            if let Some(check) = check {
+                match check?.await {
+                    // Not there, and not there by the quorum's word.
+                    Ok(_) | Err(CheckWriteError::CheckFailed { .. }) => {}
+                    Err(error) => return Err(error.into()),
+                }
+            }
+            self.note(asked, sent, &clock);
+            Ok(())
+        }
     }
 
     pub(super) fn is_connected(&self) -> bool {
         self.client.state() == SessionState::SyncConnected
     }
 
-    /// Sends something whenever nothing was sent for T/8. The 5/8 of the lease
-    /// rest on it: that long before a grant, at most, the leader of the
-    /// ensemble has last heard of the session.
+    /// Asks the leader for a word whenever nobody did for T/8: a lease rests
+    /// on what was answered before it was granted.
     ///
     /// Returns when the driver does not work any more without saying so.
     pub(super) async fn keep_alive(&self, clock: &Clock) {
@@ -122,8 +192,7 @@ impl Session {
                 continue;
             }
             asked = clock.now();
-            // A read of the server's own memory; every request counts.
-            let answer = self.ask(clock).check_stat("/").await;
+            let answer = self.confirm(Asked::Leader, "/", clock).await;
             if matches!(answer, Err(Fault::UnexpectedError(_) | Fault::ClientClosed)) {
                 return;
             }
@@ -162,7 +231,7 @@ async fn over(mut states: StateWatcher) {
 }
 
 /// The terms of a session with this timeout: renewed every T/8, over after
-/// 5/8 T.
+/// 5/8 T at most.
 fn terms(timeout: Duration) -> Result<LeaseTerms> {
     let whole = |length: Duration| {
         Duration::from_millis(u64::try_from(length.as_millis()).unwrap_or(u64::MAX))
@@ -170,11 +239,39 @@ fn terms(timeout: Duration) -> Result<LeaseTerms> {
     LeaseTerms::new(whole(timeout / 8), whole(timeout / 2))
 }
 
+/// How long to wait before a lost session is replaced. Whoever loses its
+/// session is seldom alone: all that an outage has cost theirs learn it at one
+/// moment, and making a session is the dearest thing that they can ask for.
+fn pause(failures: u32, roll: f64, timeout: Duration) -> Duration {
+    let (first, longest) = RECONNECT;
+    match failures.checked_sub(1) {
+        None => SPREAD.min(timeout / 4).mul_f64(roll),
+        Some(doubled) => {
+            let full = first.saturating_mul(1 << doubled.min(16)).min(longest);
+            full.mul_f64(0.5 + roll / 2.0)
+        }
+    }
+}
+
 pub(super) fn unreachable(message: impl Into<Cow<'static, str>>) -> Error {
     Error::new(ErrorKind::Unreachable, Outcome::DidNot).with_message(message)
 }
 
 impl Store {
+    /// Until when a lease may last that was asked for at `sent`. Where the
+    /// answers so far prove little, after a pause or with no write for long,
+    /// the quorum is asked once more.
+    pub(super) async fn proven(&self, session: &Session, sent: Moment) -> Result<Moment> {
+        let until = session.until(sent);
+        if until >= sent + session.timeout() * 7 / 16 {
+            return Ok(until);
+        }
+        let path = self.config.paths.latches();
+        let confirmed = session.confirm(Asked::Quorum, path, &self.clock).await;
+        confirmed.map_err(fault::write)?;
+        Ok(session.until(sent))
+    }
+
     /// Keeps a session, from `session` on, until the client is closed.
     pub(super) async fn supervise(self: Arc<Self>, mut session: Arc<Session>) {
         loop {
@@ -195,8 +292,11 @@ impl Store {
 
     /// Makes a session until one is there.
     async fn replace(&self) -> Arc<Session> {
+        let mut failures = 0;
         loop {
             self.set_session(None);
+            let pause = pause(failures, fastrand::f64(), self.config.session_timeout);
+            self.clock.sleep(pause).await;
             match Session::connect(&self.config, &self.clock).await {
                 Ok(session) => {
                     let session = Arc::new(session);
@@ -206,9 +306,9 @@ impl Store {
                 Err(error) => {
                     tracing::warn!(%error, "no ZooKeeper session");
                     self.set_session(Some(Err(error)));
+                    failures += 1;
                 }
             }
-            self.clock.sleep(RECONNECT).await;
         }
     }
 
@@ -218,5 +318,27 @@ impl Store {
             true => Acls::creator_all(),
             false => Acls::anyone_all(),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sessions_that_were_lost_together_are_not_made_together() {
+        let timeout = Duration::from_secs(10);
+        let spread = |failures| {
+            let rolls = [0.0, 0.5, 0.999];
+            rolls.map(|roll| pause(failures, roll, timeout).as_millis())
+        };
+        assert_eq!(spread(0), [0, 1000, 1998]);
+        assert_eq!(spread(1), [125, 187, 249]);
+        assert_eq!(spread(4), [1000, 1500, 1999]);
+        for failures in [5, 40, u32::MAX] {
+            assert_eq!(spread(failures), [2000, 3000, 3998]);
+        }
+        // Soon enough for who wants short sessions.
+        assert!(pause(0, 0.999, Duration::from_secs(1)) < Duration::from_millis(250));
     }
 }

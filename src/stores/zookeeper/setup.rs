@@ -55,7 +55,7 @@ impl ZooKeeper {
     async fn make_nodes(&self) -> Result<()> {
         let store = &self.store;
         let session = store.session()?;
-        let client = session.ask(&store.clock);
+        let client = session.client();
         // They stay: containers would go when they are empty.
         let options = store.creation(CreateMode::Persistent);
         for path in [store.config.paths.latches(), store.config.paths.schedules()] {

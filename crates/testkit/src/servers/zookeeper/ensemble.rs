@@ -42,6 +42,17 @@ impl ZooKeeperEnsemble {
         leading: bool,
         sync_limit: u32,
     ) -> Result<ZooKeeperEnsemble, ServerError> {
+        ZooKeeperEnsemble::start_severable_with(leading, sync_limit, &[])
+    }
+
+    /// [`start_severable`](Self::start_severable) with more lines of configuration, such as
+    /// `tickTime=1000`; those that begin with `-D` are for the Java machine.
+    pub fn start_severable_with(
+        leading: bool,
+        sync_limit: u32,
+        more: &[&str],
+    ) -> Result<ZooKeeperEnsemble, ServerError> {
+        let more = more.join("\n");
         let between = ports(3)?;
         let links = between.iter().map(|port| Proxy::start(port.address()));
         let links = links.collect::<Result<Vec<_>, _>>()?;
@@ -57,7 +68,7 @@ impl ZooKeeperEnsemble {
             };
             let members = lines(&numbers.map(number).collect::<Vec<_>>());
             format!(
-                "initLimit={}\nsyncLimit={sync_limit}\n{members}",
+                "initLimit={}\nsyncLimit={sync_limit}\n{more}\n{members}",
                 2 * sync_limit
             )
         };
@@ -96,6 +107,12 @@ impl ZooKeeperEnsemble {
             link.heal()?;
         }
         self.members[self.members.len() - 1].wait_ready()
+    }
+
+    /// What lies between the last member and the others, if it can be severed: on the way to the
+    /// server it carries what the last says when it follows.
+    pub fn links(&self) -> &[Proxy] {
+        &self.links
     }
 
     /// The members.

@@ -146,7 +146,9 @@ impl Recipe for Node {
             let file = data.join(name);
             fs::write(&file, text).and_then(|()| home::give(&file, 0o600))
         };
-        let members = self.member.as_ref().map_or("", |(_, lines)| lines);
+        let members = self.member.iter().flat_map(|(_, lines)| lines.lines());
+        let members = members.filter(|line| !line.starts_with("-D"));
+        let members: String = members.map(|line| format!("{line}\n")).collect();
         if let Some((id, _)) = &self.member {
             put("myid", &id.to_string())?;
         }
@@ -168,6 +170,8 @@ impl Recipe for Node {
         let mut command = java(directory)?;
         // What reached the system survives kill -9; only the machine itself could lose it.
         command.args(["-Dzookeeper.forceSync=no", "-Dzookeeper.preAllocSize=512"]);
+        let lines = self.member.iter().flat_map(|(_, lines)| lines.lines());
+        command.args(lines.filter(|line| line.starts_with("-D")));
         command.arg("org.apache.zookeeper.server.quorum.QuorumPeerMain");
         command.arg(directory.join("data/zoo.cfg"));
         Ok(command)

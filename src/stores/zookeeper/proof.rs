@@ -1,0 +1,113 @@
+//! What the ensemble has proven to know of a session, and until when a lease
+//! may rest on it.
+//!
+//! A pure calculation; `docs/decisions/0013-what-an-answer-of-zookeeper-proves.md`
+//! derives it. In short, with the session timeout T and at least two ticks in
+//! it:
+//!
+//! - The leader of the ensemble ends a session T after it last heard of it,
+//!   not T after our last request. Our server tells it of its clients when it
+//!   is asked to, every half tick, which is at most T/4.
+//! - A `sync` makes the way to the leader and back, in order with those
+//!   questions and answers. So once A is answered, our server has answered all
+//!   that the leader asked until it saw A, and once B, sent after that, is
+//!   answered as well, the leader has read it: it knows of every request that
+//!   was answered T/4 before A was sent.
+//! - A leader that has lost the others answers a `sync` all the same. Only a
+//!   write needs them: whoever leads next began after it was sent, and begins
+//!   with a whole T for every session.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use crate::clock::Moment;
+
+/// Whom an answer was from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Asked {
+    /// The leader, as it believes to be.
+    Leader,
+    /// The leader and a majority.
+    Quorum,
+}
+
+/// A request that was answered.
+#[derive(Clone, Copy, Debug)]
+struct Answered {
+    sent: Moment,
+    heard: Moment,
+}
+
+/// What was answered in a session, as far as a lease can rest on it.
+#[derive(Debug)]
+pub(super) struct Proof {
+    timeout: Duration,
+    /// The leader itself has made the session, after this.
+    made: Moment,
+    /// The last answered write was sent then.
+    written: Moment,
+    /// In the order in which they were heard.
+    answered: VecDeque<Answered>,
+}
+
+impl Proof {
+    /// A session with this timeout that was asked for at `sent`.
+    pub(super) fn new(timeout: Duration, sent: Moment) -> Self {
+        Self {
+            timeout,
+            made: sent,
+            written: sent,
+            answered: VecDeque::new(),
+        }
+    }
+
+    /// What was sent at `sent` was answered at `heard`.
+    pub(super) fn note(&mut self, asked: Asked, sent: Moment, heard: Moment) {
+        if asked == Asked::Quorum {
+            self.written = self.written.max(sent);
+        }
+        // Many in a short time say no more than a few.
+        let close = self.timeout / 64;
+        let len = self.answered.len();
+        if len > 1
+            && self.answered[len - 1]
+                .sent
+                .since(self.answered[len - 2].sent)
+                < close
+        {
+            self.answered.pop_back();
+        }
+        let old = |one: &Answered| heard.since(one.heard) > self.timeout * 2;
+        while self.answered.front().is_some_and(old) {
+            self.answered.pop_front();
+        }
+        self.answered.push_back(Answered { sent, heard });
+    }
+
+    /// How long ago the last answered write was sent.
+    pub(super) fn since_write(&self, now: Moment) -> Duration {
+        now.since(self.written)
+    }
+
+    /// Until when the session lives at least, whatever happens to our server
+    /// or to the leader from now on.
+    pub(super) fn until(&self) -> Moment {
+        let touched = self.made.max(self.reported().unwrap_or(self.made));
+        touched.min(self.written) + self.timeout
+    }
+
+    /// When the last request was sent of which the leader knows, by what our
+    /// server has told it.
+    fn reported(&self) -> Option<Moment> {
+        let answered = self.answered.iter();
+        let last = answered.clone().map(|one| one.sent).max()?;
+        let before = answered.clone().filter(|one| one.heard <= last);
+        let asked = before.map(|one| one.sent).max()?;
+        let known = answered.filter(|one| one.heard + self.timeout / 4 <= asked);
+        known.map(|one| one.sent).max()
+    }
+}
+
+#[cfg(test)]
+#[path = "proof_tests.rs"]
+mod tests;

@@ -1,0 +1,118 @@
+//! Strangers on this host who connect to the ports that lead to our server.
+
+use std::collections::{HashSet, VecDeque};
+use std::net::{SocketAddr, TcpStream};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use tenure_testkit::peer::Peer;
+
+use crate::ground::{PATIENCE, name};
+use crate::tls::{PAPERS, secure, url};
+
+/// What a process has of the system's: files, threads, memory in MB.
+#[derive(Clone, Copy, Debug, Default)]
+struct Use {
+    files: u64,
+    threads: u64,
+    memory: u64,
+}
+
+impl Use {
+    fn of(pid: u32) -> Self {
+        let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+        let field = |key: &str| {
+            let line = status.lines().find_map(|line| line.strip_prefix(key));
+            let value = line.unwrap().split_ascii_whitespace().next().unwrap();
+            value.parse::<u64>().unwrap()
+        };
+        Self {
+            files: std::fs::read_dir(format!("/proc/{pid}/fd"))
+                .unwrap()
+                .count() as u64,
+            threads: field("Threads:"),
+            memory: field("VmRSS:") / 1024,
+        }
+    }
+
+    fn max(self, other: Self) -> Self {
+        Self {
+            files: self.files.max(other.files),
+            threads: self.threads.max(other.threads),
+            memory: self.memory.max(other.memory),
+        }
+    }
+}
+
+/// Where the process listens on this host.
+fn listening(pid: u32) -> Vec<SocketAddr> {
+    let files = std::fs::read_dir(format!("/proc/{pid}/fd")).unwrap();
+    let sockets: HashSet<_> = files
+        .filter_map(|file| std::fs::read_link(file.ok()?.path()).ok())
+        .map(|target| target.to_string_lossy().into_owned())
+        .collect();
+    let table = std::fs::read_to_string("/proc/self/net/tcp").unwrap();
+    let listens = |line: &str| {
+        let fields: Vec<_> = line.split_ascii_whitespace().collect();
+        let is_its = sockets.contains(&format!("socket:[{}]", fields.get(9)?));
+        let port = u16::from_str_radix(fields[1].split(':').nth(1)?, 16).ok()?;
+        (is_its && fields[3] == "0A").then(|| ([127, 0, 0, 1], port).into())
+    };
+    table.lines().filter_map(listens).collect()
+}
+
+#[test]
+fn a_flood_of_strangers_costs_little_and_no_leadership() {
+    let name = name("flood");
+    let url = url("localhost", secure(), &PAPERS.options());
+    let mut owner = Peer::contending(&url, &name).id("owner").spawn();
+    owner.wait_acquired(PATIENCE);
+    let before = Use::of(owner.pid());
+    let ports = listening(owner.pid());
+    assert!(!ports.is_empty(), "it has a way to the server");
+
+    let (over, came) = (AtomicBool::new(false), AtomicU64::new(0));
+    let most = std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                // As many as may be open at a time, each for as long as it can.
+                let mut open = VecDeque::new();
+                while !over.load(Ordering::Relaxed) {
+                    let wait = Duration::from_millis(200);
+                    if let Ok(stream) = TcpStream::connect_timeout(&ports[0], wait) {
+                        came.fetch_add(1, Ordering::Relaxed);
+                        open.push_back(stream);
+                    }
+                    if open.len() > 400 {
+                        open.pop_front();
+                    }
+                }
+            });
+        }
+        let end = Instant::now() + Duration::from_secs(5);
+        let mut most = before;
+        while Instant::now() < end {
+            most = most.max(Use::of(owner.pid()));
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let said = owner.said();
+        let is_left = said.iter().any(|line| line == "released");
+        // In the midst of it, it hears what it is told and does it at once.
+        let told = Instant::now();
+        owner.quit(PATIENCE);
+        over.store(true, Ordering::Relaxed);
+        assert!(!is_left, "it leads all the time");
+        assert!(
+            told.elapsed() < Duration::from_secs(10),
+            "{:?}",
+            told.elapsed()
+        );
+        most
+    });
+    let came = came.into_inner();
+    eprintln!("{came} strangers: {before:?} before, {most:?} at most");
+    assert!(came > 100, "a flood: {came}");
+    assert!(most.files < before.files + 100, "{most:?}");
+    assert!(most.threads < before.threads + 16, "{most:?}");
+    assert!(most.memory < before.memory + 64, "{most:?}");
+}
