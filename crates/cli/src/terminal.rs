@@ -5,24 +5,38 @@ use nix::sys::signal::{SigSet, Signal};
 use rustix::process::{Pid, getpgrp};
 use rustix::termios::{tcgetpgrp, tcsetpgrp};
 
-/// A terminal that has been lent to the command's group.
+use crate::tree;
+
+/// A terminal that has been lent to the command's group. Dropped, it is taken
+/// back.
 #[derive(Debug)]
 pub(crate) struct Terminal {
     ours: Pid,
 }
 
 impl Terminal {
-    /// Lends the terminal on stdin to `group`, if there is one and it is ours
-    /// to lend.
+    /// Lends the terminal on stdin to `group`, if there is one, it is ours to
+    /// lend, and nobody beside us needs it: in `tenure run … | less` the
+    /// terminal is for `less`.
     pub(crate) fn lend(group: Pid) -> Option<Self> {
+        if tree::has_neighbours(getpgrp()) {
+            return None;
+        }
+        Self::lend_anyway(group)
+    }
+
+    /// The same for a command that asks for the terminal, whoever else may.
+    pub(crate) fn lend_anyway(group: Pid) -> Option<Self> {
         let ours = getpgrp();
         let holder = tcgetpgrp(std::io::stdin()).ok()?;
         // Made only when it was lent: dropped, it takes the terminal.
         (holder == ours && hand(group)).then(|| Self { ours })
     }
 
-    /// Takes it back.
-    pub(crate) fn take_back(self) {}
+    /// Whether stdin is a terminal of ours at all.
+    pub(crate) fn is_there() -> bool {
+        tcgetpgrp(std::io::stdin()).is_ok()
+    }
 }
 
 impl Drop for Terminal {

@@ -174,15 +174,24 @@ pub(crate) fn signal(process: &Child, signal: Signal) {
 
 /// The guardian of the program `process`.
 pub(crate) fn guardian_of(process: &Child) -> Pid {
+    child_of(process, "tenure-guardian")
+}
+
+/// The witness beside it.
+pub(crate) fn witness_of(process: &Child) -> Pid {
+    child_of(process, "tenure-witness")
+}
+
+fn child_of(process: &Child, name: &str) -> Pid {
     let mut found = None;
-    eventually("there is a guardian", || {
-        found = find_guardian(process.id());
+    eventually(&format!("there is a {name}"), || {
+        found = find_child(process.id(), name);
         found.is_some()
     });
     found.unwrap()
 }
 
-fn find_guardian(parent: u32) -> Option<Pid> {
+fn find_child(parent: u32, name: &str) -> Option<Pid> {
     let entries = fs::read_dir("/proc").unwrap().flatten();
     let numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
     numbers.filter_map(Pid::from_raw).find(|pid| {
@@ -193,7 +202,7 @@ fn find_guardian(parent: u32) -> Option<Pid> {
             .next()
             .unwrap_or_default()
             .split_whitespace();
-        stat.contains("(tenure-guardian)")
+        stat.contains(&format!("({name})"))
             && rest.next() != Some("Z")
             && rest.next() == Some(&parent.to_string())
     })
