@@ -2,10 +2,12 @@
 
 use std::os::unix::process::ExitStatusExt;
 use std::process::{ExitCode, ExitStatus};
-use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 
-use rustix::process::{Resource, Rlimit, Signal, setrlimit};
+use rustix::process::{Resource, Rlimit, Signal, kill_current_process_group, setrlimit};
 use tenure::{Error, ErrorKind};
+
+use crate::supervise::End;
 
 /// Something that was expected did not hold.
 pub(crate) const FAILED: u8 = 1;
@@ -94,6 +96,8 @@ pub(crate) fn code_of(status: ExitStatus) -> u8 {
 
 /// The signal that this program is to die of, once it has tidied up.
 static DYING_OF: AtomicI32 = AtomicI32::new(0);
+/// Whether those around it are to hear of it first.
+static WITH_GROUP: AtomicBool = AtomicBool::new(false);
 
 /// How a program ends that the signal `signal` ended. Of a terminal's signal
 /// it dies itself, so that a shell ends its loop; other signals are a code.
@@ -107,11 +111,14 @@ pub(crate) fn by_signal(signal: i32) -> ExitCode {
     ExitCode::from(u8::try_from(128 + signal).unwrap_or(255))
 }
 
-/// How a program ends whose command ended with `status`.
-pub(crate) fn as_command(status: ExitStatus) -> ExitCode {
-    match status.signal() {
+/// How a program ends whose command ended like this.
+pub(crate) fn as_command(end: &End) -> ExitCode {
+    // The terminal sends its signals to whoever has it, and that was only the
+    // command: the script around us waits for a signal of its own.
+    WITH_GROUP.store(end.had_terminal, Ordering::Relaxed);
+    match end.status.signal() {
         Some(signal) => by_signal(signal),
-        None => ExitCode::from(code_of(status)),
+        None => ExitCode::from(code_of(end.status)),
     }
 }
 
@@ -126,6 +133,11 @@ pub(crate) fn die() {
         };
         // Nobody wants our memory on the disk.
         let _ = setrlimit(Resource::Core, none);
+        if WITH_GROUP.load(Ordering::Relaxed)
+            && let Some(signal) = Signal::from_named_raw(signal)
+        {
+            let _ = kill_current_process_group(signal);
+        }
         let _ = signal_hook::low_level::emulate_default_handler(signal);
     }
 }

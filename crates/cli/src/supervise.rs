@@ -44,6 +44,8 @@ pub(crate) struct End {
     pub(crate) was_too_long: bool,
     /// The last signal that asked this program to end.
     pub(crate) asked: Option<Signal>,
+    /// Whether the terminal was lent to it.
+    pub(crate) had_terminal: bool,
     /// Those of its tree that could not be ended.
     pub(crate) left: Vec<Pid>,
 }
@@ -170,18 +172,21 @@ impl Guarded<'_> {
                 }
             }
         }
-        drop(self.terminal.take());
+        let had_terminal = self.terminal.take().is_some();
+        // What the guardians do from here on is done to what is left behind.
+        was_stopped |= self.post.has_acted();
         let left = self.sweep(lost.is_some()).await;
-        let (status, has_acted) = self
+        let status = self
             .post
             .dismiss()
             .map_err(|error| Failure::system("wait for the command", &error))?;
         Ok(End {
             status,
             lost: lost.or_else(|| self.tenure.token().err()),
-            was_stopped: was_stopped || has_acted,
+            was_stopped,
             was_too_long,
             asked,
+            had_terminal,
             left,
         })
     }
@@ -202,17 +207,26 @@ impl Guarded<'_> {
 
     /// Ends whoever is left of the command's tree; at once when ownership is
     /// lost. Returns those who cannot be ended.
-    async fn sweep(&self, is_lost: bool) -> Vec<Pid> {
+    async fn sweep(&mut self, is_lost: bool) -> Vec<Pid> {
         let grace = match is_lost {
             true => Duration::ZERO,
             false => self.task.grace.min(self.tenure.remaining()),
         };
         let tree = self.post.tree();
         let mut sweep = Sweep::new(moment::now(), moment::nanos(grace));
+        let mut told = moment::end_of(self.tenure);
         loop {
             match sweep.step(&tree, moment::now()) {
                 Step::Done => return Vec::new(),
-                Step::Again(nanos) => tokio::time::sleep(Duration::from_nanos(nanos)).await,
+                Step::Again(nanos) => {
+                    tokio::time::sleep(Duration::from_nanos(nanos)).await;
+                    // It may be renewed meanwhile, and the grace not be over.
+                    let until = moment::end_of(self.tenure);
+                    if until > told.saturating_add(moment::nanos(grace) / 4) {
+                        self.post.until(until);
+                        told = until;
+                    }
+                }
                 Step::Left(left) => {
                     self.voice.warn(&still_running(&left, Some(self.command)));
                     return left;

@@ -2,7 +2,7 @@
 //! it runs, or reading from it would stop the command.
 
 use nix::sys::signal::{SigSet, Signal};
-use rustix::process::{Pid, getpgrp};
+use rustix::process::Pid;
 use rustix::termios::{tcgetpgrp, tcsetpgrp};
 
 use crate::tree;
@@ -19,7 +19,7 @@ impl Terminal {
     /// lend, and nobody beside us needs it: in `tenure run … | less` the
     /// terminal is for `less`.
     pub(crate) fn lend(group: Pid) -> Option<Self> {
-        if tree::has_neighbours(getpgrp()) {
+        if tree::has_neighbours(our_group()?) {
             return None;
         }
         Self::lend_anyway(group)
@@ -27,7 +27,7 @@ impl Terminal {
 
     /// The same for a command that asks for the terminal, whoever else may.
     pub(crate) fn lend_anyway(group: Pid) -> Option<Self> {
-        let ours = getpgrp();
+        let ours = our_group()?;
         let holder = tcgetpgrp(std::io::stdin()).ok()?;
         // Made only when it was lent: dropped, it takes the terminal.
         (holder == ours && hand(group)).then(|| Self { ours })
@@ -43,6 +43,12 @@ impl Drop for Terminal {
     fn drop(&mut self) {
         hand(self.ours);
     }
+}
+
+/// `None` for the first process of a container, whose group lies outside.
+fn our_group() -> Option<Pid> {
+    let raw = nix::unistd::getpgrp().as_raw();
+    (raw > 0).then(|| Pid::from_raw(raw))?
 }
 
 fn hand(group: Pid) -> bool {

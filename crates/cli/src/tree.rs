@@ -67,9 +67,12 @@ impl Tree {
 
     /// The living members.
     pub(crate) fn members(&self) -> Vec<Process> {
-        self.members_of(&process::all())
+        let mut members = self.members_of(&process::all());
+        members.retain(|member| member.is_alive);
+        members
     }
 
+    /// The members, also those that are dead and not yet collected.
     fn members_of(&self, all: &[Process]) -> Vec<Process> {
         let mut children: HashMap<Option<Pid>, Vec<&Process>> = HashMap::new();
         for process in all {
@@ -100,11 +103,7 @@ impl Tree {
         }
         let is_member =
             |process: &&Process| found.contains(&process.pid) && !self.apart.contains(&process.pid);
-        all.iter()
-            .filter(|process| process.is_alive)
-            .filter(is_member)
-            .copied()
-            .collect()
+        all.iter().filter(is_member).copied().collect()
     }
 
     /// Sends `signal` to every member; returns those that may not be
@@ -112,7 +111,8 @@ impl Tree {
     pub(crate) fn signal(&self, signal: Signal) -> Vec<Pid> {
         let all = process::all();
         let members = self.members_of(&all);
-        // A signal to a group reaches those that are just being born, too.
+        // A signal to a group reaches those that are just being born, too,
+        // and a dead member may have a child that was born while we looked.
         let groups = whole_groups(&all, &members);
         for group in &groups {
             let _ = kill_process_group(*group, signal);
@@ -120,8 +120,9 @@ impl Tree {
         let was_told = |member: &Process| {
             signal != Signal::KILL && member.group.is_some_and(|group| groups.contains(&group))
         };
-        let to_tell = members.iter().filter(|member| !was_told(member));
+        let to_tell = members.iter().filter(|member| member.is_alive);
         to_tell
+            .filter(|member| !was_told(member))
             .filter(|member| member.send(signal).is_err())
             .map(|member| member.pid)
             .collect()

@@ -97,13 +97,13 @@ async fn in_office(
         };
         // Asked to end comes first: whoever stops us wants no new office.
         if end.asked.is_some() {
-            return Ok(Some(exit::as_command(end.status)));
+            return Ok(Some(exit::as_command(&end)));
         }
         if end.is_loss() {
             return Ok(None);
         }
         if lead.once {
-            return Ok(Some(exit::as_command(end.status)));
+            return Ok(Some(exit::as_command(&end)));
         }
         if start.elapsed() >= LONGEST_PAUSE {
             pause = FIRST_PAUSE;

@@ -101,7 +101,7 @@ async fn free(guard: LockGuard, end: End, voice: &Voice) -> Result<ExitCode, Fai
             "the command has ended, but the lock may stay held for a while: {error}"
         ));
     }
-    Ok(exit::as_command(end.status))
+    Ok(exit::as_command(&end))
 }
 
 /// Nothing was lost, but the command was told to end, and whether it had done

@@ -118,7 +118,7 @@ impl Line {
         // One that has not read for so long that the line is full is as good
         // as gone; its end shows in the next word.
         if self.to.write_all(format!("{line}\n").as_bytes()).is_err() {
-            self.kill();
+            self.dismiss();
         }
     }
 
@@ -164,7 +164,7 @@ impl Line {
                     return Word::Gone;
                 },
                 () = silence => {
-                    self.kill();
+                    self.dismiss();
                     return Word::Gone;
                 }
             }
@@ -184,22 +184,23 @@ impl Line {
         }
     }
 
-    /// Lets it go, by force, because it may be stopped. Returns whether it had
-    /// told the command to end.
-    pub(super) fn dismiss(&mut self) -> bool {
+    /// Whether it has told the command to end, of which nobody has read yet.
+    pub(super) fn has_acted(&mut self) -> bool {
         // It speaks before it acts, so its word is here if the command heard.
         let mut piece = [0; 256];
         while let Ok(length @ 1..) = self.to.read(&mut piece) {
             self.heard.extend_from_slice(&piece[..length]);
         }
-        let has_acted = std::iter::from_fn(|| self.first())
-            .any(|word| matches!(word, Word::Stopping | Word::Killed));
-        self.kill();
-        has_acted
+        let words = std::iter::from_fn(|| self.first());
+        words
+            .filter(|word| matches!(word, Word::Stopping | Word::Killed))
+            .count()
+            > 0
     }
 
-    /// Ends it, and waits until it has: then its children are ours.
-    fn kill(&mut self) {
+    /// Lets it go, by force, because it may be stopped, and waits until it is
+    /// gone: then its children are ours.
+    pub(super) fn dismiss(&mut self) {
         if let Some(mut process) = self.process.take() {
             let _ = process.kill();
             let _ = process.wait();

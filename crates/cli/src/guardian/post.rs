@@ -151,7 +151,8 @@ impl Post {
     /// The guardian is dead, so the command is our child now.
     fn adopt(&mut self) -> Report {
         if let Some(mut parent) = self.parent.take() {
-            self.has_acted |= parent.dismiss();
+            self.has_acted |= parent.has_acted();
+            parent.dismiss();
         }
         let Some(command) = self.command else {
             return Report::Failed;
@@ -163,7 +164,8 @@ impl Post {
     }
 
     async fn replace_witness(&mut self) -> Report {
-        self.has_acted |= self.witness.dismiss();
+        self.has_acted |= self.witness.has_acted();
+        self.witness.dismiss();
         // If it dies again and again, this keeps the caller from spinning.
         tokio::time::sleep(Duration::from_millis(20)).await;
         let is_alone = self.parent.is_none();
@@ -179,20 +181,27 @@ impl Post {
         Report::Replaced
     }
 
+    /// Whether a guardian has told the command to end.
+    pub(crate) fn has_acted(&mut self) -> bool {
+        let parent = self.parent.as_mut().is_some_and(Line::has_acted);
+        self.has_acted |= self.witness.has_acted() || parent;
+        self.has_acted
+    }
+
     /// Lets the guardians go, for nothing is left to guard. Returns how the
-    /// command ended, and whether a guardian had told it to end.
-    pub(crate) fn dismiss(mut self) -> io::Result<(ExitStatus, bool)> {
+    /// command ended.
+    pub(crate) fn dismiss(mut self) -> io::Result<ExitStatus> {
         if let Some(mut parent) = self.parent.take() {
-            self.has_acted |= parent.dismiss();
+            parent.dismiss();
         }
-        self.has_acted |= self.witness.dismiss();
+        self.witness.dismiss();
         let Some(command) = self.command else {
             return Err(io::ErrorKind::NotFound.into());
         };
         // The guardian left it unreaped, and is dead: it is our child.
         let status = reap(command);
         reaper::take(command);
-        Ok((status?, self.has_acted))
+        status
     }
 }
 

@@ -9,6 +9,9 @@ const SECOND: u64 = 1_000_000_000;
 const PAUSE: u64 = 5_000_000;
 /// How long those that have been killed may take to be gone.
 const PATIENCE: u64 = 2 * SECOND;
+/// How many looks in a row must find nobody. One is not enough: whoever is born
+/// while we read, by a parent that dies before we come to it, is not seen.
+const LOOKS: u8 = 3;
 
 /// What to do next.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,6 +30,8 @@ pub(crate) struct Sweep {
     /// When those who were asked are killed.
     force_at: u64,
     was_asked: bool,
+    /// How many looks in a row have found nobody.
+    empty: u8,
 }
 
 impl Sweep {
@@ -35,6 +40,7 @@ impl Sweep {
         Self {
             force_at: now.saturating_add(grace),
             was_asked: grace == 0,
+            empty: 0,
         }
     }
 
@@ -45,13 +51,13 @@ impl Sweep {
             let left: Vec<Pid> = tree.members().iter().map(|member| member.pid).collect();
             let is_hopeless = !left.is_empty() && left.iter().all(|pid| refused.contains(pid));
             return match left.is_empty() {
-                true => Step::Done,
+                true => self.found_nobody(),
                 false if is_hopeless || now >= self.force_at + PATIENCE => Step::Left(left),
-                false => Step::Again(PAUSE),
+                false => self.found_some(),
             };
         }
         if tree.members().is_empty() {
-            return Step::Done;
+            return self.found_nobody();
         }
         if !self.was_asked {
             self.was_asked = true;
@@ -59,6 +65,19 @@ impl Sweep {
             // One that is stopped could not hear it.
             tree.signal(Signal::CONT);
         }
+        self.found_some()
+    }
+
+    fn found_nobody(&mut self) -> Step {
+        self.empty += 1;
+        match self.empty {
+            LOOKS.. => Step::Done,
+            _ => Step::Again(PAUSE / 5),
+        }
+    }
+
+    fn found_some(&mut self) -> Step {
+        self.empty = 0;
         Step::Again(PAUSE)
     }
 }

@@ -75,6 +75,19 @@ fn a_number_that_has_become_anothers_is_no_ancestor() {
 }
 
 #[test]
+fn the_group_of_a_dead_member_is_signalled_for_the_sake_of_its_children() {
+    let line = "12 (x) Z 10 12 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 12 0";
+    let all = [process(10, 1, 10), Process::parse(pid(12), line).unwrap()];
+    let tree = Tree {
+        roots: vec![(pid(10), 10)],
+        apart: vec![pid(10)],
+        signs: None,
+    };
+    let members = tree.members_of(&all);
+    assert_eq!(whole_groups(&all, &members), HashSet::from([pid(12)]));
+}
+
+#[test]
 fn a_group_with_a_stranger_in_it_is_not_signalled_whole() {
     let members = [process(12, 10, 12), process(13, 12, 30)];
     let all = [members[0], members[1], process(31, 1, 30)];

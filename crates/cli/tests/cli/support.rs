@@ -254,7 +254,9 @@ pub(crate) struct Screen {
 impl Screen {
     pub(crate) fn show(home: &Home, script: &str) -> Self {
         fs::write(home.path("script.sh"), script).unwrap();
-        let mut command = home.command("script");
+        // Whatever the tests themselves were started under, nohup perhaps.
+        let mut command = home.command("env");
+        command.args(["--default-signal", "script"]);
         command.args(["-qec", "sh script.sh", "/dev/null"]);
         let mut process = start(command.stdin(Stdio::piped()).stdout(Stdio::piped()));
         let seen = Arc::new(Mutex::new(String::new()));
@@ -275,15 +277,25 @@ impl Screen {
 
     /// Waits until it shows `what`, and gives all that it has shown.
     pub(crate) fn sees(&self, what: &str) -> String {
-        eventually(&format!("the terminal shows {what:?}"), || {
-            self.seen.lock().unwrap().contains(what)
-        });
+        let end = Instant::now() + PATIENCE;
+        while !self.seen.lock().unwrap().contains(what) {
+            let seen = self.seen.lock().unwrap().clone();
+            assert!(Instant::now() < end, "never shows {what:?}, but {seen:?}");
+            std::thread::sleep(Duration::from_millis(5));
+        }
         self.seen.lock().unwrap().clone()
     }
 
     pub(crate) fn types(&mut self, line: &str) {
         let keyboard = self.keyboard.as_mut().unwrap();
         writeln!(keyboard, "{line}").unwrap();
+        keyboard.flush().unwrap();
+    }
+
+    /// Presses keys, without the one that ends a line.
+    pub(crate) fn presses(&mut self, keys: &str) {
+        let keyboard = self.keyboard.as_mut().unwrap();
+        keyboard.write_all(keys.as_bytes()).unwrap();
         keyboard.flush().unwrap();
     }
 

@@ -160,7 +160,9 @@ fn what_is_left_when_the_command_ends_is_ended_before_the_lock_is_freed() {
     let home = Home::new();
     let script = "setsid --fork sh -c 'trap \"echo yes > asked; exit\" TERM; echo >> up; \
                   while :; do sleep 0.05; done'; while [ ! -e up ]; do sleep 0.02; done; exit 3";
-    let output = bounded(&mut home.run_script(script));
+    let mut program = home.tenure(["run", home.mutex()]);
+    program.args(TERMS).args(["--", "sh", "-c", script]);
+    let output = bounded(&mut program);
     assert_eq!(output.status.code(), Some(3), "{output:?}");
     assert_eq!(home.line("asked"), "yes", "asked first");
     assert_eq!(workers(&home.path("."), 0), [0; 0]);
