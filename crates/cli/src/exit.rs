@@ -2,8 +2,12 @@
 
 use std::os::unix::process::ExitStatusExt;
 use std::process::{ExitCode, ExitStatus};
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 
+use rustix::process::{Resource, Rlimit, Signal, kill_current_process_group, setrlimit};
 use tenure::{Error, ErrorKind};
+
+use crate::supervise::End;
 
 /// Something that was expected did not hold.
 pub(crate) const FAILED: u8 = 1;
@@ -17,6 +21,8 @@ pub(crate) const SYSTEM: u8 = 71;
 pub(crate) const NOT_ACQUIRED: u8 = 75;
 /// Ownership ended while the command ran.
 pub(crate) const LOST: u8 = 76;
+/// Something that the command started could not be ended (`EX_NOPERM`).
+pub(crate) const STILL_RUNNING: u8 = 77;
 /// The command is there and cannot be run, as in a shell.
 pub(crate) const NOT_EXECUTABLE: u8 = 126;
 /// There is no such command, as in a shell.
@@ -88,7 +94,50 @@ pub(crate) fn code_of(status: ExitStatus) -> u8 {
     u8::try_from(code.unwrap_or(255) & 0xff).unwrap_or(255)
 }
 
-/// The code of a program that a signal ends.
+/// The signal that this program is to die of, once it has tidied up.
+static DYING_OF: AtomicI32 = AtomicI32::new(0);
+/// Whether those around it are to hear of it first.
+static WITH_GROUP: AtomicBool = AtomicBool::new(false);
+
+/// How a program ends that the signal `signal` ended. Of a terminal's signal
+/// it dies itself, so that a shell ends its loop; other signals are a code.
 pub(crate) fn by_signal(signal: i32) -> ExitCode {
+    if [Signal::INT, Signal::QUIT]
+        .map(Signal::as_raw)
+        .contains(&signal)
+    {
+        DYING_OF.store(signal, Ordering::Relaxed);
+    }
     ExitCode::from(u8::try_from(128 + signal).unwrap_or(255))
+}
+
+/// How a program ends whose command ended like this.
+pub(crate) fn as_command(end: &End) -> ExitCode {
+    // The terminal sends its signals to whoever has it, and that was only the
+    // command: the script around us waits for a signal of its own.
+    WITH_GROUP.store(end.had_terminal, Ordering::Relaxed);
+    match end.status.signal() {
+        Some(signal) => by_signal(signal),
+        None => ExitCode::from(code_of(end.status)),
+    }
+}
+
+/// Dies of the signal that it is to die of, if there is one. As the first
+/// process of a container it cannot, and returns.
+pub(crate) fn die() {
+    let signal = DYING_OF.load(Ordering::Relaxed);
+    if signal != 0 {
+        let none = Rlimit {
+            current: Some(0),
+            maximum: Some(0),
+        };
+        // Nobody wants our memory on the disk.
+        let _ = setrlimit(Resource::Core, none);
+        if WITH_GROUP.load(Ordering::Relaxed)
+            && let Some(signal) = Signal::from_named_raw(signal)
+        {
+            let _ = kill_current_process_group(signal);
+        }
+        let _ = signal_hook::low_level::emulate_default_handler(signal);
+    }
 }

@@ -1,7 +1,6 @@
 //! The `tenure` program: locks and leaders for any command, on any store.
 
 mod args;
-mod child;
 mod commands;
 mod config;
 mod exit;
@@ -9,15 +8,18 @@ mod gate;
 mod guardian;
 mod moment;
 mod output;
+mod reaper;
 mod signals;
 mod store;
 mod supervise;
 mod terminal;
 mod trace;
+mod tree;
 #[cfg(feature = "views")]
 mod view;
 
-use std::process::ExitCode;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, ExitCode};
 
 use clap::Parser;
 
@@ -38,10 +40,26 @@ fn main() -> ExitCode {
     let voice = Voice::new(cli.common.quiet, cli.common.verbose);
     trace::show(cli.common.verbose);
     match commands::dispatch(cli, &voice) {
-        Ok(code) => code,
+        Ok(code) => {
+            exit::die();
+            code
+        }
         Err(failure) => {
             voice.error(&failure.message);
             ExitCode::from(failure.code)
         }
     }
+}
+
+/// This very program, also when its file has been replaced meanwhile.
+fn ourselves() -> Command {
+    let link = std::path::Path::new("/proc/self/exe");
+    let path = if link.exists() {
+        link.to_path_buf()
+    } else {
+        std::env::current_exe().unwrap_or_else(|_| "tenure".into())
+    };
+    let mut command = Command::new(path);
+    command.arg0("tenure");
+    command
 }

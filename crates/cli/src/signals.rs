@@ -19,7 +19,11 @@ const PASSED_ON: [Signal; 6] = [
 
 /// Signals sent to this program from now on.
 #[derive(Debug)]
-pub(crate) struct Signals(Vec<(Signal, unix::Signal)>);
+pub(crate) struct Signals {
+    streams: Vec<(Signal, unix::Signal)>,
+    /// Whether there was a terminal that can go away.
+    had_terminal: bool,
+}
 
 impl Signals {
     /// Listens. What is ignored (under nohup, in the background of a script)
@@ -33,13 +37,16 @@ impl Signals {
             let kind = SignalKind::from_raw(signal.as_raw());
             Ok((signal, unix::signal(kind)?))
         };
-        wanted.map(listen).collect::<io::Result<_>>().map(Self)
+        Ok(Self {
+            streams: wanted.map(listen).collect::<io::Result<_>>()?,
+            had_terminal: has_terminal(),
+        })
     }
 
     /// The next one.
     pub(crate) async fn next(&mut self) -> Signal {
         poll_fn(|cx| {
-            for (signal, stream) in &mut self.0 {
+            for (signal, stream) in &mut self.streams {
                 if let Poll::Ready(Some(())) = stream.poll_recv(cx) {
                     return Poll::Ready(*signal);
                 }
@@ -53,11 +60,36 @@ impl Signals {
     pub(crate) async fn end(&mut self) -> Signal {
         loop {
             let signal = self.next().await;
-            if !matches!(signal, Signal::USR1 | Signal::USR2) {
+            if self.is_end(signal) {
                 return signal;
             }
         }
     }
+
+    /// The next one that asks for the end of a program that has nothing to
+    /// reload, and dies of SIGHUP as others do.
+    pub(crate) async fn end_or_hangup(&mut self) -> Signal {
+        loop {
+            let signal = self.next().await;
+            if signal == Signal::HUP || self.is_end(signal) {
+                return signal;
+            }
+        }
+    }
+
+    /// Whether `signal` asks for the end. SIGHUP does when the terminal is
+    /// gone; otherwise it asks the command to read its settings again.
+    pub(crate) fn is_end(&self, signal: Signal) -> bool {
+        match signal {
+            Signal::TERM | Signal::INT | Signal::QUIT => true,
+            Signal::HUP => self.had_terminal && !has_terminal(),
+            _ => false,
+        }
+    }
+}
+
+fn has_terminal() -> bool {
+    std::fs::File::open("/dev/tty").is_ok()
 }
 
 /// The ignored signals, one bit each.

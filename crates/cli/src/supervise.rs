@@ -1,20 +1,25 @@
 //! Running a command under a tenure: begun after its guardian is ready, told
-//! every signal, ended before ownership is.
+//! every signal, ended with its whole tree before ownership is.
 
 use std::pin::pin;
 use std::process::ExitStatus;
 use std::time::Duration;
 
-use rustix::process::Signal;
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, kill_process_group};
 use tenure::{LeaseLost, Tenure};
 
-use crate::child::{Child, Fate};
 use crate::exit::Failure;
 use crate::guardian::{Post, Report};
 use crate::moment;
 use crate::output::{Voice, brief};
 use crate::signals::Signals;
 use crate::terminal::Terminal;
+use crate::tree::{Step, Sweep};
+
+/// Who holds what around a command, one contender a line: whoever waits for
+/// one of them inside the command waits for ever.
+pub(crate) const HOLDERS: &str = "TENURE_HOLDERS";
 
 /// What is run, and how it is stopped.
 #[derive(Clone, Copy, Debug)]
@@ -39,6 +44,10 @@ pub(crate) struct End {
     pub(crate) was_too_long: bool,
     /// The last signal that asked this program to end.
     pub(crate) asked: Option<Signal>,
+    /// Whether the terminal was lent to it.
+    pub(crate) had_terminal: bool,
+    /// Those of its tree that could not be ended.
+    pub(crate) left: Vec<Pid>,
 }
 
 impl End {
@@ -48,7 +57,7 @@ impl End {
     }
 }
 
-/// Runs the command to its end, and the end of its process group.
+/// Runs the command to its end, and the end of all that descends from it.
 pub(crate) async fn supervise(
     task: Task<'_>,
     tenure: &Tenure,
@@ -59,44 +68,55 @@ pub(crate) async fn supervise(
     let Ok(token) = tenure.token() else {
         return Err(tenure::Error::from(tenure.lost().await).into());
     };
-    let mut post = Post::start(task.grace).map_err(failed("start the guardian"))?;
-    let ours = [
-        ("TENURE_NAME", tenure.mutex().to_string()),
-        ("TENURE_TOKEN", token.to_string()),
-        ("TENURE_CONTENDER", tenure.contender().to_string()),
-    ];
-    let environment = ours.into_iter().chain(task.environment.iter().cloned());
-    let mut child =
-        Child::prepare(task.command, environment).map_err(failed("start the command"))?;
-    // From here to the word "ready" a kill of this program ends the gate.
-    post.guard(child.group(), moment::end_of(tenure));
-    match tenure.protect(post.report()).await {
-        Ok(Report::Ready) => {}
+    let environment = environment(task, tenure, token);
+    let until = moment::end_of(tenure);
+    let mut post = Post::start(task.command, environment, task.grace, until)
+        .map_err(failed("start the guardian"))?;
+    let command = match tenure.protect(post.report()).await {
+        Ok(Report::Ready(command)) => command,
         Ok(_) => return Err(Failure::new(crate::exit::SYSTEM, "the guardian has died")),
         Err(lost) => return Err(tenure::Error::from(lost).into()),
-    }
-    let terminal = Terminal::lend(child.group());
-    child.go().map_err(failed("start the command"))?;
+    };
+    let terminal = Terminal::lend(command);
+    post.go().map_err(failed("start the command"))?;
     voice.detail(&format_args!(
         "running with token {token} as process group {}",
-        child.group().as_raw_pid()
+        command.as_raw_pid()
     ));
     let guarded = Guarded {
         task,
         tenure,
         voice,
-        child,
+        command,
         post,
         terminal,
     };
     guarded.run(signals).await
 }
 
+fn environment(
+    task: Task<'_>,
+    tenure: &Tenure,
+    token: tenure::model::FencingToken,
+) -> Vec<(&'static str, String)> {
+    let contender = tenure.contender().to_string();
+    let around = std::env::var(HOLDERS).unwrap_or_default();
+    let holders = format!("{around}\n{contender}").trim().to_owned();
+    let mut environment = vec![
+        ("TENURE_NAME", tenure.mutex().to_string()),
+        ("TENURE_TOKEN", token.to_string()),
+        ("TENURE_CONTENDER", contender),
+        (HOLDERS, holders),
+    ];
+    environment.extend_from_slice(task.environment);
+    environment
+}
+
 struct Guarded<'a> {
     task: Task<'a>,
     tenure: &'a Tenure,
     voice: &'a Voice,
-    child: Child,
+    command: Pid,
     post: Post,
     terminal: Option<Terminal>,
 }
@@ -110,23 +130,9 @@ impl Guarded<'_> {
         loop {
             tokio::select! {
                 biased;
-                fate = self.child.fate() => match fate {
-                    Fate::Ended => break,
-                    Fate::Stopped => self.pause(),
-                },
-                moved = &mut renewed, if lost.is_none() => match moved {
-                    Ok(()) => {
-                        renewed = Box::pin(self.tenure.renewed());
-                        self.post.until(moment::end_of(self.tenure));
-                    }
-                    Err(loss) => {
-                        // The guardian does the same; one of the two may be
-                        // stopped.
-                        self.child.signal(Signal::KILL);
-                        lost = Some(loss);
-                    }
-                },
                 report = self.post.report() => match report {
+                    Report::Ended => break,
+                    Report::Stopped(signal) => self.pause(signal),
                     Report::Stopping => {
                         was_stopped = true;
                         self.voice.warn(&format_args!(
@@ -135,69 +141,148 @@ impl Guarded<'_> {
                         ));
                     }
                     Report::Killed => was_stopped = true,
-                    Report::Gone => self.replace_guardian().await?,
-                    Report::Ready => {}
+                    Report::Replaced => self.voice.warn(
+                        &"a guardian has died or fallen silent; another one has taken its place",
+                    ),
+                    Report::Ready(_) | Report::Failed => {}
+                },
+                moved = &mut renewed => match moved {
+                    Ok(()) => {
+                        renewed = Box::pin(self.tenure.renewed());
+                        self.post.until(moment::end_of(self.tenure));
+                    }
+                    Err(loss) => {
+                        // The guardians do the same; they may be stopped.
+                        lost = Some(loss);
+                        break;
+                    }
                 },
                 () = &mut limit => {
                     // Asked first, and made to when the grace is over.
                     let signal = if was_too_long { Signal::KILL } else { Signal::TERM };
-                    self.child.signal(signal);
+                    self.signal(signal);
                     limit.set(sleep((!was_too_long).then_some(self.task.grace)));
                     was_too_long = true;
                 }
                 signal = signals.next() => {
-                    self.child.signal(signal);
-                    if !matches!(signal, Signal::USR1 | Signal::USR2) {
+                    self.signal(signal);
+                    if signals.is_end(signal) {
                         asked = Some(signal);
                     }
                 }
             }
         }
-        drop(self.terminal.take());
+        let had_terminal = self.terminal.take().is_some();
+        // What the guardians do from here on is done to what is left behind.
+        was_stopped |= self.post.has_acted();
+        let left = self.sweep(lost.is_some()).await;
         let status = self
-            .child
-            .reap()
+            .post
+            .dismiss()
             .map_err(|error| Failure::system("wait for the command", &error))?;
-        let grace = self.task.grace.min(self.tenure.remaining());
-        self.child.sweep(grace).await;
-        was_stopped |= self.post.dismiss();
         Ok(End {
             status,
             lost: lost.or_else(|| self.tenure.token().err()),
             was_stopped,
             was_too_long,
             asked,
+            had_terminal,
+            left,
         })
     }
 
-    /// Ctrl-Z: this program's job stops as well, so that the shell takes over.
-    /// The lease goes on running out; the guardian sees to that.
-    fn pause(&mut self) {
-        let Some(terminal) = self.terminal.take() else {
-            return;
+    /// Sends `signal` to the command's group, and wakes it if it is stopped.
+    fn signal(&self, signal: Signal) {
+        // It keeps its number until the guardians are dismissed.
+        if kill_process_group(self.command, signal) == Err(Errno::PERM) {
+            self.voice.warn(&format_args!(
+                "the command belongs to another user and cannot be sent signal {}",
+                signal.as_raw()
+            ));
+        }
+        if matches!(signal, Signal::TERM | Signal::INT | Signal::HUP) {
+            let _ = kill_process_group(self.command, Signal::CONT);
+        }
+    }
+
+    /// Ends whoever is left of the command's tree; at once when ownership is
+    /// lost. Returns those who cannot be ended.
+    async fn sweep(&mut self, is_lost: bool) -> Vec<Pid> {
+        let grace = match is_lost {
+            true => Duration::ZERO,
+            false => self.task.grace.min(self.tenure.remaining()),
         };
-        terminal.take_back();
+        let tree = self.post.tree();
+        let mut sweep = Sweep::new(moment::now(), moment::nanos(grace));
+        let mut told = moment::end_of(self.tenure);
+        loop {
+            match sweep.step(&tree, moment::now()) {
+                Step::Done => return Vec::new(),
+                Step::Again(nanos) => {
+                    tokio::time::sleep(Duration::from_nanos(nanos)).await;
+                    // It may be renewed meanwhile, and the grace not be over.
+                    let until = moment::end_of(self.tenure);
+                    if until > told.saturating_add(moment::nanos(grace) / 4) {
+                        self.post.until(until);
+                        told = until;
+                    }
+                }
+                Step::Left(left) => {
+                    self.voice.warn(&still_running(&left, Some(self.command)));
+                    return left;
+                }
+            }
+        }
+    }
+
+    /// Something has stopped the command. On a terminal this program's job
+    /// stops as well, so that the shell takes over. The lease goes on running
+    /// out; the guardian sees to that.
+    fn pause(&mut self, signal: i32) {
+        let wants_terminal = [Signal::TTIN, Signal::TTOU].map(Signal::as_raw);
+        if wants_terminal.contains(&signal) && self.terminal.is_none() {
+            // In the foreground it can have the terminal, if it was not lent
+            // before (`fg` after `bg`, or others in the pipeline).
+            self.terminal = Terminal::lend_anyway(self.command);
+            if self.terminal.is_some() || !Terminal::is_there() {
+                let _ = kill_process_group(self.command, Signal::CONT);
+                return;
+            }
+        } else if self.terminal.is_none() {
+            return;
+        }
+        drop(self.terminal.take());
         self.voice.warn(&format_args!(
             "suspended: ownership ends in {} unless it goes on",
             brief(self.tenure.remaining())
         ));
         // Without a shell that could wake it the kernel drops this signal.
         let _ = rustix::process::kill_current_process_group(Signal::TSTP);
-        self.terminal = Terminal::lend(self.child.group());
-        self.child.signal(Signal::CONT);
+        self.terminal = Terminal::lend(self.command);
+        // The lease may have run out meanwhile, and then it must not go on.
+        if !self.tenure.is_lost() {
+            let _ = kill_process_group(self.command, Signal::CONT);
+        }
     }
+}
 
-    async fn replace_guardian(&mut self) -> Result<(), Failure> {
-        // If it dies again and again, this keeps the loop from spinning.
-        tokio::time::sleep(Duration::from_millis(20)).await;
-        self.post = Post::start(self.task.grace)
-            .map_err(|error| Failure::system("start the guardian", &error))?;
-        self.post
-            .guard(self.child.group(), moment::end_of(self.tenure));
-        self.voice
-            .warn(&"the guardian has died; another one has taken its place");
-        Ok(())
-    }
+/// Says who works on without the lock, and why.
+pub(crate) fn still_running(left: &[Pid], command: Option<Pid>) -> String {
+    let described = |pid: &Pid| {
+        let raw = pid.as_raw_pid();
+        let name = std::fs::read_to_string(format!("/proc/{raw}/comm")).unwrap_or_default();
+        format!("{raw} ({})", name.trim_end())
+    };
+    let list: Vec<String> = left.iter().map(described).collect();
+    let whose = match command {
+        Some(command) if left.contains(&command) => "the command itself",
+        _ => "what the command started",
+    };
+    format!(
+        "{whose} could not be ended and may work on without the lock: process {}. It belongs to \
+         another user, or the kernel does not let it go",
+        list.join(", ")
+    )
 }
 
 /// Returns after `length`, or never.

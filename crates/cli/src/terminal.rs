@@ -2,33 +2,53 @@
 //! it runs, or reading from it would stop the command.
 
 use nix::sys::signal::{SigSet, Signal};
-use rustix::process::{Pid, getpgrp};
+use rustix::process::Pid;
 use rustix::termios::{tcgetpgrp, tcsetpgrp};
 
-/// A terminal that has been lent to the command's group.
+use crate::tree;
+
+/// A terminal that has been lent to the command's group. Dropped, it is taken
+/// back.
 #[derive(Debug)]
 pub(crate) struct Terminal {
     ours: Pid,
 }
 
 impl Terminal {
-    /// Lends the terminal on stdin to `group`, if there is one and it is ours
-    /// to lend.
+    /// Lends the terminal on stdin to `group`, if there is one, it is ours to
+    /// lend, and nobody beside us needs it: in `tenure run … | less` the
+    /// terminal is for `less`.
     pub(crate) fn lend(group: Pid) -> Option<Self> {
-        let ours = getpgrp();
+        if tree::has_neighbours(our_group()?) {
+            return None;
+        }
+        Self::lend_anyway(group)
+    }
+
+    /// The same for a command that asks for the terminal, whoever else may.
+    pub(crate) fn lend_anyway(group: Pid) -> Option<Self> {
+        let ours = our_group()?;
         let holder = tcgetpgrp(std::io::stdin()).ok()?;
         // Made only when it was lent: dropped, it takes the terminal.
         (holder == ours && hand(group)).then(|| Self { ours })
     }
 
-    /// Takes it back.
-    pub(crate) fn take_back(self) {}
+    /// Whether stdin is a terminal of ours at all.
+    pub(crate) fn is_there() -> bool {
+        tcgetpgrp(std::io::stdin()).is_ok()
+    }
 }
 
 impl Drop for Terminal {
     fn drop(&mut self) {
         hand(self.ours);
     }
+}
+
+/// `None` for the first process of a container, whose group lies outside.
+fn our_group() -> Option<Pid> {
+    let raw = nix::unistd::getpgrp().as_raw();
+    (raw > 0).then(|| Pid::from_raw(raw))?
 }
 
 fn hand(group: Pid) -> bool {

@@ -95,16 +95,15 @@ async fn in_office(
             Err(failure) if failure.code == exit::LOST => return Ok(None),
             end => end?,
         };
-        let code = ExitCode::from(exit::code_of(end.status));
         // Asked to end comes first: whoever stops us wants no new office.
         if end.asked.is_some() {
-            return Ok(Some(code));
+            return Ok(Some(exit::as_command(&end)));
         }
         if end.is_loss() {
             return Ok(None);
         }
         if lead.once {
-            return Ok(Some(code));
+            return Ok(Some(exit::as_command(&end)));
         }
         if start.elapsed() >= LONGEST_PAUSE {
             pause = FIRST_PAUSE;

@@ -40,6 +40,14 @@ pub(crate) fn dispatch(cli: Cli, voice: &Voice) -> Result<ExitCode, Failure> {
         return runtime.block_on(Box::pin(demo::demo()));
     };
     let work = async {
+        let runs_commands = matches!(
+            cli.command,
+            Command::Run(_) | Command::Lead(_) | Command::Schedule(_)
+        );
+        if runs_commands {
+            crate::reaper::begin()
+                .map_err(|error| Failure::system("look after orphans", &error))?;
+        }
         match cli.command {
             Command::Run(run) => Box::pin(run::run(run, &settings, voice)).await,
             Command::Lead(lead) => Box::pin(lead::lead(lead, &settings, voice)).await,

@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use tenure::model::MutexName;
 use tenure::{Coordinator, ErrorKind, Lock, LockGuard};
 
 use super::{grace, waiting};
@@ -11,14 +12,14 @@ use crate::exit::{self, Failure};
 use crate::output::Voice;
 use crate::signals::Signals;
 use crate::store;
-use crate::supervise::{End, Task, supervise};
+use crate::supervise::{End, HOLDERS, Task, supervise};
 
 pub(crate) async fn run(run: Run, settings: &Settings, voice: &Voice) -> Result<ExitCode, Failure> {
     let mut signals =
         Signals::listen().map_err(|error| Failure::system("listen to signals", &error))?;
     let coordinator = tokio::select! {
         opened = store::open(settings, voice) => opened?,
-        signal = signals.end() => return Ok(exit::by_signal(signal.as_raw())),
+        signal = signals.end_or_hangup() => return Ok(exit::by_signal(signal.as_raw())),
     };
     let code = locked(&run, &coordinator, &mut signals, voice).await;
     // What could not be told to the store runs out by itself.
@@ -34,10 +35,11 @@ async fn locked(
 ) -> Result<ExitCode, Failure> {
     let grace = grace(run.job.grace, coordinator)?;
     let lock = coordinator.lock(&run.name)?;
+    refuse_waiting_for_ourselves(coordinator, lock.name()).await?;
     let acquired = tokio::select! {
         biased;
         acquired = acquire(run, &lock) => acquired,
-        signal = signals.end() => {
+        signal = signals.end_or_hangup() => {
             voice.passing("");
             return Ok(exit::by_signal(signal.as_raw()));
         }
@@ -81,14 +83,15 @@ async fn refused(coordinator: &Coordinator, lock: &Lock, voice: &Voice) -> ExitC
 /// Frees the lock after the command's end, and says how it went.
 async fn free(guard: LockGuard, end: End, voice: &Voice) -> Result<ExitCode, Failure> {
     let released = guard.release().await;
+    if !end.left.is_empty() {
+        // Who is left has been said.
+        return Ok(ExitCode::from(exit::STILL_RUNNING));
+    }
     if let Some(lost) = &end.lost {
         return Err(Failure::new(exit::LOST, lost.to_string()));
     }
     if end.was_stopped {
-        return Err(Failure::new(
-            exit::LOST,
-            "the command was stopped because ownership could not be renewed in time",
-        ));
+        return Err(Failure::new(exit::LOST, told_to_end(&end)));
     }
     if let Err(error) = released {
         if error.kind() == ErrorKind::Lost {
@@ -98,5 +101,39 @@ async fn free(guard: LockGuard, end: End, voice: &Voice) -> Result<ExitCode, Fai
             "the command has ended, but the lock may stay held for a while: {error}"
         ));
     }
-    Ok(ExitCode::from(exit::code_of(end.status)))
+    Ok(exit::as_command(&end))
+}
+
+/// Nothing was lost, but the command was told to end, and whether it had done
+/// its work by then only the command knows.
+fn told_to_end(end: &End) -> String {
+    format!(
+        "the command was told to end because ownership had not been renewed in time, and ended \
+         with {}; ownership was renewed after that and never lost",
+        exit::code_of(end.status)
+    )
+}
+
+/// A run inside a run of the same name would wait for its own end.
+async fn refuse_waiting_for_ourselves(
+    coordinator: &Coordinator,
+    name: &MutexName,
+) -> Result<(), Failure> {
+    let Ok(holders) = std::env::var(HOLDERS) else {
+        return Ok(());
+    };
+    let Ok(answer) = coordinator.owner(name).await else {
+        return Ok(()); // Whoever takes the lock hears of the trouble.
+    };
+    let owner = answer.owner().owner_id().map(|id| id.as_str());
+    if owner.is_some_and(|owner| holders.lines().any(|holder| holder == owner)) {
+        return Err(Failure::new(
+            exit::NOT_ACQUIRED,
+            format!(
+                "{name} is held by the tenure run around this one, which waits for this command: \
+                 it would wait for itself for ever"
+            ),
+        ));
+    }
+    Ok(())
 }

@@ -117,6 +117,12 @@ async fn once(
     if let Some(lost) = end.lost {
         return Err(tenure::Error::from(lost).into());
     }
+    if !end.left.is_empty() {
+        return Err(Failure::new(
+            exit::STILL_RUNNING,
+            "part of the command could not be ended",
+        ));
+    }
     if end.was_too_long {
         let limit = brief(schedule.timeout.unwrap_or_default());
         return Err(Failure::new(exit::FAILED, format!("ended after {limit}")));

@@ -1,17 +1,25 @@
-//! The guardian: a process of its own that ends the command's group in time.
+//! The guardians: processes of their own that end the command's tree in time.
 //!
 //! A lease is lost by the clock, whatever happens to this program: it may be
-//! killed, stopped, or starved. So a second process, in a session of its own,
-//! is told the group and every new deadline as an absolute time; it sends
-//! SIGTERM to the group at the deadline less the grace, SIGKILL at the
-//! deadline, and SIGKILL at once when the line to this program closes.
+//! killed, stopped, or starved. So the command is the child of another
+//! process, the *guardian*, which is told every new deadline as an absolute
+//! time; it sends SIGTERM to the tree at the deadline less the grace, SIGKILL
+//! at the deadline, and SIGKILL at once when the line to this program closes.
+//! This program, the guardian's parent, is what is left when the guardian dies:
+//! both are sub-reapers, so the command's tree is always below one of them.
+//!
+//! A second one, the *witness*, is nobody's parent. It does the same, for the
+//! case that this program and the guardian are killed at once, and takes the
+//! guardian's place when that one dies.
 //!
 //! | file | what it is |
 //! | --- | --- |
-//! | `post` | this program's end of the line |
+//! | `post` | this program's side: both guardians, and the command's fate |
+//! | `line` | the line to one of them |
 //! | `watch` | when to do what, a pure function of time |
-//! | `process` | the guardian's own end: poll, timer, kill |
+//! | `process` | the guardians' own side: poll, timer, kill |
 
+mod line;
 mod post;
 mod process;
 mod watch;
@@ -20,3 +28,24 @@ pub(crate) use post::{Post, Report};
 pub(crate) use process::main;
 
 pub(crate) const WORD: &str = "__guardian";
+
+/// What stands in the environment of the command's tree, with a value that no
+/// other run has.
+const MARK: &str = "TENURE_MARK";
+
+/// Which of the two a guardian is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Role {
+    /// The command's parent.
+    Parent,
+    Witness,
+}
+
+impl Role {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Parent => "parent",
+            Self::Witness => "witness",
+        }
+    }
+}

@@ -1,135 +1,245 @@
-//! This program's end of the line to the guardian.
+//! This program's side: both guardians, and what they tell of the command.
 
-use std::io::{self, Read, Write};
-use std::os::unix::net::UnixStream;
-use std::process::Stdio;
+use std::ffi::OsString;
+use std::io;
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
 use std::time::Duration;
 
-use rustix::process::Pid;
+use rustix::io::Errno;
+use rustix::process::{Pid, WaitId, WaitIdOptions, getpid, waitid};
+use tokio::sync::mpsc;
 
-use super::WORD;
-use crate::child::ourselves;
-use crate::moment;
+use super::line::{Line, Word};
+use super::{MARK, Role};
+use crate::reaper;
+use crate::tree::Tree;
 
-/// What the guardian tells.
+/// What is to be known of the command and its guardians.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Report {
-    /// It knows the group, and guards it.
-    Ready,
-    /// The deadline is near: it has sent SIGTERM.
+    /// The command is guarded, and waits behind its gate.
+    Ready(Pid),
+    /// The deadline is near: it was sent SIGTERM.
     Stopping,
-    /// The deadline has come: it has sent SIGKILL.
+    /// The deadline has come: it was sent SIGKILL.
     Killed,
-    /// It is no more.
-    Gone,
+    /// A signal has stopped it: Ctrl-Z, perhaps.
+    Stopped(i32),
+    /// It has ended.
+    Ended,
+    /// A guardian died or fell silent, and another one has its place.
+    Replaced,
+    /// The guardian died before the command began.
+    Failed,
 }
 
-/// A guardian at its post. Dropped without [`dismiss`](Self::dismiss), the
-/// line closes, and the guardian kills the group.
+/// The guardians at their posts. Dropped without [`dismiss`](Self::dismiss),
+/// the lines close, and they kill the whole tree.
 #[derive(Debug)]
 pub(crate) struct Post {
-    process: Option<std::process::Child>,
-    to: UnixStream,
-    from: tokio::net::UnixStream,
-    heard: Vec<u8>,
+    /// `None` when the command is our own child.
+    parent: Option<Line>,
+    witness: Line,
+    grace: Duration,
+    environment: Vec<(&'static str, String)>,
+    command: Option<Pid>,
+    until: u64,
+    /// What becomes of a command that is our own child.
+    fates: mpsc::UnboundedReceiver<Report>,
+    tell_fate: mpsc::UnboundedSender<Report>,
+    has_acted: bool,
 }
 
 impl Post {
-    /// Starts a guardian.
-    pub(crate) fn start(grace: Duration) -> io::Result<Self> {
-        let (to, theirs) = UnixStream::pair()?;
-        let process = ourselves()
-            .arg(WORD)
-            .arg(moment::nanos(grace).to_string())
-            .stdin(Stdio::from(std::os::fd::OwnedFd::from(theirs)))
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()?;
-        to.set_nonblocking(true)?;
-        let from = tokio::net::UnixStream::from_std(to.try_clone()?)?;
+    /// Starts the guardians, and the command behind its gate.
+    pub(crate) fn start(
+        command: &[OsString],
+        mut environment: Vec<(&'static str, String)>,
+        grace: Duration,
+        until: u64,
+    ) -> io::Result<Self> {
+        environment.push((MARK, format!("{:032x}", fastrand::u128(..))));
+        let mut parent = Line::start(Role::Parent, grace, command, &environment)?;
+        // While there is a guardian, only that one asks before it kills.
+        let witness = Line::start(Role::Witness, Duration::ZERO, &[], &environment)?;
+        parent.tell(&format!("until {until}"));
+        let (tell_fate, fates) = mpsc::unbounded_channel();
         Ok(Self {
-            process: Some(process),
-            to,
-            from,
-            heard: Vec::new(),
+            parent: Some(parent),
+            witness,
+            grace,
+            environment,
+            command: None,
+            until,
+            fates,
+            tell_fate,
+            has_acted: false,
         })
     }
 
-    /// Has it guard `group` until the moment `until`; it answers
-    /// [`Ready`](Report::Ready).
-    pub(crate) fn guard(&mut self, group: Pid, until: u64) {
-        self.tell(&format!("group {} {until}", group.as_raw_pid()));
+    /// Lets the command begin.
+    pub(crate) fn go(&mut self) -> io::Result<()> {
+        self.parent.as_mut().map_or(Ok(()), Line::open_gate)
     }
 
     /// Moves the deadline.
     pub(crate) fn until(&mut self, until: u64) {
-        self.tell(&format!("until {until}"));
+        self.until = until;
+        let line = format!("until {until}");
+        self.witness.tell(&line);
+        if let Some(parent) = &mut self.parent {
+            parent.tell(&line);
+        }
     }
 
-    /// What it tells next.
+    /// Who belongs to the command, as seen from here.
+    pub(crate) fn tree(&self) -> Tree {
+        let parent = self.parent.as_ref().map(Line::pid);
+        let guardians: Vec<Pid> = parent.into_iter().chain([self.witness.pid()]).collect();
+        Tree::below(getpid(), &guardians)
+    }
+
+    /// What happens next.
     pub(crate) async fn report(&mut self) -> Report {
         loop {
-            if let Some(report) = self.first() {
-                return report;
-            }
-            let mut piece = [0; 64];
-            let length = match self.from.readable().await {
-                Ok(()) => self.from.try_read(&mut piece),
-                Err(error) => Err(error),
+            let from_parent = async {
+                match &mut self.parent {
+                    Some(parent) => parent.word().await,
+                    None => std::future::pending().await,
+                }
             };
-            match length {
-                Ok(length) if length > 0 => self.heard.extend_from_slice(&piece[..length]),
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                _ => return Report::Gone,
+            let (role, word) = tokio::select! {
+                biased;
+                word = from_parent => (Role::Parent, word),
+                word = self.witness.word() => (Role::Witness, word),
+                Some(fate) = self.fates.recv() => return fate,
+            };
+            match (role, word) {
+                (Role::Parent, Word::Ready(Some(command))) => {
+                    self.command = Some(command);
+                    // When the guardian dies, it becomes our child.
+                    reaper::leave(command);
+                    self.instruct_witness(command);
+                    return Report::Ready(command);
+                }
+                (_, Word::Stopping) => {
+                    self.has_acted = true;
+                    return Report::Stopping;
+                }
+                (_, Word::Killed) => {
+                    self.has_acted = true;
+                    return Report::Killed;
+                }
+                (Role::Parent, Word::Stopped(signal)) => return Report::Stopped(signal),
+                (Role::Parent, Word::Ended) => return Report::Ended,
+                (Role::Parent, Word::Gone) => return self.adopt(),
+                (Role::Witness, Word::Gone) => return self.replace_witness().await,
+                _ => {}
             }
         }
     }
 
-    /// Lets it go: there is nothing to guard any more. Returns whether it had
-    /// told the group to end.
-    pub(crate) fn dismiss(mut self) -> bool {
-        // It speaks before it acts, so its word is here if the group heard it.
-        let mut piece = [0; 256];
-        while let Ok(length @ 1..) = self.to.read(&mut piece) {
-            self.heard.extend_from_slice(&piece[..length]);
-        }
-        let has_acted = std::iter::from_fn(|| self.first())
-            .any(|report| matches!(report, Report::Stopping | Report::Killed));
-        // By force, because it may be stopped.
-        if let Some(mut process) = self.process.take() {
-            let _ = process.kill();
-            let _ = process.wait();
-        }
-        has_acted
+    fn instruct_witness(&mut self, command: Pid) {
+        let guardian = self.parent.as_ref().map_or(command, Line::pid);
+        let [us, guardian, command] = [getpid(), guardian, command].map(Pid::as_raw_pid);
+        self.witness
+            .tell(&format!("among {us} {guardian} {command}"));
+        self.witness.tell(&format!("until {}", self.until));
     }
 
-    /// The first line of what was heard.
-    fn first(&mut self) -> Option<Report> {
-        let end = self.heard.iter().position(|byte| *byte == b'\n')?;
-        let line: Vec<u8> = self.heard.drain(..=end).collect();
-        Some(match line.trim_ascii() {
-            b"ready" => Report::Ready,
-            b"stopping" => Report::Stopping,
-            b"killed" => Report::Killed,
-            _ => Report::Gone,
-        })
+    /// The guardian is dead, so the command is our child now.
+    fn adopt(&mut self) -> Report {
+        if let Some(mut parent) = self.parent.take() {
+            self.has_acted |= parent.has_acted();
+            parent.dismiss();
+        }
+        let Some(command) = self.command else {
+            return Report::Failed;
+        };
+        watch(command, self.tell_fate.clone());
+        let grace = crate::moment::nanos(self.grace);
+        self.witness.tell(&format!("grace {grace}"));
+        Report::Replaced
     }
 
-    fn tell(&mut self, line: &str) {
-        let line = format!("{line}\n");
-        // One that has not read for so long that the line is full is as good
-        // as gone; its end shows in the next report.
-        if self.to.write_all(line.as_bytes()).is_err() {
-            let _ = self.process.as_mut().map(std::process::Child::kill);
+    async fn replace_witness(&mut self) -> Report {
+        self.has_acted |= self.witness.has_acted();
+        self.witness.dismiss();
+        // If it dies again and again, this keeps the caller from spinning.
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        let is_alone = self.parent.is_none();
+        let grace = if is_alone { self.grace } else { Duration::ZERO };
+        match Line::start(Role::Witness, grace, &[], &self.environment) {
+            Ok(witness) => self.witness = witness,
+            // Tried again when it is found gone; the guardian is still there.
+            Err(_) => return Report::Replaced,
+        }
+        if let Some(command) = self.command {
+            self.instruct_witness(command);
+        }
+        Report::Replaced
+    }
+
+    /// Whether a guardian has told the command to end.
+    pub(crate) fn has_acted(&mut self) -> bool {
+        let parent = self.parent.as_mut().is_some_and(Line::has_acted);
+        self.has_acted |= self.witness.has_acted() || parent;
+        self.has_acted
+    }
+
+    /// Lets the guardians go, for nothing is left to guard. Returns how the
+    /// command ended.
+    pub(crate) fn dismiss(mut self) -> io::Result<ExitStatus> {
+        if let Some(mut parent) = self.parent.take() {
+            parent.dismiss();
+        }
+        self.witness.dismiss();
+        let Some(command) = self.command else {
+            return Err(io::ErrorKind::NotFound.into());
+        };
+        // The guardian left it unreaped, and is dead: it is our child.
+        let status = reap(command);
+        reaper::take(command);
+        status
+    }
+}
+
+fn reap(command: Pid) -> io::Result<ExitStatus> {
+    loop {
+        match waitid(WaitId::Pid(command), WaitIdOptions::EXITED) {
+            Ok(Some(status)) => {
+                let code = status.exit_status().map(|code| (code & 0xff) << 8);
+                let raw = code.or(status.terminating_signal()).unwrap_or(0xff00);
+                return Ok(ExitStatus::from_raw(raw));
+            }
+            Ok(None) | Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
         }
     }
 }
 
-impl Drop for Post {
-    fn drop(&mut self) {
-        // It ends by itself now, but nobody waits for one that is stopped.
-        if let Some(mut process) = self.process.take() {
-            std::thread::spawn(move || process.wait());
+/// Waits for what happens to the process, without reaping it: a number that
+/// may still be signalled must not become another's.
+fn watch(process: Pid, tell: mpsc::UnboundedSender<Report>) {
+    std::thread::spawn(move || {
+        let wait = |options| waitid(WaitId::Pid(process), options);
+        let (ended, stopped) = (WaitIdOptions::EXITED, WaitIdOptions::STOPPED);
+        loop {
+            match wait(ended | stopped | WaitIdOptions::NOWAIT) {
+                Ok(Some(status)) if status.stopped() => {
+                    let _ = wait(stopped | WaitIdOptions::NOHANG);
+                    let signal = status.stopping_signal().unwrap_or(0);
+                    if tell.send(Report::Stopped(signal)).is_err() {
+                        return;
+                    }
+                }
+                Err(Errno::INTR) => {}
+                _ => {
+                    let _ = tell.send(Report::Ended);
+                    return;
+                }
+            }
         }
-    }
+    });
 }

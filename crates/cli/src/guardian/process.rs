@@ -1,133 +1,276 @@
-//! The guardian's own process: nothing but poll, a timer and kill.
+//! A guardian's own process: nothing but poll, a timer and kill.
 
 use std::ffi::OsString;
-use std::io::{Read, Write};
+use std::io::Write;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::process::ExitCode;
+use std::time::Duration;
 
+use nix::sys::signal::{SigSet, SigmaskHow, Signal as Number};
+use nix::sys::signalfd::{SfdFlags, SignalFd};
 use rustix::event::{PollFd, PollFlags, poll};
-use rustix::process::{Pid, Signal, chdir, setsid};
+use rustix::process::{
+    Pid, Signal, WaitId, WaitIdOptions, chdir, getpid, set_child_subreaper, waitid,
+};
 use rustix::time::{
     Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create,
     timerfd_settime,
 };
 
 use super::watch::{Act, Watch};
-use crate::child::signal_group;
-use crate::{exit, moment};
+use super::{MARK, Role};
+use crate::tree::{Signs, Step, Sweep, Tree};
+use crate::{exit, gate, moment};
 
-/// Reads `group PID NANOS` and then `until NANOS` from its stdin, a socket;
-/// answers `ready`, `stopping` and `killed`. It is killed when it is not needed
-/// any more.
+/// What must not end a guardian. Only SIGKILL does; the command's own signals
+/// are as they were when its gate opens.
+const DEAF_TO: [Number; 9] = [
+    Number::SIGCHLD,
+    Number::SIGHUP,
+    Number::SIGINT,
+    Number::SIGQUIT,
+    Number::SIGTERM,
+    Number::SIGTSTP,
+    Number::SIGTTIN,
+    Number::SIGTTOU,
+    Number::SIGPIPE,
+];
+
+/// Its stdin, a socket, tells it `until NANOS`, and the witness before that
+/// `among PROGRAM GUARDIAN COMMAND`, and `grace NANOS` when it is alone; the word
+/// that opens the gate brings a file along. It confirms every line, and tells `ready`, `stopping`, `killed`,
+/// `stopped SIGNAL` and `ended`. It is killed when it is not needed any more.
 pub(crate) fn main(mut words: impl Iterator<Item = OsString>) -> ExitCode {
-    let _ = rustix::thread::set_name(c"tenure-guardian");
-    // Out of reach of the terminal's signals and of the caller's directory.
-    let _ = setsid();
-    let _ = chdir("/");
+    let role = match words.next().as_deref().and_then(|word| word.to_str()) {
+        Some("parent") => Role::Parent,
+        _ => Role::Witness,
+    };
+    let name = match role {
+        Role::Parent => c"tenure-guardian",
+        Role::Witness => c"tenure-witness",
+    };
+    let _ = rustix::thread::set_name(name);
     let grace = words.next().and_then(|word| word.to_str()?.parse().ok());
-    let line = std::io::stdin().as_fd().try_clone_to_owned();
-    let timer = timerfd_create(TimerfdClockId::Boottime, TimerfdFlags::CLOEXEC);
-    let (Some(grace), Ok(line), Ok(timer)) = (grace, line, timer) else {
+    let made = grace.and_then(|grace| Guardian::new(role, grace).ok());
+    let Some(mut guardian) = made else {
         return ExitCode::from(exit::SYSTEM);
     };
-    let guardian = Guardian {
-        line: UnixStream::from(line),
-        timer,
-        grace,
-        charge: None,
-    };
+    if role == Role::Parent {
+        let command: Vec<OsString> = words.collect();
+        // Whoever is orphaned below it becomes its child.
+        let is_set = set_child_subreaper(Some(getpid())).is_ok();
+        if !is_set || guardian.start(&command).is_err() {
+            return ExitCode::from(exit::SYSTEM);
+        }
+    }
+    // Out of the way of whoever wants to unmount the caller's directory.
+    let _ = chdir("/");
     guardian.run()
 }
 
 struct Guardian {
+    role: Role,
     line: UnixStream,
     timer: OwnedFd,
+    children: SignalFd,
+    /// The signals that it is deaf to and its caller was not.
+    deaf_to: SigSet,
     grace: u64,
-    charge: Option<(Pid, Watch)>,
+    command: Option<Pid>,
+    gate: Option<UnixStream>,
+    has_ended: bool,
+    tree: Tree,
+    watch: Option<Watch>,
 }
 
 impl Guardian {
+    fn new(role: Role, grace: u64) -> std::io::Result<Self> {
+        let mut deaf_to: SigSet = DEAF_TO.into_iter().collect();
+        let before = deaf_to.thread_swap_mask(SigmaskHow::SIG_BLOCK)?;
+        for signal in before.iter() {
+            deaf_to.remove(signal);
+        }
+        let mut child_signal = SigSet::empty();
+        child_signal.add(Number::SIGCHLD);
+        let flags = SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC;
+        Ok(Self {
+            role,
+            line: UnixStream::from(std::io::stdin().as_fd().try_clone_to_owned()?),
+            timer: timerfd_create(TimerfdClockId::Boottime, TimerfdFlags::CLOEXEC)?,
+            children: SignalFd::with_flags(&child_signal, flags)?,
+            deaf_to,
+            grace,
+            command: None,
+            gate: None,
+            has_ended: false,
+            tree: Tree::default(),
+            watch: None,
+        })
+    }
+
+    fn start(&mut self, command: &[OsString]) -> std::io::Result<()> {
+        let (gate, process) = gate::close(command, &self.deaf_to)?;
+        self.command = Some(Pid::from_child(&process));
+        self.gate = Some(gate);
+        self.tree = Tree::below(getpid(), &[]);
+        Ok(())
+    }
+
     fn run(mut self) -> ExitCode {
         let mut text = Vec::new();
         loop {
+            // What was told last counts: after a stop there may be much to
+            // hear, and the oldest deadline is long past.
+            if !self.listen(&mut text) {
+                return self.abandon();
+            }
+            self.look_after_children();
             self.act();
             if !self.set_timer() {
                 return self.abandon();
             }
-            let (line, timer) = (self.line.as_fd(), self.timer.as_fd());
             let mut fds = [
-                PollFd::from_borrowed_fd(line, PollFlags::IN),
-                PollFd::from_borrowed_fd(timer, PollFlags::IN),
+                PollFd::from_borrowed_fd(self.line.as_fd(), PollFlags::IN),
+                PollFd::from_borrowed_fd(self.timer.as_fd(), PollFlags::IN),
+                PollFd::from_borrowed_fd(self.children.as_fd(), PollFlags::IN),
             ];
             match poll(&mut fds, None) {
-                Ok(_) => {}
-                Err(rustix::io::Errno::INTR) => continue,
+                // The timer is quiet when it is set again.
+                Ok(_) | Err(rustix::io::Errno::INTR) => {}
                 Err(_) => return self.abandon(),
-            }
-            if fds[0].revents().is_empty() {
-                continue; // The timer: setting it again makes it quiet.
-            }
-            let mut piece = [0; 256];
-            match self.line.read(&mut piece) {
-                Ok(0) => return self.abandon(),
-                Ok(length) => text.extend_from_slice(&piece[..length]),
-                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
-                Err(_) => return self.abandon(),
-            }
-            while let Some(end) = text.iter().position(|byte| *byte == b'\n') {
-                let line: Vec<u8> = text.drain(..=end).collect();
-                // Whoever speaks nonsense is not to be trusted to renew.
-                if self
-                    .hear(str::from_utf8(&line).unwrap_or_default())
-                    .is_none()
-                {
-                    return self.abandon();
-                }
             }
         }
+    }
+
+    /// Hears all that has been said; false when nobody is at the other end.
+    fn listen(&mut self, text: &mut Vec<u8>) -> bool {
+        let mut is_open = true;
+        loop {
+            let mut piece = [0; 256];
+            match gate::receive(&self.line, &mut piece) {
+                Ok((0, _)) => is_open = false,
+                Ok((length, stdin)) => {
+                    text.extend_from_slice(&piece[..length]);
+                    if let Some(stdin) = stdin
+                        && let Some(gate) = self.gate.take()
+                    {
+                        let _ = gate::hand_on(&gate, &stdin);
+                    }
+                    continue;
+                }
+                Err(rustix::io::Errno::INTR) => continue,
+                Err(rustix::io::Errno::AGAIN) => {}
+                Err(_) => is_open = false,
+            }
+            break;
+        }
+        while let Some(end) = text.iter().position(|byte| *byte == b'\n') {
+            let line: Vec<u8> = text.drain(..=end).collect();
+            // Whoever speaks nonsense is not to be trusted to renew.
+            let line = str::from_utf8(&line).unwrap_or_default();
+            if self.hear(line).is_none() {
+                return false;
+            }
+            self.say("heard");
+        }
+        is_open
     }
 
     fn hear(&mut self, line: &str) -> Option<()> {
         let mut words = line.split_whitespace();
         match words.next()? {
-            "group" => {
-                let group = Pid::from_raw(words.next()?.parse().ok()?)?;
-                let until = words.next()?.parse().ok()?;
-                self.charge = Some((group, Watch::new(until, self.grace)));
-                self.say("ready");
+            "among" => {
+                let mut pid = || Pid::from_raw(words.next()?.parse().ok()?);
+                let ancestors = [pid()?, pid()?];
+                let command = pid()?;
+                let mark = std::env::var(MARK).unwrap_or_default();
+                let mark = format!("{MARK}={mark}");
+                self.tree = Tree::of(&ancestors, Signs { command, mark });
+                self.command = Some(command);
             }
             "until" => {
                 let until = words.next()?.parse().ok()?;
-                self.charge.as_mut()?.1.move_to(until);
+                if let Some(watch) = &mut self.watch {
+                    watch.move_to(until);
+                } else {
+                    self.watch = Some(Watch::new(until, self.grace));
+                    let command = self.command.map_or(0, Pid::as_raw_pid);
+                    self.say(&format!("ready {command}"));
+                }
             }
+            "grace" => {
+                self.grace = words.next()?.parse().ok()?;
+                self.watch.as_mut()?.ask_before(self.grace);
+            }
+            // What came with it has opened the gate.
+            "go" => {}
             _ => return None,
         }
         Some(())
     }
 
+    /// Tells what became of the command, and reaps whoever else has died.
+    fn look_after_children(&mut self) {
+        while let Ok(Some(_)) = self.children.read_signal() {}
+        if self.role == Role::Witness {
+            return;
+        }
+        if let Some(command) = self.command.filter(|_| !self.has_ended) {
+            // Left unreaped, so that its number is nobody else's for as long
+            // as this program may signal its group.
+            let wanted = WaitIdOptions::EXITED | WaitIdOptions::STOPPED;
+            let quietly = WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+            match waitid(WaitId::Pid(command), wanted | quietly) {
+                Ok(Some(status)) if status.stopped() => {
+                    let stopped = WaitIdOptions::STOPPED | WaitIdOptions::NOHANG;
+                    let _ = waitid(WaitId::Pid(command), stopped);
+                    let signal = status.stopping_signal().unwrap_or(0);
+                    self.say(&format!("stopped {signal}"));
+                }
+                Ok(Some(_)) => {
+                    self.has_ended = true;
+                    self.say("ended");
+                }
+                _ => {}
+            }
+        }
+        crate::reaper::reap(self.command);
+    }
+
     fn act(&mut self) {
-        let Some((group, watch)) = &mut self.charge else {
+        let Some(watch) = &mut self.watch else {
             return;
         };
-        let group = *group;
-        // Said first: when the group has heard of it, so can this program.
+        // Said first: when the command has heard of it, so can this program.
         match watch.act(moment::now()) {
             Some(Act::Terminate) => {
                 self.say("stopping");
-                signal_group(group, Signal::TERM);
+                self.tree.signal(Signal::TERM);
+                self.tree.signal(Signal::CONT);
             }
             Some(Act::Kill) => {
                 self.say("killed");
-                signal_group(group, Signal::KILL);
+                self.end();
             }
             None => {}
         }
     }
 
+    /// Ends the whole tree by force.
+    fn end(&mut self) -> Step {
+        let mut sweep = Sweep::new(moment::now(), 0);
+        loop {
+            match sweep.step(&self.tree, moment::now()) {
+                Step::Again(nanos) => std::thread::sleep(Duration::from_nanos(nanos)),
+                step => return step,
+            }
+        }
+    }
+
     /// False when there is no timer to be had.
     fn set_timer(&self) -> bool {
-        let due = self.charge.as_ref().and_then(|(_, watch)| watch.due());
+        let due = self.watch.as_ref().and_then(Watch::due);
         let billion = 1_000_000_000;
         // All zero disarms; a due time that has passed rings at once.
         let due = due.map_or(0, |due| due.max(1));
@@ -146,18 +289,20 @@ impl Guardian {
         timerfd_settime(&self.timer, TimerfdTimerFlags::ABSTIME, &alarm).is_ok()
     }
 
-    /// Nobody renews any more, or nobody can be told: the group must end now.
-    fn abandon(&mut self) -> ExitCode {
-        if let Some((group, _)) = self.charge {
-            signal_group(group, Signal::KILL);
+    /// Nobody renews any more, or nobody can be told: the tree must end now.
+    fn abandon(mut self) -> ExitCode {
+        if let Step::Left(left) = self.end() {
+            // There is nobody else to tell.
+            eprintln!(
+                "tenure: {}",
+                crate::supervise::still_running(&left, self.command)
+            );
         }
         ExitCode::from(exit::LOST)
     }
 
     fn say(&mut self, word: &str) {
         // A program that is stopped does not read, one that is dead cannot.
-        let _ = self.line.set_nonblocking(true);
-        let _ = self.line.write_all(format!("{word}\n").as_bytes());
-        let _ = self.line.set_nonblocking(false);
+        let _ = (&self.line).write_all(format!("{word}\n").as_bytes());
     }
 }

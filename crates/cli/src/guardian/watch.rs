@@ -30,6 +30,11 @@ impl Watch {
         }
     }
 
+    /// Asks so long before the deadline.
+    pub(super) fn ask_before(&mut self, grace: u64) {
+        self.grace = grace;
+    }
+
     /// When the next act is due; `None` after the last.
     pub(super) fn due(&self) -> Option<u64> {
         match self.done {

@@ -8,7 +8,7 @@ use rustix::process::{Signal, kill_process};
 
 use super::stores::{Lease, Store, on_every_store};
 use super::support::{
-    Home, bounded, code, eventually, guardian_of, is_running, signal, start, text,
+    Home, bounded, code, eventually, guardian_of, is_running, signal, start, text, witness_of,
 };
 
 /// Has a child that sleeps, and waits for it.
@@ -86,9 +86,14 @@ fn a_guardian_that_dies_is_replaced() {
     let mut said = BufReader::new(holder.0.stderr.take().unwrap()).lines();
     let line = said.next().unwrap().unwrap();
     assert!(line.contains("another one has taken its place"), "{line}");
-    let second = guardian_of(&holder.0);
-    assert_ne!(first, second);
     assert!(is_running(child), "the command works on");
+    // The witness guards it now, and is itself replaced.
+    let second = witness_of(&holder.0);
+    kill_process(second, Signal::KILL).unwrap();
+    let line = said.next().unwrap().unwrap();
+    assert!(line.contains("another one has taken its place"), "{line}");
+    assert_ne!(witness_of(&holder.0), second);
+    assert!(is_running(child), "the command still works on");
     signal(&holder.0, Signal::KILL);
     for pid in [child, grandchild] {
         eventually("all are dead", || !is_running(pid));
@@ -110,6 +115,48 @@ fn a_stopped_guardian_is_not_needed_while_the_program_lives() {
     for pid in [child, grandchild, guardian] {
         assert!(!is_running(pid));
     }
+}
+
+#[test]
+fn a_guardian_that_is_stopped_is_noticed_and_replaced() {
+    let home = Home::new();
+    let mut holder = start(home.run_script(FAMILY).stderr(Stdio::piped()));
+    let child = home.pid("child");
+    let guardian = guardian_of(&holder.0);
+    kill_process(guardian, Signal::STOP).unwrap();
+    let mut said = BufReader::new(holder.0.stderr.take().unwrap()).lines();
+    let line = said.next().unwrap().unwrap();
+    assert!(line.contains("another one has taken its place"), "{line}");
+    eventually("the silent one is gone", || !is_running(guardian));
+    assert!(is_running(child), "the command works on");
+    signal(&holder.0, Signal::KILL);
+    eventually("the command is dead", || !is_running(child));
+}
+
+/// After a stop the guardian finds old deadlines in the line, and new ones
+/// behind them.
+#[test]
+fn a_guardian_that_goes_on_after_a_short_stop_spares_a_healthy_command() {
+    let home = Home::new();
+    let mut holder = start(
+        &mut home.run_script("echo $$ > child; while [ ! -e end ]; do sleep 0.02; done; exit 4"),
+    );
+    let child = home.pid("child");
+    let guardian = guardian_of(&holder.0);
+    let token = |_: ()| {
+        home.output(["status", home.mutex(), "--output", "json"])
+            .stdout
+    };
+    for _ in 0..2 {
+        // Stopped until a renewal has come and gone.
+        kill_process(guardian, Signal::STOP).unwrap();
+        let before = token(());
+        eventually("it is renewed", || token(()) != before);
+        let _ = kill_process(guardian, Signal::CONT);
+        assert!(is_running(child));
+    }
+    std::fs::write(home.path("end"), "").unwrap();
+    assert_eq!(code(&mut holder.0), Some(4), "it ended by itself");
 }
 
 #[test]

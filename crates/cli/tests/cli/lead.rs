@@ -138,3 +138,21 @@ fn a_neighbour_can_ask_who_leads() {
     assert!(ask(&second, "/healthz").starts_with("HTTP/1.1 200 OK"));
     assert!(ask(&second, "/nothing").starts_with("HTTP/1.1 404"));
 }
+
+/// A signal that asks a program to read its settings again is no wish to end.
+#[test]
+fn after_a_sighup_the_command_is_started_again() {
+    let home = Home::new();
+    let script = "trap 'exit 3' HUP; echo $$ >> starts; while :; do sleep 0.02; done";
+    let mut leader = start(&mut home.tenure(["lead", "m", "--", "sh", "-c", script]));
+    let starts = || {
+        let text = std::fs::read_to_string(home.path("starts")).unwrap_or_default();
+        text.lines().count()
+    };
+    for count in 1..4 {
+        eventually("it is started", || starts() == count);
+        signal(&leader.0, Signal::HUP);
+    }
+    signal(&leader.0, Signal::TERM);
+    assert!(matches!(code(&mut leader.0), Some(143 | 3)));
+}

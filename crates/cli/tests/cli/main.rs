@@ -14,4 +14,5 @@ mod signals;
 mod stores;
 mod support;
 mod terminal;
+mod tree;
 mod voice;

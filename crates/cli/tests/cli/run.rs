@@ -5,7 +5,7 @@ use std::net::TcpListener;
 use std::process::Stdio;
 
 use super::stores::{Lease, Store, on_every_store};
-use super::support::{Home, eventually, start, text};
+use super::support::{Home, bounded, eventually, start, text};
 
 #[test]
 fn the_exit_code_is_the_commands() {
@@ -200,4 +200,50 @@ fn flags_come_before_the_environment_and_that_before_the_file() {
         !home.path("tenure").exists(),
         "the default file was not touched"
     );
+}
+
+#[test]
+fn a_run_inside_a_run_of_the_same_name_does_not_wait_for_itself() {
+    let home = Home::new();
+    let inner = "\"$TENURE\" run m -- true";
+    let output = home.output(["run", "m", "--", "sh", "-c", inner]);
+    assert_eq!(output.status.code(), Some(75), "{output:?}");
+    assert!(text(&output.stderr).contains("it would wait for itself for ever"));
+    let around = "\"$TENURE\" run b -- \"$TENURE\" run a -- true";
+    let output = home.output(["run", "a", "--", "sh", "-c", around]);
+    assert_eq!(output.status.code(), Some(75), "also with another between");
+    let other = home.output([
+        "run",
+        "m",
+        "--",
+        "sh",
+        "-c",
+        "\"$TENURE\" run other -- true",
+    ]);
+    assert_eq!(other.status.code(), Some(0), "another name is no trouble");
+}
+
+/// As a container's first process it is the parent of every orphan there.
+#[test]
+fn as_the_first_process_of_a_container_it_collects_the_dead() {
+    let home = Home::new();
+    let script = "for i in 1 2 3 4 5; do (sh -c 'exit 0' &); done; (sleep 1000 &); \
+                  while ls /proc/*/stat | xargs -n1 cat 2>/dev/null | grep -q ') Z '; do sleep 0.02; done; \
+                  echo clean";
+    let mut container = home.command("unshare");
+    container.args(["--pid", "--fork", "--mount-proc", "--kill-child"]);
+    container.args([env!("CARGO_BIN_EXE_tenure"), "run", "m", "--grace", "100ms"]);
+    container.args([
+        "--ttl",
+        "10s",
+        "--transition",
+        "10s",
+        "--",
+        "sh",
+        "-c",
+        script,
+    ]);
+    let output = bounded(&mut container);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    assert_eq!(text(&output.stdout), "clean\n");
 }

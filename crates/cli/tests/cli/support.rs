@@ -174,15 +174,24 @@ pub(crate) fn signal(process: &Child, signal: Signal) {
 
 /// The guardian of the program `process`.
 pub(crate) fn guardian_of(process: &Child) -> Pid {
+    child_of(process, "tenure-guardian")
+}
+
+/// The witness beside it.
+pub(crate) fn witness_of(process: &Child) -> Pid {
+    child_of(process, "tenure-witness")
+}
+
+fn child_of(process: &Child, name: &str) -> Pid {
     let mut found = None;
-    eventually("there is a guardian", || {
-        found = find_guardian(process.id());
+    eventually(&format!("there is a {name}"), || {
+        found = find_child(process.id(), name);
         found.is_some()
     });
     found.unwrap()
 }
 
-fn find_guardian(parent: u32) -> Option<Pid> {
+fn find_child(parent: u32, name: &str) -> Option<Pid> {
     let entries = fs::read_dir("/proc").unwrap().flatten();
     let numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
     numbers.filter_map(Pid::from_raw).find(|pid| {
@@ -193,7 +202,7 @@ fn find_guardian(parent: u32) -> Option<Pid> {
             .next()
             .unwrap_or_default()
             .split_whitespace();
-        stat.contains("(tenure-guardian)")
+        stat.contains(&format!("({name})"))
             && rest.next() != Some("Z")
             && rest.next() == Some(&parent.to_string())
     })
@@ -245,7 +254,9 @@ pub(crate) struct Screen {
 impl Screen {
     pub(crate) fn show(home: &Home, script: &str) -> Self {
         fs::write(home.path("script.sh"), script).unwrap();
-        let mut command = home.command("script");
+        // Whatever the tests themselves were started under, nohup perhaps.
+        let mut command = home.command("env");
+        command.args(["--default-signal", "script"]);
         command.args(["-qec", "sh script.sh", "/dev/null"]);
         let mut process = start(command.stdin(Stdio::piped()).stdout(Stdio::piped()));
         let seen = Arc::new(Mutex::new(String::new()));
@@ -266,15 +277,25 @@ impl Screen {
 
     /// Waits until it shows `what`, and gives all that it has shown.
     pub(crate) fn sees(&self, what: &str) -> String {
-        eventually(&format!("the terminal shows {what:?}"), || {
-            self.seen.lock().unwrap().contains(what)
-        });
+        let end = Instant::now() + PATIENCE;
+        while !self.seen.lock().unwrap().contains(what) {
+            let seen = self.seen.lock().unwrap().clone();
+            assert!(Instant::now() < end, "never shows {what:?}, but {seen:?}");
+            std::thread::sleep(Duration::from_millis(5));
+        }
         self.seen.lock().unwrap().clone()
     }
 
     pub(crate) fn types(&mut self, line: &str) {
         let keyboard = self.keyboard.as_mut().unwrap();
         writeln!(keyboard, "{line}").unwrap();
+        keyboard.flush().unwrap();
+    }
+
+    /// Presses keys, without the one that ends a line.
+    pub(crate) fn presses(&mut self, keys: &str) {
+        let keyboard = self.keyboard.as_mut().unwrap();
+        keyboard.write_all(keys.as_bytes()).unwrap();
         keyboard.flush().unwrap();
     }
 

@@ -29,3 +29,52 @@ fn in_the_background_it_leaves_the_terminal_alone() {
     assert_eq!(home.line("after"), "one");
     assert_eq!(screen.end(), Some(0));
 }
+
+#[test]
+fn in_a_pipeline_the_terminal_stays_with_the_others() {
+    let home = Home::new();
+    // With job control the pipeline has a group of its own, as for a person.
+    let script = "set -m; \"$TENURE\" run m -- sh -c 'echo > ready; while [ ! -e after ]; do sleep 0.02; done' \
+                  | sh -c 'read a < /dev/tty; echo $a > after'; echo > ended";
+    let mut screen = Screen::show(&home, script);
+    eventually("the command runs", || home.path("ready").exists());
+    screen.types("one");
+    assert_eq!(home.line("after"), "one", "the reader was not stopped");
+    eventually("all have ended", || home.path("ended").exists());
+    assert_eq!(screen.end(), Some(0));
+}
+
+#[test]
+fn in_the_foreground_again_it_reads_from_the_terminal_again() {
+    let home = Home::new();
+    let mut screen = Screen::show(&home, "exec bash --norc --noprofile -i");
+    // Builtins only: a shell that is just starting a program cannot be stopped.
+    screen.types(
+        "\"$TENURE\" run m --ttl 30s --transition 30s -- sh -c 'mkfifo go; echo > ready; read b < go; read a; \
+         echo $a > inside'",
+    );
+    eventually("the command runs", || home.path("ready").exists());
+    screen.presses("\x1a");
+    screen.sees("suspended");
+    screen.types("bg; echo in-the-back$((1 + 1))");
+    screen.sees("in-the-back2");
+    screen.types("fg");
+    std::fs::write(home.path("go"), "now\n").unwrap();
+    screen.types("one");
+    assert_eq!(home.line("inside"), "one");
+    screen.types("exit");
+    assert_eq!(screen.end(), Some(0));
+}
+
+#[test]
+fn ctrl_c_ends_the_loop_of_a_shell_too() {
+    let home = Home::new();
+    let script = "exec bash -c 'while :; do echo >> loops; \
+                  \"$TENURE\" run m -- sh -c \"echo > ready; exec sleep 1000\"; done'";
+    let mut screen = Screen::show(&home, script);
+    eventually("the command runs", || home.path("ready").exists());
+    screen.presses("\x03");
+    assert!(screen.end().is_some(), "the loop has ended");
+    let loops = std::fs::read_to_string(home.path("loops")).unwrap();
+    assert_eq!(loops.lines().count(), 1);
+}

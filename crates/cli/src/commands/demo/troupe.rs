@@ -13,7 +13,7 @@ use tokio::io::{AsyncBufReadExt, BufReader, Lines};
 use tokio::net::unix::pipe::Receiver;
 
 use super::{CONTENDER, OFFICE};
-use crate::child::ourselves;
+use crate::ourselves;
 
 const NAMES: [&str; 3] = ["ada", "ben", "cleo"];
 

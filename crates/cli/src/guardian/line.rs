@@ -1,0 +1,226 @@
+//! The line to one guardian.
+
+use std::ffi::OsString;
+use std::io::{self, Read, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
+use std::process::Stdio;
+use std::time::Duration;
+
+use rustix::process::Pid;
+use tokio::time::Instant;
+
+use super::{Role, WORD};
+use crate::gate;
+use crate::moment;
+use crate::reaper;
+
+/// One that has not answered for so long is stopped, or as good as dead.
+const SILENCE: Duration = Duration::from_secs(2);
+
+/// What a guardian says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Word {
+    /// It guards the command, which has this number.
+    Ready(Option<Pid>),
+    /// It has heard the last line.
+    Heard,
+    /// The deadline is near: it has sent SIGTERM.
+    Stopping,
+    /// The deadline has come: it has sent SIGKILL.
+    Killed,
+    /// A signal has stopped the command.
+    Stopped(i32),
+    /// The command has ended, and keeps its number until it is reaped.
+    Ended,
+    /// It is no more, or says nothing any more.
+    Gone,
+}
+
+impl Word {
+    fn parse(line: &[u8]) -> Self {
+        let line = str::from_utf8(line).unwrap_or_default();
+        let mut words = line.split_whitespace();
+        let word = words.next();
+        let number = words.next().and_then(|number| number.parse().ok());
+        match (word, number) {
+            (Some("ready"), number) => Self::Ready(number.and_then(Pid::from_raw)),
+            (Some("heard"), _) => Self::Heard,
+            (Some("stopping"), _) => Self::Stopping,
+            (Some("killed"), _) => Self::Killed,
+            (Some("stopped"), Some(signal)) => Self::Stopped(signal),
+            (Some("ended"), _) => Self::Ended,
+            _ => Self::Gone,
+        }
+    }
+}
+
+/// A guardian and the line to it. Dropped without [`dismiss`](Self::dismiss),
+/// the line closes, and the guardian ends the command.
+#[derive(Debug)]
+pub(super) struct Line {
+    process: Option<std::process::Child>,
+    pid: Pid,
+    to: UnixStream,
+    from: tokio::net::UnixStream,
+    heard: Vec<u8>,
+    /// How many lines it has not yet confirmed, and since when.
+    unheard: usize,
+    since: Instant,
+}
+
+impl Line {
+    /// Starts a guardian; the parent starts `command`, behind its gate.
+    pub(super) fn start(
+        role: Role,
+        grace: Duration,
+        command: &[OsString],
+        environment: &[(&'static str, String)],
+    ) -> io::Result<Self> {
+        let (to, theirs) = UnixStream::pair()?;
+        let mut guardian = crate::ourselves();
+        guardian
+            .args([WORD, role.word(), &moment::nanos(grace).to_string()])
+            .args(command)
+            .envs(environment.iter().map(|(name, value)| (name, value)))
+            .stdin(Stdio::from(OwnedFd::from(theirs)))
+            // Out of reach of the terminal's signals, in its session all the
+            // same: the command needs that.
+            .process_group(0);
+        if role == Role::Witness {
+            // It must not keep a pipe open that others wait to be closed.
+            guardian.stdout(Stdio::null()).stderr(Stdio::null());
+        }
+        let process = guardian.spawn()?;
+        let pid = Pid::from_child(&process);
+        reaper::leave(pid);
+        to.set_nonblocking(true)?;
+        let from = tokio::net::UnixStream::from_std(to.try_clone()?)?;
+        Ok(Self {
+            process: Some(process),
+            pid,
+            to,
+            from,
+            heard: Vec::new(),
+            unheard: 0,
+            since: Instant::now(),
+        })
+    }
+
+    pub(super) fn pid(&self) -> Pid {
+        self.pid
+    }
+
+    /// Tells it a line, which it will confirm.
+    pub(super) fn tell(&mut self, line: &str) {
+        self.expect_answer();
+        // One that has not read for so long that the line is full is as good
+        // as gone; its end shows in the next word.
+        if self.to.write_all(format!("{line}\n").as_bytes()).is_err() {
+            self.dismiss();
+        }
+    }
+
+    fn expect_answer(&mut self) {
+        if self.unheard == 0 {
+            self.since = Instant::now();
+        }
+        self.unheard += 1;
+    }
+
+    /// Lets the command begin, with our stdin.
+    pub(super) fn open_gate(&mut self) -> io::Result<()> {
+        self.expect_answer();
+        match gate::hand_on(&self.to, std::io::stdin()) {
+            // Its end shows in the next word.
+            Err(error) if !gate::is_gone(error) => Err(error.into()),
+            _ => Ok(()),
+        }
+    }
+
+    /// What it says next. One that is silent is killed.
+    pub(super) async fn word(&mut self) -> Word {
+        loop {
+            if let Some(word) = self.first() {
+                if word == Word::Heard {
+                    self.unheard = self.unheard.saturating_sub(1);
+                    self.since = Instant::now();
+                    continue;
+                }
+                return word;
+            }
+            let silence = async {
+                if self.unheard == 0 {
+                    return std::future::pending().await;
+                }
+                tokio::time::sleep_until(self.since + SILENCE).await;
+            };
+            tokio::select! {
+                // What it has said counts before what it has not: this program
+                // may itself have been stopped.
+                biased;
+                readable = self.from.readable() => if readable.is_err() || !self.listen() {
+                    return Word::Gone;
+                },
+                () = silence => {
+                    self.dismiss();
+                    return Word::Gone;
+                }
+            }
+        }
+    }
+
+    /// Takes in what it has said; false when it says nothing more.
+    fn listen(&mut self) -> bool {
+        let mut piece = [0; 256];
+        match self.from.try_read(&mut piece) {
+            Ok(0) => !self.heard.is_empty(),
+            Ok(length) => {
+                self.heard.extend_from_slice(&piece[..length]);
+                true
+            }
+            Err(error) => error.kind() == io::ErrorKind::WouldBlock,
+        }
+    }
+
+    /// Whether it has told the command to end, of which nobody has read yet.
+    pub(super) fn has_acted(&mut self) -> bool {
+        // It speaks before it acts, so its word is here if the command heard.
+        let mut piece = [0; 256];
+        while let Ok(length @ 1..) = self.to.read(&mut piece) {
+            self.heard.extend_from_slice(&piece[..length]);
+        }
+        let words = std::iter::from_fn(|| self.first());
+        words
+            .filter(|word| matches!(word, Word::Stopping | Word::Killed))
+            .count()
+            > 0
+    }
+
+    /// Lets it go, by force, because it may be stopped, and waits until it is
+    /// gone: then its children are ours.
+    pub(super) fn dismiss(&mut self) {
+        if let Some(mut process) = self.process.take() {
+            let _ = process.kill();
+            let _ = process.wait();
+            reaper::take(self.pid);
+        }
+    }
+
+    /// The first line of what was heard.
+    fn first(&mut self) -> Option<Word> {
+        let end = self.heard.iter().position(|byte| *byte == b'\n')?;
+        let line: Vec<u8> = self.heard.drain(..=end).collect();
+        Some(Word::parse(&line))
+    }
+}
+
+impl Drop for Line {
+    fn drop(&mut self) {
+        // The line closes, and it does what is left to do. Nobody waits for it.
+        if let Some(mut process) = self.process.take() {
+            std::thread::spawn(move || process.wait());
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! The command's whole tree: every process that descends from it, however it
+//! left the command's group or session.
+//!
+//! This program and its guardian are both *sub-reapers*: a process whose
+//! parent dies becomes the child of the nearest of them, so that a walk from
+//! parents to children through `/proc` misses nobody. Whoever is started by
+//! something else (cron, systemd, a container engine) is no descendant.
+
+mod process;
+mod sweep;
+
+use std::collections::{HashMap, HashSet};
+
+use rustix::process::{Pid, Signal, kill_process_group};
+
+use process::Process;
+pub(crate) use process::{dead_children, start_of};
+pub(crate) use sweep::{Step, Sweep};
+
+/// Who belongs to the command.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Tree {
+    /// Ancestors, each with its start, for a number may become another's.
+    roots: Vec<(Pid, u64)>,
+    /// This program and its guardians, who are no part of it.
+    apart: Vec<Pid>,
+    /// For those who are not ancestors themselves: what else tells a member.
+    signs: Option<Signs>,
+}
+
+/// How members are known when no ancestor is left.
+#[derive(Clone, Debug)]
+pub(crate) struct Signs {
+    /// The command, whose number is that of its group.
+    pub(crate) command: Pid,
+    /// What stands in the environment of every member that kept it.
+    pub(crate) mark: String,
+}
+
+impl Tree {
+    /// All that descends from the process `ancestor`, except `apart`.
+    pub(crate) fn below(ancestor: Pid, apart: &[Pid]) -> Self {
+        let mut tree = Self::default();
+        tree.add(ancestor);
+        tree.apart.push(ancestor);
+        tree.apart.extend_from_slice(apart);
+        tree
+    }
+
+    /// All that descends from any of `ancestors` or from the command itself,
+    /// and, once none of them is there, all that bears its signs.
+    pub(crate) fn of(ancestors: &[Pid], signs: Signs) -> Self {
+        let mut tree = Self::default();
+        for ancestor in ancestors {
+            tree.add(*ancestor);
+            tree.apart.push(*ancestor);
+        }
+        tree.apart.push(rustix::process::getpid());
+        tree.add(signs.command);
+        tree.signs = Some(signs);
+        tree
+    }
+
+    fn add(&mut self, root: Pid) {
+        self.roots.extend(start_of(root).map(|start| (root, start)));
+    }
+
+    /// The living members.
+    pub(crate) fn members(&self) -> Vec<Process> {
+        let mut members = self.members_of(&process::all());
+        members.retain(|member| member.is_alive);
+        members
+    }
+
+    /// The members, also those that are dead and not yet collected.
+    fn members_of(&self, all: &[Process]) -> Vec<Process> {
+        let mut children: HashMap<Option<Pid>, Vec<&Process>> = HashMap::new();
+        for process in all {
+            children.entry(process.parent).or_default().push(process);
+        }
+        let is_there = |root: &(Pid, u64)| {
+            all.iter()
+                .any(|process| process.pid == root.0 && process.start == root.1)
+        };
+        let (mut found, mut queue) = (HashSet::new(), Vec::new());
+        for root in self.roots.iter().filter(|root| is_there(root)) {
+            found.insert(root.0);
+            queue.push(root.0);
+        }
+        if let Some(signs) = &self.signs {
+            for process in all.iter().filter(|process| process.bears(signs)) {
+                if found.insert(process.pid) {
+                    queue.push(process.pid);
+                }
+            }
+        }
+        while let Some(parent) = queue.pop() {
+            for child in children.get(&Some(parent)).into_iter().flatten() {
+                if found.insert(child.pid) {
+                    queue.push(child.pid);
+                }
+            }
+        }
+        let is_member =
+            |process: &&Process| found.contains(&process.pid) && !self.apart.contains(&process.pid);
+        all.iter().filter(is_member).copied().collect()
+    }
+
+    /// Sends `signal` to every member; returns those that may not be
+    /// signalled.
+    pub(crate) fn signal(&self, signal: Signal) -> Vec<Pid> {
+        let all = process::all();
+        let members = self.members_of(&all);
+        // A signal to a group reaches those that are just being born, too,
+        // and a dead member may have a child that was born while we looked.
+        let groups = whole_groups(&all, &members);
+        for group in &groups {
+            let _ = kill_process_group(*group, signal);
+        }
+        let was_told = |member: &Process| {
+            signal != Signal::KILL && member.group.is_some_and(|group| groups.contains(&group))
+        };
+        let to_tell = members.iter().filter(|member| member.is_alive);
+        to_tell
+            .filter(|member| !was_told(member))
+            .filter(|member| member.send(signal).is_err())
+            .map(|member| member.pid)
+            .collect()
+    }
+}
+
+/// Whether others than this program and its ancestors are in our group `ours`:
+/// the rest of a pipeline.
+pub(crate) fn has_neighbours(ours: Pid) -> bool {
+    let all = process::all();
+    let mut line = vec![rustix::process::getpid()];
+    while let Some(process) = all.iter().find(|process| Some(&process.pid) == line.last())
+        && let Some(parent) = process.parent
+    {
+        line.push(parent);
+    }
+    all.iter().any(|process| {
+        process.is_alive && process.group == Some(ours) && !line.contains(&process.pid)
+    })
+}
+
+/// The groups that have no other members.
+fn whole_groups(all: &[Process], members: &[Process]) -> HashSet<Pid> {
+    let ours: HashSet<Pid> = members.iter().map(|member| member.pid).collect();
+    let mut groups: HashSet<Pid> = members.iter().filter_map(|member| member.group).collect();
+    for process in all.iter().filter(|process| process.is_alive) {
+        if !ours.contains(&process.pid)
+            && let Some(group) = process.group
+        {
+            groups.remove(&group);
+        }
+    }
+    groups
+}
+
+#[cfg(test)]
+mod tests;

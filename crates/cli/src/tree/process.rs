@@ -1,0 +1,104 @@
+//! One process of the host, as `/proc` shows it.
+
+use std::fs;
+
+use rustix::io::Errno;
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+
+use super::Signs;
+
+/// What is known of a process at one moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Process {
+    pub(crate) pid: Pid,
+    pub(super) parent: Option<Pid>,
+    pub(super) group: Option<Pid>,
+    /// Whether it can still do anything.
+    pub(super) is_alive: bool,
+    /// When it was started: with the number, nobody else's.
+    pub(super) start: u64,
+}
+
+impl Process {
+    fn read(pid: Pid) -> Option<Self> {
+        let stat = fs::read(format!("/proc/{}/stat", pid.as_raw_pid())).ok()?;
+        Self::parse(pid, &String::from_utf8_lossy(&stat))
+    }
+
+    /// From a line such as `17 (a name) S 1 17 17 …`.
+    pub(super) fn parse(pid: Pid, stat: &str) -> Option<Self> {
+        // The name may hold anything, brackets too; nothing after it does.
+        let (_, rest) = stat.rsplit_once(')')?;
+        let fields: Vec<&str> = rest.split_whitespace().collect();
+        let number = |index: usize| fields.get(index)?.parse::<i64>().ok();
+        // Of one that is just being collected the group is -1.
+        let pid_at = |index| {
+            let raw = i32::try_from(number(index)?).ok()?;
+            (raw > 0).then(|| Pid::from_raw(raw))?
+        };
+        let (state, threads) = (*fields.first()?, number(17)?);
+        Some(Self {
+            pid,
+            parent: pid_at(1),
+            group: pid_at(2),
+            // The first thread may have ended before the others.
+            is_alive: state != "X" && (state != "Z" || threads > 1),
+            start: fields.get(19)?.parse().ok()?,
+        })
+    }
+
+    /// Sends it `signal`, and nobody else who has its number by now.
+    ///
+    /// # Errors
+    /// When it is there and may not be signalled.
+    pub(super) fn send(&self, signal: Signal) -> Result<(), Errno> {
+        let sent = pidfd_open(self.pid, PidfdFlags::empty()).and_then(|process| {
+            if start_of(self.pid) == Some(self.start) {
+                pidfd_send_signal(&process, signal)
+            } else {
+                Ok(())
+            }
+        });
+        match sent {
+            Err(Errno::SRCH) => Ok(()),
+            // Before Linux 5.3.
+            Err(Errno::NOSYS) => rustix::process::kill_process(self.pid, signal),
+            sent => sent,
+        }
+    }
+
+    /// Whether it is one of the command's by its group or its environment.
+    pub(super) fn bears(&self, signs: &Signs) -> bool {
+        if self.group == Some(signs.command) {
+            return true;
+        }
+        let path = format!("/proc/{}/environ", self.pid.as_raw_pid());
+        let environment = fs::read(path).unwrap_or_default();
+        let mut entries = environment.split(|byte| *byte == 0);
+        entries.any(|entry| entry == signs.mark.as_bytes())
+    }
+}
+
+/// When the process `pid` was started, in ticks since the machine was.
+pub(crate) fn start_of(pid: Pid) -> Option<u64> {
+    Process::read(pid).map(|process| process.start)
+}
+
+/// Every process that can be seen.
+pub(super) fn all() -> Vec<Process> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    numbers
+        .filter_map(Pid::from_raw)
+        .filter_map(Process::read)
+        .collect()
+}
+
+/// Our own children that have died and are not collected.
+pub(crate) fn dead_children() -> Vec<Pid> {
+    let us = Some(rustix::process::getpid());
+    let all = all().into_iter();
+    all.filter(|process| process.parent == us && !process.is_alive)
+        .map(|process| process.pid)
+        .collect()
+}

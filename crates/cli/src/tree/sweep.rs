@@ -1,0 +1,83 @@
+//! Ending a tree: politely, then by force, until nobody is left.
+
+use rustix::process::{Pid, Signal};
+
+use super::Tree;
+
+const SECOND: u64 = 1_000_000_000;
+/// How soon to look again.
+const PAUSE: u64 = 5_000_000;
+/// How long those that have been killed may take to be gone.
+const PATIENCE: u64 = 2 * SECOND;
+/// How many looks in a row must find nobody. One is not enough: whoever is born
+/// while we read, by a parent that dies before we come to it, is not seen.
+const LOOKS: u8 = 3;
+
+/// What to do next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// Nobody is left.
+    Done,
+    /// These are left, and cannot be ended.
+    Left(Vec<Pid>),
+    /// Look again after so many nanoseconds.
+    Again(u64),
+}
+
+/// The end of a tree, step by step; the caller does the waiting.
+#[derive(Debug)]
+pub(crate) struct Sweep {
+    /// When those who were asked are killed.
+    force_at: u64,
+    was_asked: bool,
+    /// How many looks in a row have found nobody.
+    empty: u8,
+}
+
+impl Sweep {
+    /// Begins at `now`, in nanoseconds: asks, and kills after `grace`.
+    pub(crate) fn new(now: u64, grace: u64) -> Self {
+        Self {
+            force_at: now.saturating_add(grace),
+            was_asked: grace == 0,
+            empty: 0,
+        }
+    }
+
+    pub(crate) fn step(&mut self, tree: &Tree, now: u64) -> Step {
+        if now >= self.force_at {
+            // Every time: some may have been born since.
+            let refused = tree.signal(Signal::KILL);
+            let left: Vec<Pid> = tree.members().iter().map(|member| member.pid).collect();
+            let is_hopeless = !left.is_empty() && left.iter().all(|pid| refused.contains(pid));
+            return match left.is_empty() {
+                true => self.found_nobody(),
+                false if is_hopeless || now >= self.force_at + PATIENCE => Step::Left(left),
+                false => self.found_some(),
+            };
+        }
+        if tree.members().is_empty() {
+            return self.found_nobody();
+        }
+        if !self.was_asked {
+            self.was_asked = true;
+            tree.signal(Signal::TERM);
+            // One that is stopped could not hear it.
+            tree.signal(Signal::CONT);
+        }
+        self.found_some()
+    }
+
+    fn found_nobody(&mut self) -> Step {
+        self.empty += 1;
+        match self.empty {
+            LOOKS.. => Step::Done,
+            _ => Step::Again(PAUSE / 5),
+        }
+    }
+
+    fn found_some(&mut self) -> Step {
+        self.empty = 0;
+        Step::Again(PAUSE)
+    }
+}
