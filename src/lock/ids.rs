@@ -1,21 +1,20 @@
 //! [`Ids`]: under which ids the locks of a process stand in the store.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use uuid::Uuid;
 
 use crate::error::Result;
-use crate::model::{ContenderId, ContenderIdGenerator};
+use crate::model::{ContenderId, ContenderIdGenerator, chance};
 
 /// Makes the ids of a process's locks, a new one for each bid.
 #[derive(Debug)]
 pub(crate) enum Ids {
     Made(Arc<dyn ContenderIdGenerator>),
-    /// `<client>:<holder>:<number>`, as Bedrock and Redisson begin them.
+    /// `<client>:<holder>:<number>`, as Bedrock and Redisson begin them. The
+    /// number is random: a fork of this process has the same client.
     Holders {
         client: Uuid,
-        next: AtomicU64,
     },
 }
 
@@ -27,16 +26,23 @@ impl Ids {
     /// Ids that name their holder.
     pub(crate) fn holders() -> Self {
         Self::Holders {
-            client: Uuid::new_v4(),
-            next: AtomicU64::new(1),
+            client: chance::uuid(),
+        }
+    }
+
+    /// Whether every id is another, also among those of other processes.
+    pub(super) fn are_unique(&self) -> bool {
+        match self {
+            Self::Made(generator) => generator.unique_per_call(),
+            Self::Holders { .. } => true,
         }
     }
 
     pub(super) fn next(&self, holder: Option<&str>) -> Result<ContenderId> {
         match self {
             Self::Made(generator) => generator.generate(),
-            Self::Holders { client, next } => {
-                let number = next.fetch_add(1, Ordering::Relaxed);
+            Self::Holders { client } => {
+                let number = chance::bits() >> 80;
                 let holder = holder.unwrap_or("lock");
                 ContenderId::new(format!("{client}:{holder}:{number}"))
             }

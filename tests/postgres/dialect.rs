@@ -1,7 +1,9 @@
 //! What the tests of both SQL stores need to say differently.
 
 use sqlx::{ConnectOptions as _, Executor as _, PgConnection};
-use tenure_testkit::servers::{Postgres, PostgresBuilder};
+use tenure_testkit::servers::{Postgres, PostgresBuilder, Speech};
+
+pub(crate) const SPEECH: Speech = Speech::Postgres;
 
 const RULES: &str = "host all postgres all trust\nhost all all all scram-sha-256\n";
 
@@ -77,4 +79,47 @@ pub(crate) fn encrypted(cert: &[u8], key: &[u8]) -> Postgres {
     let builder = builder.set("ssl_key_file", "{dir}/server.key");
     let rules = RULES.replace("host all all", "hostssl all all");
     with_rules(builder, &rules)
+}
+
+/// A connection that looks at what others do.
+pub(crate) type Watcher = PgConnection;
+
+pub(crate) async fn watcher(server: &Postgres) -> Watcher {
+    let options: sqlx::postgres::PgConnectOptions = server.url().parse().unwrap();
+    options.connect().await.unwrap()
+}
+
+async fn count(watcher: &mut Watcher, sql: &'static str) -> i64 {
+    sqlx::query_scalar(sql).fetch_one(watcher).await.unwrap()
+}
+
+/// Whether every session waits for its client.
+pub(crate) async fn is_idle(watcher: &mut Watcher) -> bool {
+    let busy = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'tenure' \
+                AND wait_event_type IS DISTINCT FROM 'Client'";
+    count(watcher, busy).await == 0
+}
+
+/// How many sessions wait for a row.
+pub(crate) async fn blocked(watcher: &mut Watcher) -> i64 {
+    let waiting = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'tenure' \
+                   AND wait_event_type = 'Lock'";
+    count(watcher, waiting).await
+}
+
+/// Whether anybody holds any row.
+pub(crate) async fn locked_rows(watcher: &mut Watcher) -> bool {
+    for table in ["simba_mutex", "tenure_schedule"] {
+        let sql = format!("SELECT * FROM {table} FOR UPDATE NOWAIT");
+        let rows = watcher.fetch_all(sqlx::AssertSqlSafe(sql)).await;
+        if rows.is_err() {
+            return true;
+        }
+    }
+    false
+}
+
+/// The store that waits by looking.
+pub(crate) fn without_push(url: &str) -> String {
+    format!("{url}?notify=off")
 }

@@ -134,15 +134,34 @@ impl Ask<MySqlConnection> for Insert {
     }
 }
 
-fn is_duplicate(error: &sqlx::Error) -> bool {
+pub(super) fn is_duplicate(error: &sqlx::Error) -> bool {
+    number_of(error).is_some_and(|number| matches!(number, 1062 | 1586))
+}
+
+fn number_of(error: &sqlx::Error) -> Option<u16> {
     let answered = error.as_database_error();
-    let number = answered.and_then(|e| e.try_downcast_ref::<MySqlDatabaseError>());
-    number.is_some_and(|error| matches!(error.number(), 1062 | 1586))
+    let answered = answered.and_then(|e| e.try_downcast_ref::<MySqlDatabaseError>());
+    answered.map(MySqlDatabaseError::number)
+}
+
+/// Whether the server can go around rows that others hold.
+pub(super) struct CanSkip(pub(super) Arc<Statements>);
+
+impl Ask<MySqlConnection> for CanSkip {
+    type Reply = bool;
+
+    async fn ask(&self, connection: &mut MySqlConnection) -> sqlx::Result<bool> {
+        use sqlx::Executor as _;
+        let tried = connection.execute(AssertSqlSafe(self.0.skip())).await;
+        // Whatever else is wrong will be said when something is renewed.
+        Ok(tried.err().as_ref().and_then(number_of) != Some(1064))
+    }
 }
 
 /// Renews grants of the same terms; answers how many rows, and when.
 pub(super) struct Renew {
     pub(super) to: Arc<Statements>,
+    pub(super) skips: bool,
     pub(super) terms: LeaseTerms,
     pub(super) held: Vec<Held>,
 }
@@ -152,12 +171,13 @@ impl Ask<MySqlConnection> for Renew {
 
     async fn ask(&self, connection: &mut MySqlConnection) -> sqlx::Result<(u64, u64)> {
         let size = padded(self.held.len());
-        let mut query = sqlx::query(AssertSqlSafe(self.to.renew(size)))
-            .bind(millis(self.terms.ttl()))
-            .bind(millis(self.terms.lease()));
+        let mut query = sqlx::query(AssertSqlSafe(self.to.renew(size, self.skips)));
         for held in filled(&self.held, size) {
             query = query.bind(held.name.as_str());
         }
+        query = query
+            .bind(millis(self.terms.ttl()))
+            .bind(millis(self.terms.lease()));
         for held in filled(&self.held, size) {
             query = query
                 .bind(held.name.as_str())

@@ -17,9 +17,11 @@ pub(super) struct Connector {
 }
 
 /// Strict, or a version that overflows repeats for ever. READ COMMITTED, or a
-/// batch locks the gaps between its rows. Each statement by itself.
+/// batch locks the gaps between its rows. Each statement by itself. The shortest
+/// wait for a row that every server knows, since whoever waits keeps a
+/// connection busy, and goes on waiting when its client is gone.
 const SESSION: &str = "SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', \
-     autocommit = 1, innodb_lock_wait_timeout = 5; \
+     autocommit = 1, innodb_lock_wait_timeout = 1, lock_wait_timeout = 5; \
      SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED";
 
 impl Driver for Connector {

@@ -17,9 +17,9 @@ mod pool;
 mod row;
 mod settings;
 
-pub(super) use batch::Batch;
 #[cfg(feature = "mysql")]
 pub(super) use batch::padded;
+pub(super) use batch::{Batch, Passed, Passes};
 pub(super) use ears::Ears;
 pub(super) use poll::{Look, POLL, Seen, poll};
 #[cfg(feature = "postgres")]

@@ -105,6 +105,9 @@ struct Shared<D: Driver> {
     runtime: Handle,
     /// One for each connection there may be.
     permits: Arc<Semaphore>,
+    /// For one connection more, which only renewals may use: whatever the
+    /// others are stuck in, what is held is renewed.
+    spare: Arc<Semaphore>,
     /// Those that nobody uses, the last used last.
     idle: Mutex<Vec<Line<D::Connection>>>,
     /// Raised by every failure: whoever was connected before must be asked.
@@ -132,6 +135,7 @@ impl<D: Driver> Pool<D> {
             clock,
             runtime: Handle::current(),
             permits: Arc::new(Semaphore::new(connections)),
+            spare: Arc::new(Semaphore::new(1)),
             idle: Mutex::default(),
             doubts: AtomicU64::new(0),
             closed: AtomicBool::new(false),
@@ -162,10 +166,37 @@ impl<D: Driver> Pool<D> {
         effect: Effect,
     ) -> Result<A::Reply> {
         self.0.open()?;
-        let permits = Arc::clone(&self.0.permits);
-        let Ok(permit) = permits.acquire_owned().await else {
-            return Err(closed());
+        let permit = Arc::clone(&self.0.permits).acquire_owned().await;
+        self.ask_with(permit.map_err(|_| closed())?, ask, effect)
+            .await
+    }
+
+    /// The same, also over the connection that is kept for those who cannot
+    /// wait until another call has ended.
+    ///
+    /// # Cancel safety
+    /// As that of [`ask`](Self::ask).
+    pub(in crate::stores) async fn ask_urgently<A: Ask<D::Connection>>(
+        &self,
+        ask: A,
+        effect: Effect,
+    ) -> Result<A::Reply> {
+        self.0.open()?;
+        let permit = tokio::select! {
+            biased;
+            permit = Arc::clone(&self.0.permits).acquire_owned() => permit,
+            permit = Arc::clone(&self.0.spare).acquire_owned() => permit,
         };
+        self.ask_with(permit.map_err(|_| closed())?, ask, effect)
+            .await
+    }
+
+    async fn ask_with<A: Ask<D::Connection>>(
+        &self,
+        permit: OwnedSemaphorePermit,
+        ask: A,
+        effect: Effect,
+    ) -> Result<A::Reply> {
         let (reply, answer) = oneshot::channel();
         let serve = Arc::clone(&self.0).serve(permit, ask, effect, reply);
         self.0.runtime.spawn(serve);
@@ -186,6 +217,7 @@ impl<D: Driver> Pool<D> {
     pub(in crate::stores) async fn close(&self) {
         self.0.closed.store(true, Ordering::SeqCst);
         self.0.permits.close();
+        self.0.spare.close();
         let lines: Vec<_> = self.0.idle().drain(..).collect();
         for line in lines {
             self.0.part(line).await;
