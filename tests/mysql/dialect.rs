@@ -113,3 +113,23 @@ pub(crate) async fn locked_rows(watcher: &mut Watcher) -> bool {
 pub(crate) fn without_push(url: &str) -> String {
     url.to_owned()
 }
+
+/// A server whose defaults are not those that the store works with.
+pub(crate) fn contrary() -> MariaDb {
+    let builder = MariaDb::builder()
+        .set("autocommit", "0")
+        .set("transaction-isolation", "SERIALIZABLE")
+        .set("sql-mode", "ANSI")
+        .set("default-time-zone", "+13:00")
+        .set("character-set-server", "latin1");
+    builder.start().unwrap()
+}
+
+/// From now on every write to `table` changes the version once more.
+pub(crate) fn rewrite_versions(server: &MariaDb, table: &str) {
+    let sql = format!(
+        "CREATE TRIGGER {table}_rewrites BEFORE UPDATE ON {table} FOR EACH ROW \
+         SET NEW.version = NEW.version + 1"
+    );
+    server.sql(&sql).unwrap();
+}

@@ -20,6 +20,8 @@ mod locked;
 mod outage;
 #[path = "../sql/process.rs"]
 mod process;
+#[path = "../sql/settings.rs"]
+mod settings;
 #[path = "../sql/silence.rs"]
 mod silence;
 #[path = "../sql/tls.rs"]

@@ -123,3 +123,25 @@ pub(crate) async fn locked_rows(watcher: &mut Watcher) -> bool {
 pub(crate) fn without_push(url: &str) -> String {
     format!("{url}?notify=off")
 }
+
+/// A server whose defaults are not those that the store works with.
+pub(crate) fn contrary() -> Postgres {
+    let builder = Postgres::builder()
+        .set("default_transaction_isolation", "serializable")
+        .set("TimeZone", "Pacific/Kiritimati")
+        .set("DateStyle", "SQL, DMY")
+        .set("standard_conforming_strings", "off")
+        .set("lock_timeout", "0");
+    builder.start().unwrap()
+}
+
+/// From now on every write to `table` changes the version once more.
+pub(crate) fn rewrite_versions(server: &Postgres, table: &str) {
+    let sql = format!(
+        "CREATE FUNCTION {table}_rewrites() RETURNS trigger LANGUAGE plpgsql AS \
+         $$BEGIN NEW.version := NEW.version + 1; RETURN NEW; END$$; \
+         CREATE TRIGGER rewrites BEFORE UPDATE ON {table} FOR EACH ROW \
+         EXECUTE FUNCTION {table}_rewrites()"
+    );
+    server.sql(&sql).unwrap();
+}

@@ -37,6 +37,7 @@ pub(super) fn millis(length: std::time::Duration) -> u64 {
 /// Takes a free row; answers the stamp of the grant.
 pub(super) struct Take {
     pub(super) to: Arc<Statements>,
+    pub(super) skips: bool,
     pub(super) bid: Bid,
     pub(super) below: u64,
 }
@@ -51,15 +52,24 @@ impl Ask<MySqlConnection> for Take {
             terms,
             ..
         } = &self.bid;
-        let done = sqlx::query(AssertSqlSafe(Arc::clone(&self.to.take)))
+        let sql = if self.skips {
+            &self.to.take_unlocked
+        } else {
+            &self.to.take
+        };
+        let mut query = sqlx::query(AssertSqlSafe(Arc::clone(sql)));
+        if self.skips {
+            query = query.bind(name.as_str());
+        }
+        query = query
             .bind(contender.as_str())
             .bind(millis(terms.ttl()))
-            .bind(millis(terms.lease()))
-            .bind(name.as_str())
-            .bind(name.as_str())
-            .bind(self.below)
-            .execute(connection)
-            .await?;
+            .bind(millis(terms.lease()));
+        if !self.skips {
+            query = query.bind(name.as_str());
+        }
+        let query = query.bind(name.as_str()).bind(self.below);
+        let done = query.execute(connection).await?;
         Ok((done.rows_affected() > 0).then(|| done.last_insert_id()))
     }
 }

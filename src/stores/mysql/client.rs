@@ -21,11 +21,19 @@ use crate::clock::Clock;
 use crate::error::{Error, Result};
 use crate::model::{FencingToken, LeaseTerms, MutexName, MutexOwner, StoreTime};
 use crate::stores::sql::{
-    Ask, Batch, Ears, Effect, Look, POLL, Passed, Passes, Pool, Row, Seen, Settings, poll,
+    Ask, Batch, Ears, Effect, Look, POLL, Passed, Passes, Pool, Row, Seen, Settings, locked, poll,
 };
 
-/// How often a take is tried again that failed though the row is free.
-const TRIES: usize = 4;
+/// The pauses before a take is tried again that failed though the row is free:
+/// another takes it just now, or holds it for longer.
+const PAUSES: [Duration; 6] = [
+    Duration::ZERO,
+    Duration::from_millis(2),
+    Duration::from_millis(5),
+    Duration::from_millis(20),
+    Duration::from_millis(50),
+    Duration::from_millis(100),
+];
 
 /// A client of a MySQL or MariaDB server; clones are the same client.
 #[derive(Clone)]
@@ -265,9 +273,13 @@ impl Backend for MySql {
                 return Err(schema::too_narrow(&to));
             }
         }
-        for _ in 0..TRIES {
+        for pause in PAUSES {
+            if !pause.is_zero() {
+                self.0.pool.clock().sleep(pause).await;
+            }
             let take = Take {
                 to: self.to(),
+                skips: self.0.skips,
                 bid: bid.clone(),
                 below: layout.version_limit,
             };
@@ -304,7 +316,7 @@ impl Backend for MySql {
             }
             return Ok(Answer::refused(row.owner()?, row.now()));
         }
-        Ok(Answer::refused(MutexOwner::NONE, self.about_now()))
+        Err(locked(&bid.name))
     }
 
     async fn renew(&self, held: &[Held]) -> Vec<Result<Answer>> {

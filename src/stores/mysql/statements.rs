@@ -32,7 +32,12 @@ pub(super) struct Statements {
     /// Quoted.
     pub(super) table: String,
     pub(super) schedule: String,
+    /// Takes a free row: id, ttl, lease, then the name twice and a limit.
     pub(super) take: Arc<str>,
+    /// The same, unless another transaction holds the row: the name comes
+    /// first. Nothing but the inner question may find the row by its key, or
+    /// MySQL reads it there, and waits.
+    pub(super) take_unlocked: Arc<str>,
     pub(super) find: Arc<str>,
     pub(super) insert: Arc<str>,
     pub(super) release: Arc<str>,
@@ -52,14 +57,22 @@ impl Statements {
         let names = [table.to_owned(), schedule.to_owned()];
         let (table, schedule) = (quoted(table), quoted(schedule));
         let freed = format!("UPDATE {table} SET {FREE}, transition_at = 0 * LAST_INSERT_ID({NOW})");
+        let is_free = format!("m.transition_at < {NOW}");
         let grant = format!("{IS_NAME} AND {IS_OWNER} AND version = ? AND transition_at >= {NOW}");
         let ledger = "plan, origin, last_tick, due_at, token, state, finished_at";
         Arc::new(Self {
             take: format!(
-                "UPDATE {table} SET version = \
-                 LAST_INSERT_ID((version + 1) * {SCALE} + {NOW} MOD {SCALE}) DIV {SCALE}, \
-                 owner_id = ?, acquired_at = {NOW}, ttl_at = {NOW} + ?, transition_at = {NOW} + ? \
-                 WHERE {IS_NAME} AND transition_at < {NOW} AND version < ?"
+                "UPDATE {table} AS m SET {granted} WHERE m.mutex = ? AND {is_free} \
+                 AND BINARY CONVERT(m.mutex USING utf8mb4) = ? AND m.version < ?",
+                granted = granted(),
+            )
+            .into(),
+            take_unlocked: format!(
+                "UPDATE (SELECT m.mutex FROM {table} AS m WHERE m.mutex = ? AND {is_free} \
+                 LIMIT 1{SKIP}) AS unlocked STRAIGHT_JOIN {table} AS m \
+                 ON m.mutex = unlocked.mutex SET {granted} WHERE {is_free} \
+                 AND BINARY CONVERT(m.mutex USING utf8mb4) = ? AND m.version < ?",
+                granted = granted(),
             )
             .into(),
             // Also a row whose name the collation holds equal: the caller
@@ -156,6 +169,13 @@ impl Statements {
             places("?", count)
         )
     }
+}
+
+fn granted() -> String {
+    format!(
+        "m.version = LAST_INSERT_ID((m.version + 1) * {SCALE} + {NOW} MOD {SCALE}) DIV {SCALE}, \
+         m.owner_id = ?, m.acquired_at = {NOW}, m.ttl_at = {NOW} + ?, m.transition_at = {NOW} + ?"
+    )
 }
 
 fn places(place: &str, count: usize) -> String {

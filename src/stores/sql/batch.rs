@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::backend::{Answer, Held};
 use crate::clock::Clock;
 use crate::error::{Error, ErrorKind, Outcome, Result};
-use crate::model::LeaseTerms;
+use crate::model::{LeaseTerms, MutexName};
 
 /// The most that one statement carries.
 const MOST: usize = 200;
@@ -74,7 +74,7 @@ impl Passes {
     pub(in crate::stores) fn over(held: &[Held]) -> Self {
         Self {
             held: held.to_vec(),
-            answers: held.iter().map(|held| Err(locked(held))).collect(),
+            answers: held.iter().map(|held| Err(locked(&held.name))).collect(),
             left: (0..held.len()).collect(),
             passes: 0,
         }
@@ -111,10 +111,11 @@ impl Passes {
     }
 }
 
-fn locked(held: &Held) -> Error {
+/// Somebody else holds the row of `name`.
+pub(in crate::stores) fn locked(name: &MutexName) -> Error {
     Error::new(ErrorKind::Timeout, Outcome::DidNot)
         .with_message("another transaction holds the row's lock")
-        .with_mutex(&held.name)
+        .with_mutex(name)
 }
 
 /// How many places a statement for `count` things has. Few sizes, so that each
@@ -128,8 +129,7 @@ pub(in crate::stores) fn padded(count: usize) -> usize {
 mod tests {
     use super::*;
     use crate::backend::Bid;
-    use crate::model::{ContenderId, FencingToken, MutexName};
-    use std::time::Duration;
+    use crate::model::{ContenderId, FencingToken};
 
     fn held(name: &str, ttl: u64) -> Held {
         let terms = LeaseTerms::new(Duration::from_secs(ttl), Duration::from_secs(5)).unwrap();
