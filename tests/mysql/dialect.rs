@@ -133,3 +133,14 @@ pub(crate) fn rewrite_versions(server: &MariaDb, table: &str) {
     );
     server.sql(&sql).unwrap();
 }
+
+/// From now on every write to `table` is noted elsewhere, under numbers that
+/// the server gives.
+pub(crate) fn watch_rows(server: &MariaDb, table: &str) {
+    let sql = format!(
+        "CREATE TABLE {table}_log (id INT AUTO_INCREMENT PRIMARY KEY, mutex VARCHAR(66)); \
+         CREATE TRIGGER {table}_watches AFTER UPDATE ON {table} FOR EACH ROW \
+         INSERT INTO {table}_log (mutex) VALUES (NEW.mutex)"
+    );
+    server.sql(&sql).unwrap();
+}

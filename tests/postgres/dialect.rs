@@ -145,3 +145,15 @@ pub(crate) fn rewrite_versions(server: &Postgres, table: &str) {
     );
     server.sql(&sql).unwrap();
 }
+
+/// From now on every write to `table` is noted elsewhere.
+pub(crate) fn watch_rows(server: &Postgres, table: &str) {
+    let sql = format!(
+        "CREATE TABLE {table}_log (id SERIAL PRIMARY KEY, mutex TEXT); \
+         CREATE FUNCTION {table}_watches() RETURNS trigger LANGUAGE plpgsql AS \
+         $$BEGIN INSERT INTO {table}_log (mutex) VALUES (NEW.mutex); RETURN NULL; END$$; \
+         CREATE TRIGGER watches AFTER UPDATE ON {table} FOR EACH ROW \
+         EXECUTE FUNCTION {table}_watches()"
+    );
+    server.sql(&sql).unwrap();
+}

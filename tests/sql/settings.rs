@@ -59,3 +59,23 @@ async fn a_trigger_that_rewrites_rows_costs_a_tenure_and_makes_no_second_owner()
     let other = store.acquire(&bid("m", "b")).await.unwrap();
     assert!(!other.is_won(), "its lease runs all the same: {other:?}");
 }
+
+#[tokio::test]
+async fn a_trigger_that_only_watches_costs_nothing() {
+    let store = client(&format!("{}?table=watched", SERVER.url()))
+        .await
+        .unwrap();
+    dialect::watch_rows(&SERVER, "watched");
+    for _ in 0..2 {
+        let held = win(&store, &bid("m", "a")).await;
+        let renewed = renew(&store, &held).await.unwrap();
+        let left = renewed.owner().remaining(renewed.now()).unwrap();
+        assert!(
+            renewed.is_won() && left > Duration::from_secs(14),
+            "{renewed:?}"
+        );
+        let refused = store.acquire(&bid("m", "b")).await.unwrap();
+        assert!(!refused.is_won(), "{refused:?}");
+        assert!(store.release(&held).await.unwrap().is_won());
+    }
+}

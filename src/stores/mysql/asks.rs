@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use sqlx::mysql::{MySqlConnection, MySqlDatabaseError, MySqlRow};
+use sqlx::mysql::{MySqlConnection, MySqlDatabaseError, MySqlQueryResult, MySqlRow};
 use sqlx::{AssertSqlSafe, Row as _};
 
 use super::statements::Statements;
@@ -69,9 +69,24 @@ impl Ask<MySqlConnection> for Take {
             query = query.bind(name.as_str());
         }
         let query = query.bind(name.as_str()).bind(self.below);
-        let done = query.execute(connection).await?;
-        Ok((done.rows_affected() > 0).then(|| done.last_insert_id()))
+        let done = query.execute(&mut *connection).await?;
+        Ok(match done.rows_affected() {
+            0 => None,
+            _ => Some(stamp_of(&done, connection).await?),
+        })
     }
+}
+
+/// The number that a statement left, which the server usually says at once. It
+/// does not when the table has a trigger.
+async fn stamp_of(done: &MySqlQueryResult, connection: &mut MySqlConnection) -> sqlx::Result<u64> {
+    if done.last_insert_id() > 0 {
+        return Ok(done.last_insert_id());
+    }
+    let row = sqlx::query("SELECT LAST_INSERT_ID() AS stamp")
+        .fetch_one(connection)
+        .await?;
+    number(&row, "stamp")
 }
 
 /// The row that the table's collation finds for a name, and the time.
@@ -194,8 +209,11 @@ impl Ask<MySqlConnection> for Renew {
                 .bind(held.contender.as_str())
                 .bind(held.token.store());
         }
-        let done = query.execute(connection).await?;
-        Ok((done.rows_affected(), done.last_insert_id()))
+        let done = query.execute(&mut *connection).await?;
+        Ok(match done.rows_affected() {
+            0 => (0, 0),
+            rows => (rows, stamp_of(&done, connection).await?),
+        })
     }
 }
 
@@ -229,8 +247,11 @@ impl Ask<MySqlConnection> for Free {
                 query.bind(token.is_none()).bind(number)
             }
         };
-        let done = query.execute(connection).await?;
-        Ok((done.rows_affected() > 0).then(|| done.last_insert_id()))
+        let done = query.execute(&mut *connection).await?;
+        Ok(match done.rows_affected() {
+            0 => None,
+            _ => Some(stamp_of(&done, connection).await?),
+        })
     }
 }
 
