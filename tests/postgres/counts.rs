@@ -13,6 +13,8 @@ use crate::ground::{bid, client, renew, terms, until, win};
 /// Logs every statement.
 static CHATTY: LazyLock<Postgres> = LazyLock::new(|| {
     let builder = Postgres::builder().set("log_statement", "all");
+    // A batch of renewals is long, and names its table late.
+    let builder = builder.set("track_activity_query_size", "100kB");
     builder.set("log_line_prefix", "%a>").start().unwrap()
 });
 

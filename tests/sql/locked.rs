@@ -138,8 +138,9 @@ async fn waiting_for_a_locked_row_costs_the_server_few_connections_and_ends_with
     })
     .await;
     let took = killed_at.elapsed();
+    // Nobody waits longer in the server than its client keeps its connection.
     assert!(
-        most <= 6,
+        most <= 12,
         "{most} sessions wait for the row at a time, for three contenders"
     );
     assert!(

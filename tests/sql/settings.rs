@@ -53,7 +53,7 @@ async fn a_trigger_that_rewrites_rows_costs_a_tenure_and_makes_no_second_owner()
     let held = win(&store, &bid("m", "a")).await;
     let renewed = renew(&store, &held).await;
     assert!(
-        !renewed.as_ref().is_ok_and(|answer| answer.is_won()),
+        !renewed.as_ref().is_ok_and(tenure::backend::Answer::is_won),
         "the row is not what was granted: {renewed:?}"
     );
     let other = store.acquire(&bid("m", "b")).await.unwrap();

@@ -161,7 +161,7 @@ async fn nobody_who_falls_silent_holds_up_another() {
     for operation in OPERATIONS {
         for messages in 1.. {
             let proxy = Proxy::speaking(dialect::SPEECH, server.address()).unwrap();
-            let url = format!("{}?connections=1", through(&proxy, &server));
+            let url = format!("{}?connections=1&tls=off", through(&proxy, &server));
             let store = client(&url).await.unwrap();
             let scene = Scene::set(operation, messages, &direct).await;
             let mutex = scene.mine.name.clone();
@@ -188,7 +188,7 @@ async fn nobody_who_falls_silent_while_it_makes_the_tables_holds_up_another() {
     let server = Server::start().unwrap();
     let mut watcher = dialect::watcher(&server).await;
     for messages in 1.. {
-        let tables = format!("?table=made_{messages}&schedule_table=also_{messages}");
+        let tables = format!("?table=made_{messages}&schedule_table=also_{messages}&tls=off");
         let proxy = Proxy::speaking(dialect::SPEECH, server.address()).unwrap();
         let url = format!("{}{tables}", through(&proxy, &server));
         let open = async move { drop(client(&url).await.unwrap()) };

@@ -67,7 +67,10 @@ impl Driver for Connector {
             1054 => schema::not_ours(statements, said),
             1264 | 1690 => schema::version_ended(statements),
             1406 => schema::too_narrow(statements),
-            1366 | 1267 | 3988 => schema::other_characters(statements),
+            1366 | 1267 => schema::other_characters(statements),
+            // MySQL 8 remembers a column's characters from when the statement
+            // was prepared, also when the table has others by now.
+            3988 => return Fault::Outdated(schema::other_characters(statements)),
             // A replica, or a server that is being moved: it may recover.
             1290 | 1792 | 1836 => no(
                 ErrorKind::Denied,

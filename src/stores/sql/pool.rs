@@ -62,6 +62,10 @@ pub(in crate::stores) enum Fault {
     Ended,
     /// What the caller shall hear. Nothing was done.
     Error(Error),
+    /// The same; and what the connection has prepared may not fit the table any
+    /// more, so a new one is made next time.
+    #[cfg_attr(not(feature = "mysql"), expect(dead_code))]
+    Outdated(Error),
 }
 
 /// Whether a call that was lost may have changed something.
@@ -305,6 +309,7 @@ impl<D: Driver> Shared<D> {
                     self.put_back(line);
                     return Err(told.with_source(error));
                 }
+                Fault::Outdated(told) => return Err(told.with_source(error)),
                 Fault::Ended => {
                     self.doubt();
                     return Err(Error::new(ErrorKind::Unreachable, effect.outcome())
@@ -358,7 +363,7 @@ impl<D: Driver> Shared<D> {
     fn not_connected(&self, error: sqlx::Error) -> Error {
         let place = self.driver.place();
         let told = match error.as_database_error().map(|e| self.driver.fault(e)) {
-            Some(Fault::Error(told)) => told,
+            Some(Fault::Error(told) | Fault::Outdated(told)) => told,
             _ => {
                 let kind = match error {
                     sqlx::Error::Configuration(_) => ErrorKind::Invalid,
