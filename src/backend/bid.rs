@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::model::{ContenderId, FencingToken, LeaseTerms, MutexName};
+use crate::model::{ContenderId, FencingToken, LeaseTerms, MutexName, chance};
 
 /// Names one bid for ever: 128 random bits.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -12,7 +12,7 @@ impl Nonce {
     /// A new one that nobody has.
     #[must_use]
     pub fn random() -> Self {
-        Self(uuid::Uuid::new_v4().as_u128())
+        Self(chance::bits())
     }
 
     /// The nonce with these bits.
@@ -62,7 +62,8 @@ pub struct Bid {
     pub terms: LeaseTerms,
     /// What tells this bid from every other, also of the same contender.
     pub nonce: Nonce,
-    /// Whether no other bid carries this contender id.
+    /// Whether no other bid carries this contender id, as its
+    /// [generator](crate::model::ContenderIdGenerator::unique_per_call) says.
     pub unique_id: bool,
     /// Whether a refused bid takes a place in the store's queue.
     pub queue: bool,

@@ -121,16 +121,12 @@ impl Elector {
 
     fn start_campaign(&self) -> Result<Campaign> {
         self.engine.open()?;
-        let id = match &self.fixed_id {
-            Some(id) => id.clone(),
-            None => self.ids.generate()?,
+        let (id, is_unique) = match &self.fixed_id {
+            Some(id) => (id.clone(), false),
+            None => (self.ids.generate()?, self.ids.unique_per_call()),
         };
-        Ok(Campaign::start(
-            &self.engine,
-            self.name.clone(),
-            id,
-            self.fixed_id.is_none(),
-        ))
+        let name = self.name.clone();
+        Ok(Campaign::start(&self.engine, name, id, is_unique))
     }
 }
 

@@ -248,6 +248,11 @@ impl Lock {
         self.hub.ids.next(self.holder.as_deref())
     }
 
+    /// Whether no other bid of the fleet carries [such an id](Self::new_id).
+    pub(super) fn has_unique_ids(&self) -> bool {
+        self.hub.ids.are_unique()
+    }
+
     pub(super) fn safety_look(&self) -> Option<Duration> {
         self.safety_look
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use uuid::Uuid;
 
 use crate::error::Result;
-use crate::model::{ContenderId, ContenderIdGenerator};
+use crate::model::{ContenderId, ContenderIdGenerator, chance};
 
 /// Makes the ids of a process's locks, a new one for each bid.
 #[derive(Debug)]
@@ -27,7 +27,15 @@ impl Ids {
     /// Ids that name their holder.
     pub(crate) fn holders() -> Self {
         Self::Holders {
-            client: Uuid::new_v4(),
+            client: chance::uuid(),
+        }
+    }
+
+    /// Whether every id is another, also among those of other processes.
+    pub(super) fn are_unique(&self) -> bool {
+        match self {
+            Self::Made(generator) => generator.unique_per_call(),
+            Self::Holders { .. } => true,
         }
     }
 
@@ -35,7 +43,7 @@ impl Ids {
         match self {
             Self::Made(generator) => generator.generate(),
             Self::Holders { client } => {
-                let number = Uuid::new_v4().as_u64_pair().1;
+                let number = chance::bits() >> 64;
                 let holder = holder.unwrap_or("lock");
                 ContenderId::new(format!("{client}:{holder}:{number}"))
             }

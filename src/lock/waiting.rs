@@ -120,7 +120,7 @@ impl Lock {
         engine.open()?;
         let mut plan = engine.plan(self.name().clone(), self.new_id()?, mode);
         plan.terms = self.terms();
-        plan.unique_id = true;
+        plan.unique_id = self.has_unique_ids();
         plan.shares_fence = self.options().shares_fence;
         // A guard ends where it is dropped; there is nothing to wait for.
         plan.quiesce = Duration::ZERO;

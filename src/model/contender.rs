@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::text;
+use super::{chance, text};
 use crate::error::{Error, Result};
 
 /// The id under which a contender stands in the store.
@@ -51,19 +51,24 @@ text::text_value!(ContenderId);
 
 /// Makes contender ids.
 ///
-/// Every call must return an id that no other contender of the fleet carries.
-/// Two live contenders with one id are kept apart by their fencing tokens, but
-/// a person who reads the store could not tell them apart.
+/// Two contenders may carry one id: they are kept apart by their nonces and
+/// fencing tokens, and never both own. But a person who reads the store cannot
+/// tell them apart, and where a store has no room for a nonce (MySQL), an answer
+/// that was lost costs a lease. So let every call return another id, and say so.
 ///
 /// ```
-/// use tenure::model::{ContenderId, ContenderIdGenerator};
+/// use tenure::model::{ContenderId, ContenderIdGenerator, Uuid};
 ///
 /// #[derive(Debug)]
 /// struct Pod(String);
 ///
 /// impl ContenderIdGenerator for Pod {
 ///     fn generate(&self) -> tenure::Result<ContenderId> {
-///         ContenderId::new(format!("{}/{:08x}", self.0, fastrand::u32(..)))
+///         ContenderId::new(format!("{}/{}", self.0, Uuid.generate()?))
+///     }
+///
+///     fn unique_per_call(&self) -> bool {
+///         true // 122 random bits of the operating system's
 ///     }
 /// }
 /// assert!(Pod("billing-7f9".into()).generate()?.as_str().starts_with("billing-7f9/"));
@@ -75,6 +80,21 @@ pub trait ContenderIdGenerator: fmt::Debug + Send + Sync + 'static {
     /// # Errors
     /// Whatever keeps the generator from making a valid id.
     fn generate(&self) -> Result<ContenderId>;
+
+    /// Whether no two calls, of this generator or of any other in the fleet,
+    /// ever return the same id: not in another process, another container or a
+    /// fork of this one either. A constant does not, nor does a host name, a
+    /// process id, a counter, or a random number from a generator that a fork
+    /// copies.
+    ///
+    /// Where a store has no room for a nonce, a bid whose id is its own finds
+    /// its grant again after a lost answer. **Two processes that both say so of
+    /// one id both own.** Unless it is overridden this is false, which is always
+    /// safe: such a bid never takes a grant for its own, and the orphan of a
+    /// lost answer waits out its lease.
+    fn unique_per_call(&self) -> bool {
+        false
+    }
 }
 
 /// Ids of 32 hexadecimal digits: a random UUID without its dashes.
@@ -90,6 +110,10 @@ pub struct Uuid;
 
 impl ContenderIdGenerator for Uuid {
     fn generate(&self) -> Result<ContenderId> {
-        ContenderId::new(uuid::Uuid::new_v4().simple().to_string())
+        ContenderId::new(chance::uuid().simple().to_string())
+    }
+
+    fn unique_per_call(&self) -> bool {
+        true
     }
 }

@@ -4,42 +4,50 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::chance;
 use super::contender::{ContenderId, ContenderIdGenerator};
 use crate::error::Result;
 
-/// Ids of the form `{counter}:{pid}@{address}`, such as
-/// `0:12345@192.168.1.100`; the host name stands in when there is no address.
+/// Ids of the form `{mark}:{pid}@{address}`, such as
+/// `r4Tz0bQx:12345@192.168.1.100`; the host name stands in when there is no
+/// address.
 ///
-/// Two containers often share a pid and sometimes an address, so the counter
-/// starts at a random 24-bit number. [`Host::from_zero`] counts from zero, as
-/// JVM Simba does.
+/// Two containers often share a pid and sometimes an address, so each id begins
+/// with 8 random letters and digits of its own. With an IPv4 address it fits
+/// the 32 characters of old tables. [`Host::from_zero`] counts from zero
+/// instead, as JVM Simba does.
 ///
 /// ```
 /// use tenure::model::{ContenderIdGenerator, Host};
 ///
+/// let id = Host::new().generate()?;
+/// assert!(id.as_str().contains(&format!(":{}@", std::process::id())));
+/// assert!(Host::new().unique_per_call());
+///
 /// let id = Host::from_zero().generate()?;
 /// assert!(id.as_str().starts_with(&format!("0:{}@", std::process::id())));
+/// assert!(!Host::from_zero().unique_per_call());
 /// # Ok::<(), tenure::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct Host {
-    counter: AtomicU64,
+    /// Random marks when there is none.
+    counter: Option<AtomicU64>,
 }
 
 impl Host {
-    /// Counts from a random number.
+    /// A random mark for each id.
     #[must_use]
     pub fn new() -> Self {
-        Self {
-            counter: AtomicU64::new(u64::from(fastrand::u32(..1 << 24))),
-        }
+        Self { counter: None }
     }
 
-    /// Counts from zero. Only where pid and address are unique in the fleet.
+    /// Counts from zero. Two processes with the same pid and address make the
+    /// same ids, so none is taken for unique.
     #[must_use]
     pub fn from_zero() -> Self {
         Self {
-            counter: AtomicU64::new(0),
+            counter: Some(AtomicU64::new(0)),
         }
     }
 }
@@ -52,9 +60,28 @@ impl Default for Host {
 
 impl ContenderIdGenerator for Host {
     fn generate(&self) -> Result<ContenderId> {
-        let number = self.counter.fetch_add(1, Ordering::Relaxed);
-        ContenderId::new(format!("{number}:{}@{}", std::process::id(), address()))
+        let mark = match &self.counter {
+            Some(counter) => counter.fetch_add(1, Ordering::Relaxed).to_string(),
+            None => mark(),
+        };
+        ContenderId::new(format!("{mark}:{}@{}", std::process::id(), address()))
     }
+
+    fn unique_per_call(&self) -> bool {
+        self.counter.is_none()
+    }
+}
+
+/// 8 letters and digits: 47 bits, beside those of pid and address.
+fn mark() -> String {
+    const DIGITS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+    let mut rest = chance::bits();
+    let digit = |_| {
+        let digit = DIGITS[(rest % 62) as usize];
+        rest /= 62;
+        char::from(digit)
+    };
+    (0..8).map(digit).collect()
 }
 
 /// This machine's address, looked up once: it should not change under the ids
@@ -131,15 +158,10 @@ mod tests {
     }
 
     #[test]
-    fn two_hosts_start_at_different_numbers() {
-        let starts: std::collections::HashSet<String> = (0..50)
-            .map(|_| Host::new().generate().unwrap().to_string())
-            .collect();
-        assert!(
-            starts.len() > 40,
-            "50 random 24-bit starts, {} different",
-            starts.len()
-        );
+    fn marks_use_every_digit() {
+        let marks: String = (0..1000).map(|_| mark()).collect();
+        let used: std::collections::BTreeSet<char> = marks.chars().collect();
+        assert_eq!((marks.len(), used.len()), (8000, 62));
     }
 
     #[test]

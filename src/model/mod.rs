@@ -4,6 +4,7 @@
 //! is valid: every constructor that can be given nonsense returns an error
 //! that says what would be right.
 
+pub(crate) mod chance;
 mod contender;
 mod host;
 mod lease;

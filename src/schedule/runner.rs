@@ -39,7 +39,7 @@ async fn contend(life: &Life, worker: &str, work: &mut impl Work) -> Result<()> 
     let (tell, mut notices) = mpsc::unbounded_channel();
     let id = core.ids.generate()?;
     let mut plan = core.engine.plan(core.name.clone(), id, Mode::Always);
-    plan.unique_id = true;
+    plan.unique_id = core.ids.unique_per_call();
     plan.quiesce += GRACE;
     let sink = Box::new(move |notice| drop(tell.send(notice)));
     life.contends(core.engine.contend(plan, false, sink));

@@ -58,18 +58,35 @@ fn host_ids_are_counter_pid_and_address() {
 }
 
 #[test]
-fn host_counts_from_a_random_number_by_default() {
-    let start = |host: Host| -> u64 {
-        let id = host.generate().unwrap();
-        id.as_str().split(':').next().unwrap().parse().unwrap()
-    };
-    let starts: HashSet<u64> = (0..20).map(|_| start(Host::default())).collect();
-    assert!(
-        starts.len() > 15,
-        "20 random starts, {} differ",
-        starts.len()
-    );
-    assert!(starts.iter().all(|start| *start < 1 << 24));
+fn host_ids_differ_though_pid_and_address_do_not() {
+    let ids: HashSet<ContenderId> = (0..100)
+        .flat_map(|_| {
+            let host = Host::default();
+            (0..100).map(move |_| host.generate().unwrap())
+        })
+        .collect();
+    assert_eq!(ids.len(), 10_000);
+    let rest = |id: &ContenderId| id.as_str().split_once(':').unwrap().1.to_owned();
+    let rests: HashSet<String> = ids.iter().map(rest).collect();
+    assert_eq!(rests.len(), 1, "pid and address");
+    let longest = "r4Tz0bQx:4194304@192.168.100.100";
+    assert_eq!(longest.len(), 32, "it fits the columns of old tables");
+    let mark = |id: &ContenderId| id.as_str().split(':').next().unwrap().len();
+    assert!(ids.iter().all(|id| mark(id) == 8));
+}
+
+#[test]
+fn only_who_says_so_makes_unique_ids() {
+    #[derive(Debug)]
+    struct Constant;
+    impl ContenderIdGenerator for Constant {
+        fn generate(&self) -> tenure::Result<ContenderId> {
+            ContenderId::new("pod-7")
+        }
+    }
+    assert!(!Constant.unique_per_call());
+    assert!(!Host::from_zero().unique_per_call());
+    assert!(Host::new().unique_per_call() && Uuid.unique_per_call());
 }
 
 #[test]

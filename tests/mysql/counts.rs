@@ -171,7 +171,7 @@ async fn a_graceful_release_is_seen_within_100_ms() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_thousand_held_mutexes_renew_in_fifty_statements_over_four_connections() {
+async fn a_thousand_held_mutexes_renew_in_fifty_statements_over_five_connections() {
     const HELD: usize = 1000;
     let counter = COUNTER.lock().await;
     let coordinator = Coordinator::builder()
@@ -204,7 +204,8 @@ async fn a_thousand_held_mutexes_renew_in_fifty_statements_over_four_connections
     all().await.expect("all are still owned");
     // A ping for an idle connection is no statement, but counted here.
     assert!((5..=50).contains(&counted), "{counted} in a period");
-    assert!((1..=4).contains(&connections), "{connections} connections");
+    // Four, and the one that only renewals use.
+    assert!((1..=5).contains(&connections), "{connections} connections");
     drop(services);
     coordinator.close().await.unwrap();
 }

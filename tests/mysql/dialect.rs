@@ -1,12 +1,14 @@
 //! What the tests of both SQL stores need to say differently.
 
 use sqlx::{ConnectOptions as _, Executor as _, MySqlConnection};
-use tenure_testkit::servers::{MariaDb, MariaDbBuilder};
+use tenure_testkit::servers::{MariaDb, MariaDbBuilder, Speech};
+
+pub(crate) const SPEECH: Speech = Speech::MySql;
 
 /// What the documentation says is enough.
 const USER: &str = "CREATE USER app@'%' IDENTIFIED BY 's3cret-word'; \
      GRANT SELECT, INSERT, UPDATE ON tenure.simba_mutex TO app@'%'; \
-     GRANT SELECT, INSERT, UPDATE, DELETE ON tenure.tenure_schedule TO app@'%'";
+     GRANT SELECT, INSERT, UPDATE ON tenure.tenure_schedule TO app@'%'";
 
 fn with_user(builder: MariaDbBuilder) -> MariaDb {
     let server = builder.start().unwrap();
@@ -66,4 +68,79 @@ pub(crate) fn encrypted(cert: &[u8], key: &[u8]) -> MariaDb {
     let server = with_user(builder.set("ssl-key", "{dir}/server.key"));
     server.sql("ALTER USER app@'%' REQUIRE SSL").unwrap();
     server
+}
+
+/// A connection that looks at what others do.
+pub(crate) type Watcher = MySqlConnection;
+
+pub(crate) async fn watcher(server: &MariaDb) -> Watcher {
+    let options: sqlx::mysql::MySqlConnectOptions = server.url().parse().unwrap();
+    options.connect().await.unwrap()
+}
+
+async fn count(watcher: &mut Watcher, sql: &'static str) -> i64 {
+    sqlx::query_scalar(sql).fetch_one(watcher).await.unwrap()
+}
+
+/// Whether every session waits for its client.
+pub(crate) async fn is_idle(watcher: &mut Watcher) -> bool {
+    let busy = "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE DB = 'tenure' \
+                AND COMMAND <> 'Sleep' AND ID <> CONNECTION_ID()";
+    count(watcher, busy).await == 0
+}
+
+/// How many sessions wait for a row: nothing else takes so long here. (The
+/// table of transactions shows old news to whoever asks often.)
+pub(crate) async fn blocked(watcher: &mut Watcher) -> i64 {
+    let waiting = "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE DB = 'tenure' \
+                   AND COMMAND <> 'Sleep' AND TIME_MS > 100 AND ID <> CONNECTION_ID()";
+    count(watcher, waiting).await
+}
+
+/// Whether anybody holds any row.
+pub(crate) async fn locked_rows(watcher: &mut Watcher) -> bool {
+    for table in ["simba_mutex", "tenure_schedule"] {
+        let sql = format!("SELECT * FROM {table} FOR UPDATE NOWAIT");
+        let rows = watcher.fetch_all(sqlx::AssertSqlSafe(sql)).await;
+        if rows.is_err() {
+            return true;
+        }
+    }
+    false
+}
+
+/// The store that waits by looking: as it always does.
+pub(crate) fn without_push(url: &str) -> String {
+    url.to_owned()
+}
+
+/// A server whose defaults are not those that the store works with.
+pub(crate) fn contrary() -> MariaDb {
+    let builder = MariaDb::builder()
+        .set("autocommit", "0")
+        .set("transaction-isolation", "SERIALIZABLE")
+        .set("sql-mode", "ANSI")
+        .set("default-time-zone", "+13:00")
+        .set("character-set-server", "latin1");
+    builder.start().unwrap()
+}
+
+/// From now on every write to `table` changes the version once more.
+pub(crate) fn rewrite_versions(server: &MariaDb, table: &str) {
+    let sql = format!(
+        "CREATE TRIGGER {table}_rewrites BEFORE UPDATE ON {table} FOR EACH ROW \
+         SET NEW.version = NEW.version + 1"
+    );
+    server.sql(&sql).unwrap();
+}
+
+/// From now on every write to `table` is noted elsewhere, under numbers that
+/// the server gives.
+pub(crate) fn watch_rows(server: &MariaDb, table: &str) {
+    let sql = format!(
+        "CREATE TABLE {table}_log (id INT AUTO_INCREMENT PRIMARY KEY, mutex VARCHAR(66)); \
+         CREATE TRIGGER {table}_watches AFTER UPDATE ON {table} FOR EACH ROW \
+         INSERT INTO {table}_log (mutex) VALUES (NEW.mutex)"
+    );
+    server.sql(&sql).unwrap();
 }

@@ -97,3 +97,24 @@ async fn the_doctor_names_a_zone_that_could_hurt_jvm_peers() {
     );
     assert!(zone.remedy.contains("UTC"), "{zone:?}");
 }
+
+#[tokio::test]
+async fn a_clock_set_forward_ends_leases_early_and_tokens_still_rise() {
+    let server = MariaDb::start().unwrap();
+    let user = "CREATE USER app@'%' IDENTIFIED BY 'secret'; GRANT ALL ON tenure.* TO app@'%'";
+    server.sql(user).unwrap();
+    let here = client_at(&server, 1_780_000_000).await;
+    let held = win(&here, &bid("stepped", "a")).await;
+    // The server believes that the lease has been over for long.
+    let there = client_at(&server, 1_780_003_600).await;
+    let heir = win(&there, &bid("stepped", "b")).await;
+    assert!(
+        heir.token > held.token,
+        "a fenced resource refuses the first"
+    );
+    // Set back, it keeps the heir's lease for an hour longer; the first owner
+    // hears that it owns no more, and nobody else comes in.
+    assert!(!renew(&here, &held).await.unwrap().is_won());
+    let third = here.acquire(&bid("stepped", "c")).await.unwrap();
+    assert!(!third.is_won(), "{third:?}");
+}

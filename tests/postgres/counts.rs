@@ -13,6 +13,8 @@ use crate::ground::{bid, client, renew, terms, until, win};
 /// Logs every statement.
 static CHATTY: LazyLock<Postgres> = LazyLock::new(|| {
     let builder = Postgres::builder().set("log_statement", "all");
+    // A batch of renewals is long, and names its table late.
+    let builder = builder.set("track_activity_query_size", "100kB");
     builder.set("log_line_prefix", "%a>").start().unwrap()
 });
 
@@ -113,7 +115,7 @@ async fn two_hundred_who_wait_by_looking_cost_no_more_than_one() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_thousand_held_mutexes_renew_in_fifty_statements_over_four_connections() {
+async fn a_thousand_held_mutexes_renew_in_fifty_statements_over_five_connections() {
     const HELD: usize = 1000;
     let coordinator = Coordinator::builder().terms(terms(4_000, 26_000));
     let coordinator = coordinator.connect(&url("held", "")).await.unwrap();
@@ -134,7 +136,8 @@ async fn a_thousand_held_mutexes_renew_in_fifty_statements_over_four_connections
     let connections: u64 = CHATTY.sql(connections).unwrap().parse().unwrap();
     all().await.expect("all are still owned");
     assert!((5..=50).contains(&counted), "{counted} in a period");
-    assert!((1..=4).contains(&connections), "{connections} connections");
+    // Four, and the one that only renewals use.
+    assert!((1..=5).contains(&connections), "{connections} connections");
     drop(services);
     coordinator.close().await.unwrap();
 }

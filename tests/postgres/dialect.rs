@@ -1,7 +1,9 @@
 //! What the tests of both SQL stores need to say differently.
 
 use sqlx::{ConnectOptions as _, Executor as _, PgConnection};
-use tenure_testkit::servers::{Postgres, PostgresBuilder};
+use tenure_testkit::servers::{Postgres, PostgresBuilder, Speech};
+
+pub(crate) const SPEECH: Speech = Speech::Postgres;
 
 const RULES: &str = "host all postgres all trust\nhost all all all scram-sha-256\n";
 
@@ -77,4 +79,81 @@ pub(crate) fn encrypted(cert: &[u8], key: &[u8]) -> Postgres {
     let builder = builder.set("ssl_key_file", "{dir}/server.key");
     let rules = RULES.replace("host all all", "hostssl all all");
     with_rules(builder, &rules)
+}
+
+/// A connection that looks at what others do.
+pub(crate) type Watcher = PgConnection;
+
+pub(crate) async fn watcher(server: &Postgres) -> Watcher {
+    let options: sqlx::postgres::PgConnectOptions = server.url().parse().unwrap();
+    options.connect().await.unwrap()
+}
+
+async fn count(watcher: &mut Watcher, sql: &'static str) -> i64 {
+    sqlx::query_scalar(sql).fetch_one(watcher).await.unwrap()
+}
+
+/// Whether every session waits for its client.
+pub(crate) async fn is_idle(watcher: &mut Watcher) -> bool {
+    let busy = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'tenure' \
+                AND wait_event_type IS DISTINCT FROM 'Client'";
+    count(watcher, busy).await == 0
+}
+
+/// How many sessions wait for a row.
+pub(crate) async fn blocked(watcher: &mut Watcher) -> i64 {
+    let waiting = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'tenure' \
+                   AND wait_event_type = 'Lock'";
+    count(watcher, waiting).await
+}
+
+/// Whether anybody holds any row.
+pub(crate) async fn locked_rows(watcher: &mut Watcher) -> bool {
+    for table in ["simba_mutex", "tenure_schedule"] {
+        let sql = format!("SELECT * FROM {table} FOR UPDATE NOWAIT");
+        let rows = watcher.fetch_all(sqlx::AssertSqlSafe(sql)).await;
+        if rows.is_err() {
+            return true;
+        }
+    }
+    false
+}
+
+/// The store that waits by looking.
+pub(crate) fn without_push(url: &str) -> String {
+    format!("{url}?notify=off")
+}
+
+/// A server whose defaults are not those that the store works with.
+pub(crate) fn contrary() -> Postgres {
+    let builder = Postgres::builder()
+        .set("default_transaction_isolation", "serializable")
+        .set("TimeZone", "Pacific/Kiritimati")
+        .set("DateStyle", "SQL, DMY")
+        .set("standard_conforming_strings", "off")
+        .set("lock_timeout", "0");
+    builder.start().unwrap()
+}
+
+/// From now on every write to `table` changes the version once more.
+pub(crate) fn rewrite_versions(server: &Postgres, table: &str) {
+    let sql = format!(
+        "CREATE FUNCTION {table}_rewrites() RETURNS trigger LANGUAGE plpgsql AS \
+         $$BEGIN NEW.version := NEW.version + 1; RETURN NEW; END$$; \
+         CREATE TRIGGER rewrites BEFORE UPDATE ON {table} FOR EACH ROW \
+         EXECUTE FUNCTION {table}_rewrites()"
+    );
+    server.sql(&sql).unwrap();
+}
+
+/// From now on every write to `table` is noted elsewhere.
+pub(crate) fn watch_rows(server: &Postgres, table: &str) {
+    let sql = format!(
+        "CREATE TABLE {table}_log (id SERIAL PRIMARY KEY, mutex TEXT); \
+         CREATE FUNCTION {table}_watches() RETURNS trigger LANGUAGE plpgsql AS \
+         $$BEGIN INSERT INTO {table}_log (mutex) VALUES (NEW.mutex); RETURN NULL; END$$; \
+         CREATE TRIGGER watches AFTER UPDATE ON {table} FOR EACH ROW \
+         EXECUTE FUNCTION {table}_watches()"
+    );
+    server.sql(&sql).unwrap();
 }

@@ -12,10 +12,18 @@ mod races;
 mod faults;
 #[path = "../sql/ground.rs"]
 mod ground;
+#[path = "../sql/identity.rs"]
+mod identity;
+#[path = "../sql/locked.rs"]
+mod locked;
 #[path = "../sql/outage.rs"]
 mod outage;
 #[path = "../sql/process.rs"]
 mod process;
+#[path = "../sql/settings.rs"]
+mod settings;
+#[path = "../sql/silence.rs"]
+mod silence;
 #[path = "../sql/tls.rs"]
 mod tls;
 

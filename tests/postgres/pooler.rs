@@ -110,6 +110,13 @@ async fn without_push_a_transaction_pooler_is_fine() {
         );
     }
     // And so this pooler does what it is here for.
-    let prepared = client(&url("")).await;
-    assert!(prepared.is_err(), "prepared statements vanish under it");
+    let options: sqlx::postgres::PgConnectOptions = url("").parse().unwrap();
+    let mut plain = sqlx::ConnectOptions::connect(&options).await.unwrap();
+    let mut sessions = std::collections::BTreeSet::new();
+    for _ in 0..4 {
+        use sqlx::{Executor as _, Row as _};
+        let row = plain.fetch_one(sqlx::raw_sql("SELECT pg_backend_pid()"));
+        sessions.insert(row.await.unwrap().get::<i32, _>(0));
+    }
+    assert_eq!(sessions.len(), 2, "every statement meets the other session");
 }

@@ -16,7 +16,7 @@ use super::unlock::Progress;
 use crate::backend::{Bid, Held, Nonce};
 use crate::clock::{Clock, Moment};
 use crate::error::{Error, ErrorKind, Outcome, Result};
-use crate::model::{ContenderId, FencingToken, MutexOwner, StoreTime};
+use crate::model::{ContenderId, FencingToken, MutexOwner, StoreTime, chance};
 
 /// Several servers as one store; clones are the same.
 #[doc(hidden)]
@@ -111,7 +111,7 @@ impl Shared {
         let mut bid = bid.clone();
         if number > 0 && bid.unique_id {
             let numbered = ContenderId::new(format!("{}~{number}", bid.contender));
-            let other = || ContenderId::new(uuid::Uuid::new_v4().simple().to_string());
+            let other = || ContenderId::new(chance::uuid().simple().to_string());
             if let Ok(id) = numbered.or_else(|_| other()) {
                 bid.contender = id;
             }

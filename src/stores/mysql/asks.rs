@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use sqlx::mysql::{MySqlConnection, MySqlDatabaseError, MySqlRow};
+use sqlx::mysql::{MySqlConnection, MySqlDatabaseError, MySqlQueryResult, MySqlRow};
 use sqlx::{AssertSqlSafe, Row as _};
 
 use super::statements::Statements;
@@ -37,6 +37,7 @@ pub(super) fn millis(length: std::time::Duration) -> u64 {
 /// Takes a free row; answers the stamp of the grant.
 pub(super) struct Take {
     pub(super) to: Arc<Statements>,
+    pub(super) skips: bool,
     pub(super) bid: Bid,
     pub(super) below: u64,
 }
@@ -51,17 +52,41 @@ impl Ask<MySqlConnection> for Take {
             terms,
             ..
         } = &self.bid;
-        let done = sqlx::query(AssertSqlSafe(Arc::clone(&self.to.take)))
+        let sql = if self.skips {
+            &self.to.take_unlocked
+        } else {
+            &self.to.take
+        };
+        let mut query = sqlx::query(AssertSqlSafe(Arc::clone(sql)));
+        if self.skips {
+            query = query.bind(name.as_str());
+        }
+        query = query
             .bind(contender.as_str())
             .bind(millis(terms.ttl()))
-            .bind(millis(terms.lease()))
-            .bind(name.as_str())
-            .bind(name.as_str())
-            .bind(self.below)
-            .execute(connection)
-            .await?;
-        Ok((done.rows_affected() > 0).then(|| done.last_insert_id()))
+            .bind(millis(terms.lease()));
+        if !self.skips {
+            query = query.bind(name.as_str());
+        }
+        let query = query.bind(name.as_str()).bind(self.below);
+        let done = query.execute(&mut *connection).await?;
+        Ok(match done.rows_affected() {
+            0 => None,
+            _ => Some(stamp_of(&done, connection).await?),
+        })
     }
+}
+
+/// The number that a statement left, which the server usually says at once. It
+/// does not when the table has a trigger.
+async fn stamp_of(done: &MySqlQueryResult, connection: &mut MySqlConnection) -> sqlx::Result<u64> {
+    if done.last_insert_id() > 0 {
+        return Ok(done.last_insert_id());
+    }
+    let row = sqlx::query("SELECT LAST_INSERT_ID() AS stamp")
+        .fetch_one(connection)
+        .await?;
+    number(&row, "stamp")
 }
 
 /// The row that the table's collation finds for a name, and the time.
@@ -134,15 +159,34 @@ impl Ask<MySqlConnection> for Insert {
     }
 }
 
-fn is_duplicate(error: &sqlx::Error) -> bool {
+pub(super) fn is_duplicate(error: &sqlx::Error) -> bool {
+    number_of(error).is_some_and(|number| matches!(number, 1062 | 1586))
+}
+
+fn number_of(error: &sqlx::Error) -> Option<u16> {
     let answered = error.as_database_error();
-    let number = answered.and_then(|e| e.try_downcast_ref::<MySqlDatabaseError>());
-    number.is_some_and(|error| matches!(error.number(), 1062 | 1586))
+    let answered = answered.and_then(|e| e.try_downcast_ref::<MySqlDatabaseError>());
+    answered.map(MySqlDatabaseError::number)
+}
+
+/// Whether the server can go around rows that others hold.
+pub(super) struct CanSkip(pub(super) Arc<Statements>);
+
+impl Ask<MySqlConnection> for CanSkip {
+    type Reply = bool;
+
+    async fn ask(&self, connection: &mut MySqlConnection) -> sqlx::Result<bool> {
+        use sqlx::Executor as _;
+        let tried = connection.execute(AssertSqlSafe(self.0.skip())).await;
+        // Whatever else is wrong will be said when something is renewed.
+        Ok(tried.err().as_ref().and_then(number_of) != Some(1064))
+    }
 }
 
 /// Renews grants of the same terms; answers how many rows, and when.
 pub(super) struct Renew {
     pub(super) to: Arc<Statements>,
+    pub(super) skips: bool,
     pub(super) terms: LeaseTerms,
     pub(super) held: Vec<Held>,
 }
@@ -152,20 +196,24 @@ impl Ask<MySqlConnection> for Renew {
 
     async fn ask(&self, connection: &mut MySqlConnection) -> sqlx::Result<(u64, u64)> {
         let size = padded(self.held.len());
-        let mut query = sqlx::query(AssertSqlSafe(self.to.renew(size)))
-            .bind(millis(self.terms.ttl()))
-            .bind(millis(self.terms.lease()));
+        let mut query = sqlx::query(AssertSqlSafe(self.to.renew(size, self.skips)));
         for held in filled(&self.held, size) {
             query = query.bind(held.name.as_str());
         }
+        query = query
+            .bind(millis(self.terms.ttl()))
+            .bind(millis(self.terms.lease()));
         for held in filled(&self.held, size) {
             query = query
                 .bind(held.name.as_str())
                 .bind(held.contender.as_str())
                 .bind(held.token.store());
         }
-        let done = query.execute(connection).await?;
-        Ok((done.rows_affected(), done.last_insert_id()))
+        let done = query.execute(&mut *connection).await?;
+        Ok(match done.rows_affected() {
+            0 => (0, 0),
+            rows => (rows, stamp_of(&done, connection).await?),
+        })
     }
 }
 
@@ -199,8 +247,11 @@ impl Ask<MySqlConnection> for Free {
                 query.bind(token.is_none()).bind(number)
             }
         };
-        let done = query.execute(connection).await?;
-        Ok((done.rows_affected() > 0).then(|| done.last_insert_id()))
+        let done = query.execute(&mut *connection).await?;
+        Ok(match done.rows_affected() {
+            0 => None,
+            _ => Some(stamp_of(&done, connection).await?),
+        })
     }
 }
 

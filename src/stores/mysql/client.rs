@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio::task::JoinSet;
 
-use super::asks::{Find, FindMany, Free, Insert, List, Now, Renew, Take};
+use super::asks::{CanSkip, Find, FindMany, Free, Insert, List, Now, Renew, Take, millis};
 use super::driver::Connector;
 use super::ledger;
 use super::schema::{self, Create, INT_WARNING, Inspect, Layout};
@@ -19,11 +19,21 @@ use crate::backend::{
 };
 use crate::clock::Clock;
 use crate::error::{Error, Result};
-use crate::model::{FencingToken, MutexName, MutexOwner, StoreTime};
-use crate::stores::sql::{Ask, Batch, Ears, Effect, Look, POLL, Pool, Row, Seen, Settings, poll};
+use crate::model::{FencingToken, LeaseTerms, MutexName, MutexOwner, StoreTime};
+use crate::stores::sql::{
+    Ask, Batch, Ears, Effect, Look, POLL, Passed, Passes, Pool, Row, Seen, Settings, locked, poll,
+};
 
-/// How often a take is tried again that failed though the row is free.
-const TRIES: usize = 4;
+/// The pauses before a take is tried again that failed though the row is free:
+/// another takes it just now, or holds it for longer.
+const PAUSES: [Duration; 6] = [
+    Duration::ZERO,
+    Duration::from_millis(2),
+    Duration::from_millis(5),
+    Duration::from_millis(20),
+    Duration::from_millis(50),
+    Duration::from_millis(100),
+];
 
 /// A client of a MySQL or MariaDB server; clones are the same client.
 #[derive(Clone)]
@@ -35,6 +45,8 @@ struct Inner {
     /// As last inspected: somebody may widen the table.
     layout: Mutex<Layout>,
     dial: Dial,
+    /// Whether the server can go around rows that others hold.
+    skips: bool,
     ears: Arc<Ears>,
     warned: AtomicBool,
 }
@@ -71,11 +83,14 @@ impl MySql {
             return Err(schema::missing(&statements));
         }
         let layout = schema::layout(&statements, &found.columns)?;
+        let skips = pool.ask(CanSkip(Arc::clone(&statements)), Effect::Reads);
+        let skips = skips.await?;
         Ok(Self(Arc::new(Inner {
             pool,
             statements,
             layout: Mutex::new(layout),
             dial,
+            skips,
             ears: Arc::default(),
             warned: AtomicBool::new(false),
         })))
@@ -164,56 +179,64 @@ impl MySql {
     }
 
     async fn renew_batch(&self, batch: &Batch) -> Vec<Result<Answer>> {
-        let renew = Renew {
-            to: self.to(),
-            terms: batch.terms,
-            held: batch.held.clone(),
-        };
-        let renewed = match self.write(renew).await {
-            Ok((rows, now)) if rows == batch.held.len() as u64 => {
-                self.0.dial.set(now);
-                let now = StoreTime::from_millis(now);
-                return batch
-                    .held
-                    .iter()
-                    .map(|held| Ok(extended(held, now)))
-                    .collect();
-            }
-            Ok(_) => self.which(batch).await,
-            Err(error) => Err(error),
-        };
-        match renewed {
-            Ok(answers) => answers,
-            Err(error) => {
-                let about = |held: &Held| Err(error.clone().with_mutex(&held.name));
-                batch.held.iter().map(about).collect()
-            }
+        let mut passes = Passes::over(&batch.held);
+        while let Some(some) = passes.next(self.0.pool.clock()).await {
+            passes.note(self.renew_some(&batch.terms, &some).await);
         }
+        passes.answers()
     }
 
-    /// Which grants of a renewed batch are there: all that are have been
-    /// renewed.
-    async fn which(&self, batch: &Batch) -> Result<Vec<Result<Answer>>> {
-        let names = batch.held.iter().map(|held| held.name.clone()).collect();
-        let rows = self
-            .read(FindMany {
-                to: self.to(),
-                names,
-            })
-            .await?;
+    async fn renew_some(&self, terms: &LeaseTerms, some: &[Held]) -> Vec<Passed> {
+        let renew = Renew {
+            to: self.to(),
+            skips: self.0.skips,
+            terms: *terms,
+            held: some.to_vec(),
+        };
+        let renewed = match self.0.pool.ask_urgently(renew, Effect::Writes).await {
+            Ok((rows, now)) if rows == some.len() as u64 => {
+                self.0.dial.set(now);
+                let now = StoreTime::from_millis(now);
+                let extended = |held| Passed::Answered(Ok(extended(held, now)));
+                return some.iter().map(extended).collect();
+            }
+            Ok((_, now)) => self.which(some, now).await,
+            Err(error) => Err(error),
+        };
+        renewed.unwrap_or_else(|error| {
+            let about = |held: &Held| Passed::Answered(Err(error.clone().with_mutex(&held.name)));
+            some.iter().map(about).collect()
+        })
+    }
+
+    /// Which of `some` were renewed at `now`, which are lost, and which were
+    /// there but could not be had.
+    async fn which(&self, some: &[Held], now: u64) -> Result<Vec<Passed>> {
+        let names = some.iter().map(|held| held.name.clone()).collect();
+        let find = FindMany {
+            to: self.to(),
+            names,
+        };
+        let rows = self.0.pool.ask_urgently(find, Effect::Reads).await?;
         let about_now = self.about_now();
-        let answers = batch.held.iter().map(|held| {
+        let passed = some.iter().map(|held| {
             let row = rows.iter().find(|row| row.mutex == held.name.as_str());
             let Some(row) = row else {
-                return Ok(Answer::refused(MutexOwner::NONE, about_now));
+                return Passed::Answered(Ok(Answer::refused(MutexOwner::NONE, about_now)));
             };
             let same = row.owner_id == held.contender.as_str() && row.version == held.token.store();
-            if same && !row.is_free() {
-                return row.won();
+            if !same || row.is_free() {
+                let owner = row.owner();
+                return Passed::Answered(owner.map(|owner| Answer::refused(owner, row.now())));
             }
-            Ok(Answer::refused(row.owner()?, row.now()))
+            let lasts_from = row.transition_at.saturating_sub(millis(held.terms.lease()));
+            if now > 0 && lasts_from >= now {
+                Passed::Answered(row.won())
+            } else {
+                Passed::Skipped
+            }
         });
-        Ok(answers.collect())
+        Ok(passed.collect())
     }
 }
 
@@ -250,9 +273,13 @@ impl Backend for MySql {
                 return Err(schema::too_narrow(&to));
             }
         }
-        for _ in 0..TRIES {
+        for pause in PAUSES {
+            if !pause.is_zero() {
+                self.0.pool.clock().sleep(pause).await;
+            }
             let take = Take {
                 to: self.to(),
+                skips: self.0.skips,
                 bid: bid.clone(),
                 below: layout.version_limit,
             };
@@ -289,7 +316,7 @@ impl Backend for MySql {
             }
             return Ok(Answer::refused(row.owner()?, row.now()));
         }
-        Ok(Answer::refused(MutexOwner::NONE, self.about_now()))
+        Err(locked(&bid.name))
     }
 
     async fn renew(&self, held: &[Held]) -> Vec<Result<Answer>> {

@@ -32,20 +32,21 @@ impl Ask<MySqlConnection> for Survey {
              CAST(IF(@@global.time_zone = 'SYSTEM', @@system_time_zone, @@global.time_zone) AS CHAR) \
              AS zone, CAST(TIMESTAMPDIFF(SECOND, UTC_TIMESTAMP(), NOW()) AS SIGNED) AS offset_s, \
              CAST(IF(@@log_bin, @@binlog_format, '') AS CHAR) AS binlog, \
-             CAST(@@read_only AS SIGNED) AS read_only, \
+             CAST(@@read_only AS CHAR) AS read_only, \
              CAST(COALESCE((SELECT MAX(version) FROM {}), 0) AS UNSIGNED) AS largest",
             self.0.table
         );
         let row = sqlx::query(AssertSqlSafe(sql))
             .fetch_one(connection)
             .await?;
-        let read_only: i64 = row.try_get("read_only")?;
+        // A number, or a word in newer servers.
+        let read_only: String = row.try_get("read_only")?;
         Ok(Surveyed {
             version: row.try_get("version")?,
             zone: row.try_get("zone")?,
             offset: row.try_get("offset_s")?,
             binlog: row.try_get("binlog")?,
-            read_only: read_only != 0,
+            read_only: !matches!(&*read_only, "0" | "OFF"),
             largest: number(&row, "largest")?,
         })
     }

@@ -17,9 +17,11 @@ pub(super) struct Connector {
 }
 
 /// Strict, or a version that overflows repeats for ever. READ COMMITTED, or a
-/// batch locks the gaps between its rows. Each statement by itself.
+/// batch locks the gaps between its rows. Each statement by itself. The shortest
+/// wait for a row that every server knows, since whoever waits keeps a
+/// connection busy, and goes on waiting when its client is gone.
 const SESSION: &str = "SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', \
-     autocommit = 1, innodb_lock_wait_timeout = 5; \
+     autocommit = 1, innodb_lock_wait_timeout = 1, lock_wait_timeout = 5; \
      SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED";
 
 impl Driver for Connector {
@@ -39,15 +41,24 @@ impl Driver for Connector {
         let no = |kind, message: String| Error::new(kind, Outcome::DidNot).with_message(message);
         let said = error.message();
         Fault::Error(match error.number() {
-            // Deadlock; a row that changed under a snapshot.
-            1213 | 1020 => return Fault::Race,
-            // The server shuts down, or somebody killed the connection.
-            1053 | 1077 | 1079 | 1317 | 1927 | 3169 => return Fault::Ended,
-            1205 => no(
+            // Deadlock, or a conflict with another node of a cluster; a row that
+            // changed under a snapshot.
+            1213 | 1020 | 3101 => return Fault::Race,
+            // The server shuts down, somebody killed the connection, or it was
+            // idle for too long.
+            1053 | 1077 | 1079 | 1317 | 1927 | 3169 | 4031 => return Fault::Ended,
+            1205 | 3572 => no(
                 ErrorKind::Timeout,
                 "another transaction holds the row's lock for too long".into(),
             ),
-            1044 | 1045 | 1142 | 1143 | 1227 | 1370 | 1698 => no(
+            // A limit of the server's own for a statement.
+            1969 | 3024 => no(
+                ErrorKind::Timeout,
+                format!("{} gave up: {said}", self.place),
+            ),
+            // Also: locked, expired, from another host, not over TLS.
+            1044 | 1045 | 1130 | 1142 | 1143 | 1227 | 1251 | 1370 | 1698 | 1820 | 1862 | 3118
+            | 3159 | 4151 => no(
                 ErrorKind::Denied,
                 format!("{} denied access: {said}", self.place),
             ),
@@ -56,16 +67,20 @@ impl Driver for Connector {
             1054 => schema::not_ours(statements, said),
             1264 | 1690 => schema::version_ended(statements),
             1406 => schema::too_narrow(statements),
-            1366 | 1267 | 3988 => schema::other_characters(statements),
+            1366 | 1267 => schema::other_characters(statements),
+            // MySQL 8 remembers a column's characters from when the statement
+            // was prepared, also when the table has others by now.
+            3988 => return Fault::Outdated(schema::other_characters(statements)),
             // A replica, or a server that is being moved: it may recover.
-            1290 | 1792 | 1836 | 4031 => no(
+            1290 | 1792 | 1836 => no(
                 ErrorKind::Denied,
                 format!("{} is read-only: {said}", self.place),
             )
             .with_retry(Retry::Later),
-            1040 | 1129 | 1203 | 1226 => no(
+            // Also: a node outside the quorum of its cluster, a server offline.
+            1040 | 1047 | 1129 | 1203 | 1226 | 3032 => no(
                 ErrorKind::Unreachable,
-                format!("{} takes no more connections: {said}", self.place),
+                format!("{} takes no connections now: {said}", self.place),
             ),
             number => no(
                 ErrorKind::Store,

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use sqlx::mysql::{MySqlConnection, MySqlRow};
-use sqlx::{AssertSqlSafe, Connection as _, Row as _};
+use sqlx::{AssertSqlSafe, Row as _};
 
+use super::asks::is_duplicate;
 use super::statements::Statements;
 use crate::backend::{Claim, ClaimAnswer, Held, LedgerEntry, TickEnd, TickState};
 use crate::model::{FencingToken, MutexName, StoreTime};
@@ -55,50 +56,98 @@ fn entry(row: &MySqlRow) -> sqlx::Result<LedgerEntry> {
     Ok(entry)
 }
 
-/// Claims in a transaction that holds the claimer's row: claims of one
-/// schedule come one after the other, and only from its owner.
+/// How often a claim is made again whose refusal the ledger does not explain:
+/// somebody wrote it in between.
+const TRIES: usize = 4;
+
+/// Claims, each time in one statement: claims of one schedule come one after
+/// the other, in the order of their tokens, and only from its owner.
 pub(super) struct Start {
     pub(super) to: Arc<Statements>,
     pub(super) held: Held,
     pub(super) claim: Claim,
 }
 
-impl Ask<MySqlConnection> for Start {
-    type Reply = ClaimAnswer;
-
-    async fn ask(&self, connection: &mut MySqlConnection) -> sqlx::Result<ClaimAnswer> {
+impl Start {
+    /// Over an earlier claim; whether it was possible.
+    async fn next(&self, connection: &mut MySqlConnection) -> sqlx::Result<bool> {
         let Self { to, held, claim } = self;
-        let mut transaction = connection.begin().await?;
-        let owns = sqlx::query(AssertSqlSafe(Arc::clone(&to.hold)))
-            .bind(held.name.as_str())
-            .bind(held.name.as_str())
-            .bind(held.contender.as_str())
-            .bind(held.token.store())
-            .fetch_optional(&mut *transaction)
-            .await?;
-        if owns.is_none() {
-            transaction.rollback().await?;
-            return Ok(ClaimAnswer::NotOwner);
-        }
-        let ledger = read(&mut transaction, to, &held.name).await?;
-        if let Some(entry) = &ledger
-            && !claim.fits(ledger.as_ref(), held.token)
-        {
-            transaction.rollback().await?;
-            return Ok(ClaimAnswer::Refused(entry.clone()));
-        }
-        sqlx::query(AssertSqlSafe(Arc::clone(&to.write_ledger)))
-            .bind(held.name.as_str())
+        let query = sqlx::query(AssertSqlSafe(Arc::clone(&to.claim)))
             .bind(&*claim.plan)
             .bind(claim.origin.as_millis())
             .bind(claim.tick)
             .bind(claim.due_at.as_millis())
             .bind(held.token.value())
-            .bind("claimed")
-            .execute(&mut *transaction)
-            .await?;
-        transaction.commit().await?;
-        Ok(ClaimAnswer::Claimed)
+            .bind(held.name.as_str())
+            .bind(&*claim.plan)
+            .bind(claim.replace_plan)
+            .bind(claim.tick)
+            .bind(held.token.value())
+            .bind(claim.again)
+            .bind(claim.tick)
+            .bind(held.token.value());
+        let done = self.of_grant(query).execute(connection).await?;
+        Ok(done.rows_affected() > 0)
+    }
+
+    /// The first of its schedule; whether it is.
+    async fn first(&self, connection: &mut MySqlConnection) -> sqlx::Result<bool> {
+        let Self { to, held, claim } = self;
+        let query = sqlx::query(AssertSqlSafe(Arc::clone(&to.claim_first)))
+            .bind(held.name.as_str())
+            .bind(&*claim.plan)
+            .bind(claim.origin.as_millis())
+            .bind(claim.tick)
+            .bind(claim.due_at.as_millis())
+            .bind(held.token.value());
+        match self.of_grant(query).execute(connection).await {
+            Ok(done) => Ok(done.rows_affected() > 0),
+            Err(error) if is_duplicate(&error) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn owns(&self, connection: &mut MySqlConnection) -> sqlx::Result<bool> {
+        let query = sqlx::query(AssertSqlSafe(Arc::clone(&self.to.owns)));
+        let row = self.of_grant(query).fetch_one(connection).await?;
+        Ok(row.try_get::<i64, _>(0)? > 0)
+    }
+
+    fn of_grant<'q>(&'q self, query: Query<'q>) -> Query<'q> {
+        let held = &self.held;
+        query
+            .bind(held.name.as_str())
+            .bind(held.name.as_str())
+            .bind(held.contender.as_str())
+            .bind(held.token.store())
+    }
+}
+
+type Query<'q> = sqlx::query::Query<'q, sqlx::MySql, sqlx::mysql::MySqlArguments>;
+
+impl Ask<MySqlConnection> for Start {
+    type Reply = ClaimAnswer;
+
+    async fn ask(&self, connection: &mut MySqlConnection) -> sqlx::Result<ClaimAnswer> {
+        for _ in 0..TRIES {
+            if self.next(connection).await? {
+                return Ok(ClaimAnswer::Claimed);
+            }
+            let ledger = read(connection, &self.to, &self.held.name).await?;
+            if !self.owns(connection).await? {
+                return Ok(ClaimAnswer::NotOwner);
+            }
+            match ledger {
+                None if self.first(connection).await? => return Ok(ClaimAnswer::Claimed),
+                Some(entry) if !self.claim.fits(Some(&entry), self.held.token) => {
+                    return Ok(ClaimAnswer::Refused(entry));
+                }
+                _ => {}
+            }
+        }
+        Err(sqlx::Error::Protocol(
+            "the ledger changed under every claim".into(),
+        ))
     }
 }
 

@@ -18,6 +18,9 @@ const IS_OWNER: &str = "BINARY CONVERT(owner_id USING utf8mb4) = ?";
 /// Who frees also says when: the answer carries the time.
 const FREE: &str = "owner_id = '', acquired_at = 0, ttl_at = 0";
 
+/// MySQL 8.0, MariaDB 10.6.
+const SKIP: &str = " FOR UPDATE SKIP LOCKED";
+
 const COLUMNS: &str = "mutex, owner_id, CAST(acquired_at AS UNSIGNED) AS acquired_at, \
      CAST(ttl_at AS UNSIGNED) AS ttl_at, CAST(transition_at AS UNSIGNED) AS transition_at, \
      CAST(version AS UNSIGNED) AS version";
@@ -29,16 +32,22 @@ pub(super) struct Statements {
     /// Quoted.
     pub(super) table: String,
     pub(super) schedule: String,
+    /// Takes a free row: id, ttl, lease, then the name twice and a limit.
     pub(super) take: Arc<str>,
+    /// The same, unless another transaction holds the row: the name comes
+    /// first. Nothing but the inner question may find the row by its key, or
+    /// MySQL reads it there, and waits.
+    pub(super) take_unlocked: Arc<str>,
     pub(super) find: Arc<str>,
     pub(super) insert: Arc<str>,
     pub(super) release: Arc<str>,
     pub(super) leave: Arc<str>,
     pub(super) revoke: Arc<str>,
     pub(super) list: Arc<str>,
-    pub(super) hold: Arc<str>,
+    pub(super) owns: Arc<str>,
     pub(super) read_ledger: Arc<str>,
-    pub(super) write_ledger: Arc<str>,
+    pub(super) claim: Arc<str>,
+    pub(super) claim_first: Arc<str>,
     pub(super) finish: Arc<str>,
 }
 
@@ -48,13 +57,22 @@ impl Statements {
         let names = [table.to_owned(), schedule.to_owned()];
         let (table, schedule) = (quoted(table), quoted(schedule));
         let freed = format!("UPDATE {table} SET {FREE}, transition_at = 0 * LAST_INSERT_ID({NOW})");
+        let is_free = format!("m.transition_at < {NOW}");
+        let grant = format!("{IS_NAME} AND {IS_OWNER} AND version = ? AND transition_at >= {NOW}");
         let ledger = "plan, origin, last_tick, due_at, token, state, finished_at";
         Arc::new(Self {
             take: format!(
-                "UPDATE {table} SET version = \
-                 LAST_INSERT_ID((version + 1) * {SCALE} + {NOW} MOD {SCALE}) DIV {SCALE}, \
-                 owner_id = ?, acquired_at = {NOW}, ttl_at = {NOW} + ?, transition_at = {NOW} + ? \
-                 WHERE {IS_NAME} AND transition_at < {NOW} AND version < ?"
+                "UPDATE {table} AS m SET {granted} WHERE m.mutex = ? AND {is_free} \
+                 AND BINARY CONVERT(m.mutex USING utf8mb4) = ? AND m.version < ?",
+                granted = granted(),
+            )
+            .into(),
+            take_unlocked: format!(
+                "UPDATE (SELECT m.mutex FROM {table} AS m WHERE m.mutex = ? AND {is_free} \
+                 LIMIT 1{SKIP}) AS unlocked STRAIGHT_JOIN {table} AS m \
+                 ON m.mutex = unlocked.mutex SET {granted} WHERE {is_free} \
+                 AND BINARY CONVERT(m.mutex USING utf8mb4) = ? AND m.version < ?",
+                granted = granted(),
             )
             .into(),
             // Also a row whose name the collation holds equal: the caller
@@ -70,7 +88,7 @@ impl Statements {
             )
             .into(),
             release: format!(
-                "{freed} WHERE {IS_NAME} AND {IS_OWNER} AND version = ? AND transition_at >= {NOW}"
+                "{freed} WHERE {grant}"
             )
             .into(),
             leave: format!(
@@ -87,17 +105,26 @@ impl Statements {
                  ORDER BY BINARY CONVERT(mutex USING utf8mb4) LIMIT ?"
             )
             .into(),
-            // The claimer's grant, kept from ending while its tick is written.
-            hold: format!(
-                "SELECT 1 FROM {table} WHERE {IS_NAME} AND {IS_OWNER} AND version = ? \
-                 AND transition_at >= {NOW} FOR UPDATE"
-            )
-            .into(),
             read_ledger: format!("SELECT {ledger} FROM {schedule} WHERE name = ?").into(),
-            write_ledger: format!(
-                "REPLACE INTO {schedule} (name, {ledger}) VALUES (?, ?, ?, ?, ?, ?, ?, NULL)"
+            // Each a statement by itself, so that nothing is held while its
+            // claimer is away. The grant may end under it: then the next
+            // owner's claim, of a larger token, comes before or after this one,
+            // and both fit.
+            claim: format!(
+                "UPDATE {schedule} SET plan = ?, origin = ?, last_tick = ?, due_at = ?, \
+                 token = ?, state = 'claimed', finished_at = NULL \
+                 WHERE name = ? AND (BINARY plan = ? OR ?) \
+                 AND (last_tick < ? AND token <= ? \
+                 OR ? AND last_tick = ? AND state = 'claimed' AND token < ?) \
+                 AND EXISTS (SELECT 1 FROM {table} WHERE {grant})"
             )
             .into(),
+            claim_first: format!(
+                "INSERT INTO {schedule} (name, {ledger}) \
+                 SELECT ?, ?, ?, ?, ?, ?, 'claimed', NULL FROM {table} WHERE {grant}"
+            )
+            .into(),
+            owns: format!("SELECT COUNT(*) FROM {table} WHERE {grant}").into(),
             finish: format!(
                 "UPDATE {schedule} SET state = ?, finished_at = {NOW} \
                  WHERE name = ? AND last_tick = ? AND token = ?"
@@ -109,18 +136,29 @@ impl Statements {
         })
     }
 
-    /// Renews `count` grants: ttl, lease, then `count` names, then `count`
-    /// times name, id and version.
-    pub(super) fn renew(&self, count: usize) -> String {
+    /// Renews `count` grants: `count` names, ttl, lease, then `count` times
+    /// name, id and version.
+    ///
+    /// Around the rows that another transaction holds, where the server can:
+    /// one of them must not cost the others their time. The inner question has
+    /// a limit and comes first, or the server would merge the two, and wait.
+    pub(super) fn renew(&self, count: usize, skips: bool) -> String {
         format!(
-            "UPDATE {} SET ttl_at = LAST_INSERT_ID({NOW}) + ?, transition_at = {NOW} + ? \
-             WHERE transition_at >= {NOW} AND mutex IN ({}) \
-             AND (BINARY CONVERT(mutex USING utf8mb4), BINARY CONVERT(owner_id USING utf8mb4), \
-             version) IN ({})",
-            self.table,
+            "UPDATE (SELECT mutex FROM {table} WHERE mutex IN ({}) LIMIT {count}{}) AS unlocked \
+             STRAIGHT_JOIN {table} AS m ON m.mutex = unlocked.mutex \
+             SET m.ttl_at = LAST_INSERT_ID({NOW}) + ?, m.transition_at = {NOW} + ? \
+             WHERE m.transition_at >= {NOW} AND (BINARY CONVERT(m.mutex USING utf8mb4), \
+             BINARY CONVERT(m.owner_id USING utf8mb4), m.version) IN ({})",
             places("?", count),
+            if skips { SKIP } else { "" },
             places("(?,?,?)", count),
+            table = self.table,
         )
+    }
+
+    /// Asks whether the server can skip rows: an error of syntax when not.
+    pub(super) fn skip(&self) -> String {
+        format!("SELECT mutex FROM {} WHERE mutex = ''{SKIP}", self.table)
     }
 
     /// The rows of `count` names.
@@ -131,6 +169,13 @@ impl Statements {
             places("?", count)
         )
     }
+}
+
+fn granted() -> String {
+    format!(
+        "m.version = LAST_INSERT_ID((m.version + 1) * {SCALE} + {NOW} MOD {SCALE}) DIV {SCALE}, \
+         m.owner_id = ?, m.acquired_at = {NOW}, m.ttl_at = {NOW} + ?, m.transition_at = {NOW} + ?"
+    )
 }
 
 fn places(place: &str, count: usize) -> String {

@@ -18,9 +18,9 @@ use crate::backend::{
 };
 use crate::clock::Clock;
 use crate::error::{Error, ErrorKind, Outcome, Result};
-use crate::model::{FencingToken, MutexName, MutexOwner, StoreTime};
+use crate::model::{FencingToken, LeaseTerms, MutexName, MutexOwner, StoreTime};
 use crate::stores::sql::{
-    Ask, Batch, Ears, Effect, Limits, Look, POLL, Pool, Row, Seen, Settings, poll,
+    Ask, Batch, Ears, Effect, Limits, Look, POLL, Passed, Passes, Pool, Row, Seen, Settings, poll,
 };
 
 /// How often a refusal that shows nobody is looked at again: a race was lost
@@ -100,16 +100,28 @@ impl Postgres {
     }
 
     async fn renew_batch(&self, batch: &Batch) -> Vec<Result<Answer>> {
-        let renew = Many::renew(self.statements(), self.wire(), &batch.terms, &batch.held);
-        match self.write(renew).await {
-            Ok(said) if said.len() == batch.held.len() => {
+        let mut passes = Passes::over(&batch.held);
+        while let Some(some) = passes.next(self.0.pool.clock()).await {
+            passes.note(self.renew_some(&batch.terms, &some).await);
+        }
+        passes.answers()
+    }
+
+    async fn renew_some(&self, terms: &LeaseTerms, some: &[Held]) -> Vec<Passed> {
+        let renew = Many::renew(self.statements(), self.wire(), terms, some);
+        match self.0.pool.ask_urgently(renew, Effect::Writes).await {
+            Ok(said) if said.len() == some.len() => {
                 let answer = |(said, held): (&Said, &Held)| renewed(said, held);
-                said.iter().zip(&batch.held).map(answer).collect()
+                said.iter().zip(some).map(answer).collect()
             }
-            Ok(_) => batch.held.iter().map(|_| Err(unanswered())).collect(),
+            Ok(_) => some
+                .iter()
+                .map(|_| Passed::Answered(Err(unanswered())))
+                .collect(),
             Err(error) => {
-                let about = |held: &Held| Err(error.clone().with_mutex(&held.name));
-                batch.held.iter().map(about).collect()
+                let about =
+                    |held: &Held| Passed::Answered(Err(error.clone().with_mutex(&held.name)));
+                some.iter().map(about).collect()
             }
         }
     }
@@ -129,19 +141,20 @@ fn refused(said: &Said) -> Result<Answer> {
     Ok(Answer::refused(owner, said.now()))
 }
 
-fn renewed(said: &Said, held: &Held) -> Result<Answer> {
+fn renewed(said: &Said, held: &Held) -> Passed {
     match &said.row {
-        Some(row) if said.won => row.won(),
-        // Freed while the statement waited for the row: what it saw before is
-        // no more.
+        Some(row) if said.won => Passed::Answered(row.won()),
+        // The grant was there when the statement began, and the row could not
+        // be had: somebody holds it, or has just written it.
         Some(row)
             if row.version == held.token.store()
                 && row.owner_id == held.contender.as_str()
-                && said.nonce == held.nonce.to_string() =>
+                && said.nonce == held.nonce.to_string()
+                && !row.is_free() =>
         {
-            Ok(Answer::refused(MutexOwner::NONE, said.now()))
+            Passed::Skipped
         }
-        _ => refused(said),
+        _ => Passed::Answered(refused(said)),
     }
 }
 

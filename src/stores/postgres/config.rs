@@ -20,13 +20,10 @@ const LONGEST_TABLE: usize = 56;
 /// if they are missing and the URL does not forbid it.
 pub(crate) async fn open(url: &StoreUrl, clock: Clock) -> Result<Postgres> {
     let (settings, notify) = settings(url)?;
-    // Who cannot listen sits behind a pooler, and must leave nothing in the
-    // session.
-    let wire = if notify { Wire::Prepared } else { Wire::Plain };
     let connector = Connector {
-        options: options(url, &settings, wire),
+        options: options(url, &settings),
         statements: statements(&settings),
-        wire,
+        wire: Wire::new(settings.limits.call),
         place: format!("PostgreSQL at {}:{}", settings.host, settings.port),
     };
     Postgres::open(connector, &settings, notify, clock).await
@@ -67,7 +64,7 @@ fn settings(url: &StoreUrl) -> Result<(Settings, bool)> {
     Ok((settings, notify))
 }
 
-fn options(url: &StoreUrl, settings: &Settings, wire: Wire) -> PgConnectOptions {
+fn options(url: &StoreUrl, settings: &Settings) -> PgConnectOptions {
     use sqlx::ConnectOptions as _;
     let mut options = PgConnectOptions::new_without_pgpass()
         .host(&settings.host)
@@ -83,9 +80,6 @@ fn options(url: &StoreUrl, settings: &Settings, wire: Wire) -> PgConnectOptions 
     }
     if let Some(socket) = &settings.socket {
         options = options.socket(socket);
-    }
-    if wire == Wire::Prepared {
-        options = options.options([("lock_timeout", "5s")]);
     }
     secured(options, &settings.tls)
 }

@@ -38,15 +38,21 @@ impl Driver for Connector {
             "23505" if error.table().is_some_and(|table| table.starts_with("pg_")) => {
                 return Fault::Race;
             }
-            // The server shuts down or has crashed; or it cannot say what it did.
-            "57P01" | "57P02" | "57P05" | "08007" | "40003" | "08006" => return Fault::Ended,
+            // The server shuts down or has crashed, has ended the session, or
+            // cannot say what it did; or a pooler refuses in its own way.
+            "57P01" | "57P02" | "57P04" | "57P05" | "25P03" | "25P04" | "08007" | "40003"
+            | "08006" | "08P01" => return Fault::Ended,
             "57P03" | "53300" | "53400" => no(
                 ErrorKind::Unreachable,
                 format!("{} takes no connections now: {said}", self.place),
             ),
-            "55P03" | "57014" => no(
+            "55P03" => no(
                 ErrorKind::Timeout,
                 "another transaction holds the row's lock for too long".into(),
+            ),
+            "57014" => no(
+                ErrorKind::Timeout,
+                format!("{} gave up: {said}", self.place),
             ),
             "28P01" | "28000" | "42501" => no(
                 ErrorKind::Denied,

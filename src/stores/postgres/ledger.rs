@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use sqlx::Row as _;
 use sqlx::postgres::{PgConnection, PgRow};
-use sqlx::{Connection as _, Row as _};
 
 use super::statements::Statements;
 use super::wire::{Value, Wire};
@@ -60,8 +60,12 @@ fn entry(row: &PgRow) -> sqlx::Result<LedgerEntry> {
     Ok(entry)
 }
 
-/// Claims in a transaction that holds the claimer's row: claims of one
-/// schedule come one after the other, and only from its owner.
+/// How often a claim is made again whose refusal the ledger does not explain:
+/// somebody wrote it in between.
+const TRIES: usize = 4;
+
+/// Claims in one statement: claims of one schedule come one after the other,
+/// in the order of their tokens, and only from its owner.
 pub(super) struct Start {
     pub(super) to: Arc<Statements>,
     pub(super) wire: Wire,
@@ -69,46 +73,50 @@ pub(super) struct Start {
     pub(super) claim: Claim,
 }
 
-impl Ask<PgConnection> for Start {
-    type Reply = ClaimAnswer;
-
-    async fn ask(&self, connection: &mut PgConnection) -> sqlx::Result<ClaimAnswer> {
-        let Self {
-            to,
-            wire,
-            held,
-            claim,
-        } = self;
-        let mut transaction = connection.begin().await?;
-        let grant = vec![
+impl Start {
+    fn values(&self) -> Vec<Value> {
+        let Self { held, claim, .. } = self;
+        vec![
             held.name.as_str().into(),
             held.contender.as_str().into(),
             held.token.store().into(),
             Value::Text(held.nonce.to_string()),
-        ];
-        let owns = wire.rows(&mut transaction, &to.hold, grant).await?;
-        if owns.is_empty() {
-            transaction.rollback().await?;
-            return Ok(ClaimAnswer::NotOwner);
-        }
-        let ledger = read(&mut transaction, *wire, to, &held.name).await?;
-        if let Some(entry) = &ledger
-            && !claim.fits(ledger.as_ref(), held.token)
-        {
-            transaction.rollback().await?;
-            return Ok(ClaimAnswer::Refused(entry.clone()));
-        }
-        let row = vec![
-            held.name.as_str().into(),
             (&*claim.plan).into(),
             claim.origin.as_millis().into(),
             claim.tick.into(),
             claim.due_at.as_millis().into(),
             held.token.value().into(),
-        ];
-        wire.rows(&mut transaction, &to.write_ledger, row).await?;
-        transaction.commit().await?;
-        Ok(ClaimAnswer::Claimed)
+            Value::Flag(claim.replace_plan),
+            Value::Flag(claim.again),
+        ]
+    }
+}
+
+impl Ask<PgConnection> for Start {
+    type Reply = ClaimAnswer;
+
+    async fn ask(&self, connection: &mut PgConnection) -> sqlx::Result<ClaimAnswer> {
+        let Self { to, wire, held, .. } = self;
+        for _ in 0..TRIES {
+            let rows = wire.rows(connection, &to.claim, self.values()).await?;
+            let row = rows.first().ok_or(sqlx::Error::RowNotFound)?;
+            if row.try_get("claimed")? {
+                return Ok(ClaimAnswer::Claimed);
+            }
+            if !row.try_get::<bool, _>("owns")? {
+                return Ok(ClaimAnswer::NotOwner);
+            }
+            let ledger = read(connection, *wire, to, &held.name).await?;
+            match ledger {
+                Some(entry) if !self.claim.fits(Some(&entry), held.token) => {
+                    return Ok(ClaimAnswer::Refused(entry));
+                }
+                _ => {}
+            }
+        }
+        Err(sqlx::Error::Protocol(
+            "the ledger changed under every claim".into(),
+        ))
     }
 }
 

@@ -29,9 +29,8 @@ pub(super) struct Statements {
     pub(super) leave: Arc<str>,
     pub(super) revoke: Arc<str>,
     pub(super) list: Arc<str>,
-    pub(super) hold: Arc<str>,
     pub(super) read_ledger: Arc<str>,
-    pub(super) write_ledger: Arc<str>,
+    pub(super) claim: Arc<str>,
     pub(super) finish: Arc<str>,
 }
 
@@ -85,13 +84,18 @@ impl Statements {
                 columns("m.")
             )
             .into(),
+            // Around the rows that another transaction holds: one of them must
+            // not cost the others their time.
             renew: format!(
                 "WITH {CLOCK}, asked AS (SELECT * FROM unnest($1::text[], $2::text[], \
                  $3::bigint[], $4::text[]) WITH ORDINALITY \
                  AS a (mutex, owner_id, version, nonce, place)), \
+                 unlocked AS (SELECT m.mutex FROM {table} AS m JOIN asked AS a \
+                 ON m.mutex = a.mutex AND m.owner_id = a.owner_id AND m.version = a.version \
+                 AND m.nonce = a.nonce FOR NO KEY UPDATE OF m SKIP LOCKED), \
                  renewed AS (UPDATE {table} AS m SET ttl_at = clock.now + $5, \
-                 transition_at = clock.now + $6 FROM asked AS a, clock \
-                 WHERE m.mutex = a.mutex AND m.owner_id = a.owner_id AND m.version = a.version \
+                 transition_at = clock.now + $6 FROM asked AS a, unlocked AS u, clock \
+                 WHERE m.mutex = u.mutex AND m.mutex = a.mutex AND m.owner_id = a.owner_id AND m.version = a.version \
                  AND m.nonce = a.nonce AND m.transition_at >= clock.now RETURNING m.*) \
                  SELECT r.mutex IS NOT NULL AS won, clock.now, {} \
                  FROM asked AS a CROSS JOIN clock LEFT JOIN renewed AS r \
@@ -114,21 +118,25 @@ impl Statements {
                 columns("m.")
             )
             .into(),
-            // The claimer's grant, kept from ending while its tick is written.
-            hold: format!(
-                "WITH {CLOCK} SELECT 1 FROM {table} AS m, clock WHERE m.mutex = $1 \
-                 AND m.owner_id = $2 AND m.version = $3 AND m.nonce = $4 \
-                 AND m.transition_at >= clock.now FOR UPDATE OF m"
-            )
-            .into(),
             read_ledger: format!("SELECT {ledger} FROM {schedule} WHERE name = $1").into(),
-            write_ledger: format!(
-                "INSERT INTO {schedule} (name, {ledger}) \
-                 VALUES ($1, $2, $3, $4, $5, $6, 'claimed', NULL) \
+            // One statement, so that nothing is held while its claimer is away.
+            // The grant may end under it: then the next owner's claim, of a
+            // larger token, comes before or after this one, and both fit.
+            claim: format!(
+                "WITH {CLOCK}, owns AS (SELECT 1 FROM {table} AS m, clock WHERE m.mutex = $1 \
+                 AND m.owner_id = $2 AND m.version = $3 AND m.nonce = $4 \
+                 AND m.transition_at >= clock.now), \
+                 claimed AS (INSERT INTO {schedule} AS s (name, {ledger}) \
+                 SELECT $1, $5, $6, $7, $8, $9, 'claimed', NULL FROM owns \
                  ON CONFLICT (name) DO UPDATE SET plan = excluded.plan, \
                  origin = excluded.origin, last_tick = excluded.last_tick, \
                  due_at = excluded.due_at, token = excluded.token, state = excluded.state, \
-                 finished_at = NULL"
+                 finished_at = NULL WHERE (s.plan = excluded.plan OR $10) \
+                 AND (s.last_tick < excluded.last_tick AND s.token <= excluded.token \
+                 OR $11 AND s.last_tick = excluded.last_tick AND s.state = 'claimed' \
+                 AND s.token < excluded.token) RETURNING 1) \
+                 SELECT EXISTS (SELECT 1 FROM owns) AS owns, \
+                 EXISTS (SELECT 1 FROM claimed) AS claimed"
             )
             .into(),
             finish: format!(

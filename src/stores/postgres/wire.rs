@@ -1,19 +1,27 @@
 //! [`Wire`]: how a statement travels.
+//!
+//! As text, in one message. The server begins when it has the whole message and
+//! commits before it waits for another, so nobody who falls silent holds a row:
+//! a prepared statement is executed by one message and committed by the next.
+//! And nothing is left in the session, which is what a transaction pooler needs.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
+use std::time::Duration;
 
 use sqlx::postgres::{PgConnection, PgRow};
 use sqlx::{AssertSqlSafe, Executor as _};
 
+/// How long a statement waits in the server for a row that another transaction
+/// holds. Longer than any of ours holds one; short, since whoever waits keeps a
+/// connection busy, and goes on waiting when its client is gone.
+const LOCK_WAIT: Duration = Duration::from_millis(250);
+
 /// How a statement travels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Wire {
-    /// Prepared once per connection: the quickest.
-    Prepared,
-    /// As text in one message, with nothing left in the session: what a
-    /// transaction pooler, which changes the session under us, can carry.
-    Plain,
+pub(super) struct Wire {
+    /// The longest that a statement may take in the server.
+    limit: Duration,
 }
 
 #[derive(Clone, Debug)]
@@ -38,6 +46,10 @@ impl From<u64> for Value {
 }
 
 impl Wire {
+    pub(super) fn new(limit: Duration) -> Self {
+        Self { limit }
+    }
+
     /// The rows that `sql` with `values` for `$1`, `$2` and so on answers.
     pub(super) async fn rows(
         self,
@@ -45,21 +57,19 @@ impl Wire {
         sql: &Arc<str>,
         values: Vec<Value>,
     ) -> sqlx::Result<Vec<PgRow>> {
-        if self == Self::Plain {
-            let text = AssertSqlSafe(plain(sql, &values));
-            return connection.fetch_all(sqlx::raw_sql(text)).await;
-        }
-        let mut query = sqlx::query(AssertSqlSafe(Arc::clone(sql)));
-        for value in values {
-            query = match value {
-                Value::Text(text) => query.bind(text),
-                Value::Int(number) => query.bind(number),
-                Value::Flag(flag) => query.bind(flag),
-                Value::Texts(texts) => query.bind(texts),
-                Value::Ints(numbers) => query.bind(numbers),
-            };
-        }
-        query.fetch_all(connection).await
+        let text = AssertSqlSafe(self.terms() + &plain(sql, &values));
+        connection.fetch_all(sqlx::raw_sql(text)).await
+    }
+
+    /// What holds for one message, whatever the server's or the session's
+    /// settings are.
+    fn terms(self) -> String {
+        format!(
+            "SET LOCAL lock_timeout = {}; SET LOCAL statement_timeout = {}; \
+             SET TRANSACTION ISOLATION LEVEL READ COMMITTED; ",
+            LOCK_WAIT.as_millis(),
+            self.limit.as_millis()
+        )
     }
 }
 

@@ -1,9 +1,12 @@
 //! Many renewals in few statements.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
-use crate::backend::Held;
-use crate::model::LeaseTerms;
+use crate::backend::{Answer, Held};
+use crate::clock::Clock;
+use crate::error::{Error, ErrorKind, Outcome, Result};
+use crate::model::{LeaseTerms, MutexName};
 
 /// The most that one statement carries.
 const MOST: usize = 200;
@@ -44,6 +47,77 @@ impl Batch {
     }
 }
 
+/// The pauses before those that were skipped are tried again: most who hold a
+/// row hold it for one statement.
+const PAUSES: [Duration; 2] = [Duration::from_millis(5), Duration::from_millis(20)];
+
+/// What one statement did for a grant of its batch.
+#[derive(Debug)]
+pub(in crate::stores) enum Passed {
+    Answered(Result<Answer>),
+    /// Another transaction holds its row: nothing was done, and nothing waited.
+    Skipped,
+}
+
+/// Renews around the rows that others hold, and tries those again for a moment;
+/// what stays locked is a time-out.
+#[derive(Debug)]
+pub(in crate::stores) struct Passes {
+    held: Vec<Held>,
+    answers: Vec<Result<Answer>>,
+    /// The places of those without an answer.
+    left: Vec<usize>,
+    passes: usize,
+}
+
+impl Passes {
+    pub(in crate::stores) fn over(held: &[Held]) -> Self {
+        Self {
+            held: held.to_vec(),
+            answers: held.iter().map(|held| Err(locked(&held.name))).collect(),
+            left: (0..held.len()).collect(),
+            passes: 0,
+        }
+    }
+
+    /// What the next statement renews, when it is time for it; `None` when
+    /// there is none.
+    pub(in crate::stores) async fn next(&mut self, clock: &Clock) -> Option<Vec<Held>> {
+        if self.left.is_empty() || self.passes > PAUSES.len() {
+            return None;
+        }
+        if self.passes > 0 {
+            clock.sleep(PAUSES[self.passes - 1]).await;
+        }
+        self.passes += 1;
+        let held = self.left.iter().map(|at| self.held[*at].clone());
+        Some(held.collect())
+    }
+
+    /// What came of it, in the same order.
+    pub(in crate::stores) fn note(&mut self, passed: Vec<Passed>) {
+        let mut skipped = Vec::new();
+        for (at, passed) in std::mem::take(&mut self.left).into_iter().zip(passed) {
+            match passed {
+                Passed::Answered(answer) => self.answers[at] = answer,
+                Passed::Skipped => skipped.push(at),
+            }
+        }
+        self.left = skipped;
+    }
+
+    pub(in crate::stores) fn answers(self) -> Vec<Result<Answer>> {
+        self.answers
+    }
+}
+
+/// Somebody else holds the row of `name`.
+pub(in crate::stores) fn locked(name: &MutexName) -> Error {
+    Error::new(ErrorKind::Timeout, Outcome::DidNot)
+        .with_message("another transaction holds the row's lock")
+        .with_mutex(name)
+}
+
 /// How many places a statement for `count` things has. Few sizes, so that each
 /// is prepared once; what is left over repeats the last.
 #[cfg(any(feature = "mysql", test))]
@@ -55,8 +129,7 @@ pub(in crate::stores) fn padded(count: usize) -> usize {
 mod tests {
     use super::*;
     use crate::backend::Bid;
-    use crate::model::{ContenderId, FencingToken, MutexName};
-    use std::time::Duration;
+    use crate::model::{ContenderId, FencingToken};
 
     fn held(name: &str, ttl: u64) -> Held {
         let terms = LeaseTerms::new(Duration::from_secs(ttl), Duration::from_secs(5)).unwrap();

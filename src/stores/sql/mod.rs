@@ -17,9 +17,9 @@ mod pool;
 mod row;
 mod settings;
 
-pub(super) use batch::Batch;
+pub(super) use batch::{Batch, Passed, Passes};
 #[cfg(feature = "mysql")]
-pub(super) use batch::padded;
+pub(super) use batch::{locked, padded};
 pub(super) use ears::Ears;
 pub(super) use poll::{Look, POLL, Seen, poll};
 #[cfg(feature = "postgres")]

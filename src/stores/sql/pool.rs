@@ -62,6 +62,10 @@ pub(in crate::stores) enum Fault {
     Ended,
     /// What the caller shall hear. Nothing was done.
     Error(Error),
+    /// The same; and what the connection has prepared may not fit the table any
+    /// more, so a new one is made next time.
+    #[cfg_attr(not(feature = "mysql"), expect(dead_code))]
+    Outdated(Error),
 }
 
 /// Whether a call that was lost may have changed something.
@@ -105,6 +109,9 @@ struct Shared<D: Driver> {
     runtime: Handle,
     /// One for each connection there may be.
     permits: Arc<Semaphore>,
+    /// For one connection more, which only renewals may use: whatever the
+    /// others are stuck in, what is held is renewed.
+    spare: Arc<Semaphore>,
     /// Those that nobody uses, the last used last.
     idle: Mutex<Vec<Line<D::Connection>>>,
     /// Raised by every failure: whoever was connected before must be asked.
@@ -132,6 +139,7 @@ impl<D: Driver> Pool<D> {
             clock,
             runtime: Handle::current(),
             permits: Arc::new(Semaphore::new(connections)),
+            spare: Arc::new(Semaphore::new(1)),
             idle: Mutex::default(),
             doubts: AtomicU64::new(0),
             closed: AtomicBool::new(false),
@@ -162,10 +170,37 @@ impl<D: Driver> Pool<D> {
         effect: Effect,
     ) -> Result<A::Reply> {
         self.0.open()?;
-        let permits = Arc::clone(&self.0.permits);
-        let Ok(permit) = permits.acquire_owned().await else {
-            return Err(closed());
+        let permit = Arc::clone(&self.0.permits).acquire_owned().await;
+        self.ask_with(permit.map_err(|_| closed())?, ask, effect)
+            .await
+    }
+
+    /// The same, also over the connection that is kept for those who cannot
+    /// wait until another call has ended.
+    ///
+    /// # Cancel safety
+    /// As that of [`ask`](Self::ask).
+    pub(in crate::stores) async fn ask_urgently<A: Ask<D::Connection>>(
+        &self,
+        ask: A,
+        effect: Effect,
+    ) -> Result<A::Reply> {
+        self.0.open()?;
+        let permit = tokio::select! {
+            biased;
+            permit = Arc::clone(&self.0.permits).acquire_owned() => permit,
+            permit = Arc::clone(&self.0.spare).acquire_owned() => permit,
         };
+        self.ask_with(permit.map_err(|_| closed())?, ask, effect)
+            .await
+    }
+
+    async fn ask_with<A: Ask<D::Connection>>(
+        &self,
+        permit: OwnedSemaphorePermit,
+        ask: A,
+        effect: Effect,
+    ) -> Result<A::Reply> {
         let (reply, answer) = oneshot::channel();
         let serve = Arc::clone(&self.0).serve(permit, ask, effect, reply);
         self.0.runtime.spawn(serve);
@@ -186,6 +221,7 @@ impl<D: Driver> Pool<D> {
     pub(in crate::stores) async fn close(&self) {
         self.0.closed.store(true, Ordering::SeqCst);
         self.0.permits.close();
+        self.0.spare.close();
         let lines: Vec<_> = self.0.idle().drain(..).collect();
         for line in lines {
             self.0.part(line).await;
@@ -273,6 +309,7 @@ impl<D: Driver> Shared<D> {
                     self.put_back(line);
                     return Err(told.with_source(error));
                 }
+                Fault::Outdated(told) => return Err(told.with_source(error)),
                 Fault::Ended => {
                     self.doubt();
                     return Err(Error::new(ErrorKind::Unreachable, effect.outcome())
@@ -326,7 +363,7 @@ impl<D: Driver> Shared<D> {
     fn not_connected(&self, error: sqlx::Error) -> Error {
         let place = self.driver.place();
         let told = match error.as_database_error().map(|e| self.driver.fault(e)) {
-            Some(Fault::Error(told)) => told,
+            Some(Fault::Error(told) | Fault::Outdated(told)) => told,
             _ => {
                 let kind = match error {
                     sqlx::Error::Configuration(_) => ErrorKind::Invalid,

@@ -70,6 +70,36 @@ pub async fn a_bid_under_the_owners_id_is_refused(subject: &impl Subject) {
     ground.still_owns(&there, &win, "a twin's bid").await;
 }
 
+/// Whatever they ask and however often, of all bids under one id that others
+/// may share at most one is told that it owns: a process cannot know who else
+/// carries its id.
+pub async fn of_bids_under_a_shared_id_one_owns(subject: &impl Subject) {
+    let ground = Ground::new(subject);
+    let clients = [ground.client().await, ground.client().await];
+    let (name, id) = (ground.name("m"), ground.id("twin"));
+    let bids: Vec<_> = (0..4).map(|_| ground.bid_of(&name, &id)).collect();
+    let mut owners = std::collections::BTreeSet::new();
+    for round in 0..3 {
+        for (number, bid) in bids.iter().enumerate() {
+            let client = &clients[(number + round) % 2];
+            if client.acquire(bid).await.expect("acquire").is_won() {
+                owners.insert(number);
+            }
+        }
+        assert_eq!(owners.len(), 1, "of four bids under one id, {owners:?} own");
+    }
+    // Nor does one of them undo what another has.
+    for (number, bid) in bids.iter().enumerate() {
+        if !owners.contains(&number) {
+            ground.leave(&clients[0], bid).await;
+        }
+    }
+    let rival = ground.bid(&name, "rival");
+    ground
+        .lose(&clients[1], &rival, "one of the twins owns")
+        .await;
+}
+
 /// After a lost answer the bid finds its grant again, with its token; without
 /// room for a nonce, only under an id of its own.
 pub async fn asking_again_answers_the_same_grant(subject: &impl Subject) {

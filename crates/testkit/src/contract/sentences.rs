@@ -12,6 +12,7 @@ macro_rules! __contract_sentences {
                 a_second_bid_is_refused_and_told_who_owns,
                 of_many_bids_at_once_exactly_one_wins,
                 a_bid_under_the_owners_id_is_refused,
+                of_bids_under_a_shared_id_one_owns,
                 asking_again_answers_the_same_grant,
             }
             expiry {

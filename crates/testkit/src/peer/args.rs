@@ -31,6 +31,9 @@ pub struct Args {
     /// Instead of contending with a service: hold a reentrant lock so many
     /// levels deep.
     pub reentrant: Option<u64>,
+    /// Instead of contending with a service: try once to take the lock, under a
+    /// generator that makes the same id for ever.
+    pub try_lock: bool,
     /// Where observations are appended.
     pub journal: Option<PathBuf>,
 }
@@ -55,6 +58,7 @@ impl Args {
             rounds: None,
             churn: None,
             reentrant: None,
+            try_lock: false,
             journal: None,
         };
         while let Some(arg) = args.next() {
@@ -74,6 +78,7 @@ impl Args {
                 "rounds" => read.rounds = Some(number(option, &value)?),
                 "churn" => read.churn = Some(number(option, &value)?),
                 "reentrant" => read.reentrant = Some(number(option, &value)?),
+                "try-lock" => read.try_lock = number(option, &value)? > 0,
                 "journal" => read.journal = Some(value.into()),
                 _ => return Err(Error::invalid(format!("there is no option --{option}"))),
             }

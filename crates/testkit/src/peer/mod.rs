@@ -43,6 +43,7 @@ mod process;
 mod program;
 mod reentrant;
 mod trouble;
+mod twin;
 
 pub use args::Args;
 pub use journal::read_journal;

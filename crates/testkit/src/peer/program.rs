@@ -14,6 +14,7 @@ use super::churn::churn;
 use super::journal::Journal;
 use super::reentrant::hold;
 use super::trouble::Troubles;
+use super::twin::try_lock;
 
 /// How often an owner notes that it owns.
 const OBSERVE: Duration = Duration::from_millis(3);
@@ -63,6 +64,9 @@ async fn run(args: Args) -> Result<()> {
     let mut builder = Coordinator::builder();
     if let Some(terms) = args.terms {
         builder = builder.terms(terms);
+    }
+    if args.try_lock {
+        return try_lock(builder, &args).await;
     }
     let coordinator = builder.connect(&args.url).await?;
     let (tell, mut events) = mpsc::unbounded_channel();
@@ -165,7 +169,7 @@ async fn stop(service: &Service) {
     }
 }
 
-fn listen(tell: mpsc::UnboundedSender<Event>) {
+pub(super) fn listen(tell: mpsc::UnboundedSender<Event>) {
     std::thread::spawn(move || {
         for line in io::stdin().lock().lines() {
             let event = match line {

@@ -45,7 +45,7 @@ pub use mariadb::{MariaDb, MariaDbBuilder};
 pub use port::Port;
 pub use postgres::{Postgres, PostgresBuilder};
 pub use process::Process;
-pub use proxy::{Flow, Proxy, Way};
+pub use proxy::{Flow, Proxy, Speech, Way};
 pub use redis::{
     Redis, RedisBuilder, RedisCluster, RedisClusterBuilder, RedisSentinel, RedisSentinelBuilder,
     Sentinel,

@@ -19,6 +19,7 @@ pub(crate) enum Flaw {
     None,
     TwoWinners,
     AcquireRenews,
+    AdoptsById,
     HiddenOwner,
     ForgetsNonce,
     AskingLengthens,
@@ -205,7 +206,11 @@ impl Broken {
 
 impl Backend for Broken {
     fn profile(&self) -> Profile {
-        self.inner.profile()
+        match self.flaw {
+            // Without a nonce it cannot tell twins apart, and pretends it can.
+            Flaw::AdoptsById => self.inner.profile().without_nonce(),
+            _ => self.inner.profile(),
+        }
     }
 
     async fn acquire(&self, bid: &Bid) -> Result<Answer> {
@@ -224,6 +229,13 @@ impl Backend for Broken {
                 if answer.is_won() {
                     return Ok(answer);
                 }
+            }
+            let seen = self.inner.owner(&bid.name).await?;
+            if self.is(Flaw::AdoptsById) && seen.owner().is_owner(&bid.contender) {
+                return Ok(Answer::won(
+                    seen.owner().clone().with_token(last.token),
+                    seen.now(),
+                ));
             }
             if self.is(Flaw::ForgetsNonce) && same_bid {
                 self.inner.release(&last).await?;

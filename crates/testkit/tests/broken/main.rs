@@ -41,6 +41,10 @@ caught! {
         TwoWinners => exclusion::of_many_bids_at_once_exactly_one_wins;
     an_acquire_that_renews_for_the_same_id_is_caught:
         AcquireRenews => exclusion::a_bid_under_the_owners_id_is_refused;
+    a_grant_adopted_by_its_id_is_caught:
+        AdoptsById => exclusion::of_bids_under_a_shared_id_one_owns;
+    a_grant_adopted_by_the_id_of_its_twin_is_caught:
+        AdoptsById => exclusion::a_bid_under_the_owners_id_is_refused;
     a_refusal_that_hides_the_owner_is_caught:
         HiddenOwner => exclusion::a_second_bid_is_refused_and_told_who_owns;
     a_new_grant_for_a_repeated_question_is_caught:

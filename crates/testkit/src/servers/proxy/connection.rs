@@ -150,12 +150,20 @@ async fn one_way(
     };
     let write = async {
         let mut rules = control.watch();
+        let mut messages = control.messages(way);
         while let Some((arrived, piece)) = receiver.recv().await {
             pass(way, arrived, &mut rules).await;
             match piece {
                 Piece::Broken => return Err(Cut),
                 Piece::End => return to.shutdown().await.map_err(|_| Cut),
-                Piece::Bytes(bytes) => {
+                Piece::Bytes(mut bytes) => {
+                    let ends = messages.as_mut().map(|messages| messages.ends(&bytes));
+                    if let Some(at) = ends.and_then(|ends| control.fall_silent(&ends)) {
+                        let rest = bytes.split_off(at);
+                        to.write_all(&bytes).await.map_err(|_| Cut)?;
+                        pass(way, arrived, &mut rules).await;
+                        bytes = rest;
+                    }
                     let allowed = control.spend(way, bytes.len());
                     to.write_all(&bytes[..allowed]).await.map_err(|_| Cut)?;
                     if allowed < bytes.len() {

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
+use super::speech::{Messages, Speech};
 use super::{Flow, Way};
 use crate::servers::error::ServerError;
 
@@ -30,12 +31,15 @@ struct State {
     connections: Vec<u64>,
     /// By direction: how many bytes pass before a connection is cut.
     budgets: [Option<u64>; 2],
+    /// How many messages of clients pass before all is held.
+    messages: Option<u64>,
     /// Why the proxy cannot listen.
     trouble: Option<String>,
 }
 
 #[derive(Debug)]
 pub(super) struct Control {
+    speech: Option<Speech>,
     rules: watch::Sender<Rules>,
     state: Mutex<State>,
     changed: Condvar,
@@ -50,6 +54,7 @@ impl Default for Control {
             refuse: false,
         };
         Control {
+            speech: None,
             rules: watch::Sender::new(rules),
             state: Mutex::default(),
             changed: Condvar::new(),
@@ -58,6 +63,41 @@ impl Default for Control {
 }
 
 impl Control {
+    pub(super) fn speaking(speech: Speech) -> Self {
+        Control {
+            speech: Some(speech),
+            ..Control::default()
+        }
+    }
+
+    /// Counts the messages of one connection that go this way, if anybody can.
+    pub(super) fn messages(&self, way: Way) -> Option<Messages> {
+        self.speech
+            .filter(|_| way == Way::ToServer)
+            .map(Messages::of)
+    }
+
+    pub(super) fn set_messages(&self, messages: Option<u64>) {
+        self.state().messages = messages;
+    }
+
+    /// Where in the bytes that have messages ending at `ends` all falls silent, and that it
+    /// does from now on.
+    pub(super) fn fall_silent(&self, ends: &[usize]) -> Option<usize> {
+        let mut state = self.state();
+        let left = state.messages.as_mut()?;
+        for end in ends {
+            *left = left.saturating_sub(1);
+            if *left == 0 {
+                state.messages = None;
+                drop(state);
+                self.change(|rules| rules.flows = [Flow::Hold; 2]);
+                return Some(*end);
+            }
+        }
+        None
+    }
+
     pub(super) fn change(&self, change: impl FnOnce(&mut Rules)) {
         self.rules.send_modify(change);
     }

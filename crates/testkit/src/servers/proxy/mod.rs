@@ -3,6 +3,7 @@
 mod connection;
 mod control;
 mod listener;
+mod speech;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -10,6 +11,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use control::Control;
+pub use speech::Speech;
 use tokio::sync::oneshot;
 
 use super::error::ServerError;
@@ -53,8 +55,17 @@ pub struct Proxy {
 impl Proxy {
     /// Starts a proxy in front of `server`; everything passes.
     pub fn start(server: SocketAddr) -> Result<Proxy, ServerError> {
+        Proxy::begin(server, Control::default())
+    }
+
+    /// The same, which can count what clients say.
+    pub fn speaking(speech: Speech, server: SocketAddr) -> Result<Proxy, ServerError> {
+        Proxy::begin(server, Control::speaking(speech))
+    }
+
+    fn begin(server: SocketAddr, control: Control) -> Result<Proxy, ServerError> {
         let port = Arc::new(Port::choose()?);
-        let control = Arc::new(Control::default());
+        let control = Arc::new(control);
         let (stop, stopped) = oneshot::channel();
         let work = listener::run(port.address(), server, Arc::clone(&control), stopped);
         let runtime = tokio::runtime::Builder::new_current_thread()
@@ -96,6 +107,19 @@ impl Proxy {
         self.control.change(|rules| rules.flows = [Flow::Hold; 2]);
     }
 
+    /// Lets `messages` more of the clients' pass, at least one, counted over all connections,
+    /// and then holds the bytes both ways: the server has got the last of them, whole, and
+    /// nobody hears anything more. Only for a proxy that was told what is
+    /// [spoken](Proxy::speaking).
+    pub fn partition_after(&self, messages: u64) {
+        self.control.set_messages(Some(messages));
+    }
+
+    /// Whether bytes are held, either way.
+    pub fn is_holding(&self) -> bool {
+        self.control.watch().borrow().flows.contains(&Flow::Hold)
+    }
+
     /// Lets `bytes` more pass this way, counted over all connections, and then cuts the
     /// connection that would carry the next one. This happens once; later connections pass.
     ///
@@ -128,6 +152,7 @@ impl Proxy {
     pub fn heal(&self) -> Result<(), ServerError> {
         self.control.set_budget(Way::ToServer, None);
         self.control.set_budget(Way::ToClient, None);
+        self.control.set_messages(None);
         self.control.change(|rules| {
             rules.flows = [Flow::Pass; 2];
             rules.refuse = false;

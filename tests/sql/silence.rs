@@ -1,0 +1,209 @@
+//! No operation holds a row across a round trip: whichever of its messages is
+//! the last that the server hears, others go on.
+
+use std::time::Duration;
+
+use tenure::backend::{AnyBackend, Backend, Bid, Claim, ClaimAnswer, Held, Page, TickEnd};
+use tenure_testkit::servers::Proxy;
+
+use crate::Server;
+use crate::dialect::{self, Watcher};
+use crate::ground::{bid, client, through, until, win};
+
+/// Far above what anything here takes, far below how long servers keep a
+/// session that says nothing.
+const BOUND: Duration = Duration::from_secs(10);
+
+const OPERATIONS: [&str; 15] = [
+    "take",
+    "first-use",
+    "refused",
+    "renew",
+    "renew-many",
+    "release",
+    "leave",
+    "owner",
+    "list",
+    "revoke",
+    "check",
+    "read",
+    "claim-first",
+    "claim",
+    "finish",
+];
+
+fn claim(tick: u64) -> Claim {
+    Claim::new("plan", Default::default(), tick, Default::default())
+}
+
+/// One operation, and what it needs to find.
+struct Scene {
+    operation: &'static str,
+    mine: Bid,
+    held: Option<Held>,
+    company: Vec<Held>,
+}
+
+impl Scene {
+    async fn set(operation: &'static str, round: u64, direct: &AnyBackend) -> Self {
+        let mine = bid(&format!("{operation}-{round}"), "a");
+        let mut held = None;
+        let mut company = Vec::new();
+        match operation {
+            "first-use" => {}
+            "take" => {
+                let before = win(direct, &mine).await;
+                assert!(direct.release(&before).await.unwrap().is_won());
+            }
+            _ => held = Some(win(direct, &mine).await),
+        }
+        if operation == "renew-many" {
+            // More than one segment of the network carries.
+            for number in 0..60 {
+                let other = bid(&format!("{operation}-{round}-{number}"), "a");
+                company.push(win(direct, &other).await);
+            }
+        }
+        if matches!(operation, "claim" | "finish" | "read") {
+            let held = held.as_ref().unwrap();
+            let claimed = direct.claim_tick(held, &claim(1)).await.unwrap();
+            assert_eq!(claimed, ClaimAnswer::Claimed);
+        }
+        Self {
+            operation,
+            mine,
+            held,
+            company,
+        }
+    }
+
+    async fn play(self, store: AnyBackend) {
+        let held = || self.held.clone().unwrap();
+        match self.operation {
+            "take" | "first-use" => assert!(store.acquire(&self.mine).await.unwrap().is_won()),
+            "refused" => {
+                let other = bid(self.mine.name.as_str(), "b");
+                assert!(!store.acquire(&other).await.unwrap().is_won());
+            }
+            "renew" | "renew-many" => {
+                let all = [vec![held()], self.company.clone()].concat();
+                for answer in store.renew(&all).await {
+                    assert!(answer.unwrap().is_won());
+                }
+            }
+            "release" => assert!(store.release(&held()).await.unwrap().is_won()),
+            "leave" => store.leave(&self.mine).await.unwrap(),
+            "owner" => drop(store.owner(&self.mine.name).await.unwrap()),
+            "list" => drop(store.list(&Page::first(10)).await.unwrap()),
+            "revoke" => drop(store.revoke(&self.mine.name, None).await.unwrap()),
+            "check" => drop(store.check().await),
+            "read" => drop(store.read_ledger(&self.mine.name).await.unwrap()),
+            "claim-first" | "claim" => {
+                let claimed = store.claim_tick(&held(), &claim(2)).await.unwrap();
+                assert_eq!(claimed, ClaimAnswer::Claimed);
+            }
+            "finish" => drop(store.finish_tick(&held(), &TickEnd::new(1, true)).await),
+            other => unreachable!("{other}"),
+        }
+    }
+}
+
+/// Everything that another can do to the row.
+async fn others_go_on(direct: &AnyBackend, mutex: &str) -> tenure::Result<bool> {
+    direct.revoke(&mutex.parse()?, None).await?;
+    let heir = bid(mutex, "heir");
+    let Some(token) = direct.acquire(&heir).await?.token() else {
+        return Ok(false);
+    };
+    let held = heir.held(token);
+    let renewed = crate::ground::renew(direct, &held).await?.is_won();
+    let claimed = direct.claim_tick(&held, &claim(9)).await? == ClaimAnswer::Claimed;
+    let ended = direct.finish_tick(&held, &TickEnd::new(9, true)).await?;
+    Ok(renewed && claimed && ended && direct.release(&held).await?.is_won())
+}
+
+/// Runs `work` through `proxy` until its `messages`-th message, then silence.
+/// Whether it came so far.
+async fn cut_off(
+    proxy: &Proxy,
+    messages: u64,
+    watcher: &mut Watcher,
+    work: impl Future<Output = ()> + Send + 'static,
+) -> Option<tokio::task::JoinHandle<()>> {
+    proxy.partition_after(messages);
+    let mut work = tokio::spawn(work);
+    let mut done = false;
+    while !proxy.is_holding() {
+        let more = Duration::from_millis(2);
+        if let Ok(ended) = tokio::time::timeout(more, &mut work).await {
+            ended.expect("it works while the network does");
+            done = true;
+            break;
+        }
+    }
+    if done && !proxy.is_holding() {
+        return None;
+    }
+    // The server has read the message, has done what it says, and waits.
+    until("the server is idle", async || {
+        dialect::is_idle(watcher).await.then_some(())
+    })
+    .await;
+    Some(if done { tokio::spawn(async {}) } else { work })
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nobody_who_falls_silent_holds_up_another() {
+    let server = Server::start().unwrap();
+    let direct = client(&server.url()).await.unwrap();
+    let mut watcher = dialect::watcher(&server).await;
+    let mut held_up = Vec::new();
+    for operation in OPERATIONS {
+        for messages in 1.. {
+            let proxy = Proxy::speaking(dialect::SPEECH, server.address()).unwrap();
+            let url = format!("{}?connections=1&tls=off", through(&proxy, &server));
+            let store = client(&url).await.unwrap();
+            let scene = Scene::set(operation, messages, &direct).await;
+            let mutex = scene.mine.name.clone();
+            let work = scene.play(store.clone());
+            let Some(work) = cut_off(&proxy, messages, &mut watcher, work).await else {
+                assert!(messages > 1, "{operation} said nothing");
+                break;
+            };
+            let locked = dialect::locked_rows(&mut watcher).await;
+            let going_on = others_go_on(&direct, mutex.as_str());
+            let went_on = tokio::time::timeout(BOUND, going_on).await;
+            if locked || !matches!(went_on, Ok(Ok(true))) {
+                held_up.push((operation, messages, went_on));
+            }
+            work.abort();
+            proxy.cut().unwrap();
+        }
+    }
+    assert!(held_up.is_empty(), "rows stay locked after {held_up:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nobody_who_falls_silent_while_it_makes_the_tables_holds_up_another() {
+    let server = Server::start().unwrap();
+    let mut watcher = dialect::watcher(&server).await;
+    for messages in 1.. {
+        let tables = format!("?table=made_{messages}&schedule_table=also_{messages}&tls=off");
+        let proxy = Proxy::speaking(dialect::SPEECH, server.address()).unwrap();
+        let url = format!("{}{tables}", through(&proxy, &server));
+        let open = async move { drop(client(&url).await.unwrap()) };
+        let Some(work) = cut_off(&proxy, messages, &mut watcher, open).await else {
+            assert!(messages > 3, "it said nothing");
+            break;
+        };
+        let direct = format!("{}{tables}", server.url());
+        let opening = async { others_go_on(&client(&direct).await?, "m").await };
+        let opened = tokio::time::timeout(BOUND, opening).await;
+        assert!(
+            matches!(opened, Ok(Ok(true))),
+            "held up after {messages} messages: {opened:?}"
+        );
+        work.abort();
+        proxy.cut().unwrap();
+    }
+}
