@@ -12,6 +12,8 @@ mod job;
 mod runner;
 mod scheduler;
 mod status;
+#[cfg(feature = "cron")]
+mod stretch;
 mod term;
 mod thread;
 mod tick;
