@@ -12,7 +12,7 @@ use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan};
 
-use super::cadence::{Before, Due};
+use super::cadence::Due;
 use super::config::Misfire;
 use super::stretch::Stretch;
 use crate::error::{Error, Result};
@@ -143,15 +143,15 @@ impl CronRule {
         self.cron.find_previous_occurrence(&wall, true).ok()
     }
 
-    /// As [`Cadence::after`](super::cadence::Cadence::after). Ticks are
-    /// numbered as they are run.
-    pub(super) fn following(
+    /// As [`Cadence::from`](super::cadence::Cadence::from). Ticks are numbered
+    /// as they are run.
+    pub(super) fn choose(
         &self,
-        before: Before,
+        first: (u64, StoreTime),
         now: StoreTime,
         misfire: Misfire,
     ) -> Option<Due> {
-        let next = self.next(before.due_at)?;
+        let (tick, next) = first;
         let at = match misfire {
             _ if next >= now => next,
             Misfire::Burst => next,
@@ -161,7 +161,7 @@ impl CronRule {
         let missed = std::iter::successors(Some(next), |time| self.next(*time));
         let skipped = missed.take(COUNTED).take_while(|time| *time < at).count();
         Some(Due {
-            tick: before.tick + 1,
+            tick,
             at,
             skipped: skipped as u64,
         })

@@ -23,7 +23,7 @@ mod tests;
 
 pub use config::{Misfire, ScheduleConfig, Strategy};
 pub use handle::SchedulerHandle;
-pub use job::{JobError, JobResult};
+pub use job::{JobError, JobResult, Unfinished};
 pub use scheduler::Scheduler;
 pub use status::{LastRun, NextRun, RunOutcome, ScheduleStatus};
 pub(crate) use thread::ThreadWork;

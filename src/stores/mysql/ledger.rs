@@ -47,11 +47,7 @@ fn entry(row: &MySqlRow) -> sqlx::Result<LedgerEntry> {
     let state: String = row.try_get("state")?;
     let mut entry = LedgerEntry::claimed(&claim, token);
     entry.finished_at = finished_at.map(StoreTime::from_millis);
-    entry.state = match state.as_str() {
-        "done" => TickState::Done,
-        "failed" => TickState::Failed,
-        _ => TickState::Claimed,
-    };
+    entry.state = TickState::of_word(&state).unwrap_or(TickState::Claimed);
     Ok(entry)
 }
 
@@ -94,7 +90,7 @@ impl Ask<MySqlConnection> for Start {
             .bind(claim.tick)
             .bind(claim.due_at.as_millis())
             .bind(held.token.value())
-            .bind("claimed")
+            .bind(claim.state().word())
             .execute(&mut *transaction)
             .await?;
         transaction.commit().await?;

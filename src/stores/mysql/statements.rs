@@ -100,7 +100,7 @@ impl Statements {
             .into(),
             finish: format!(
                 "UPDATE {schedule} SET state = ?, finished_at = {NOW} \
-                 WHERE name = ? AND last_tick = ? AND token = ?"
+                 WHERE name = ? AND last_tick = ? AND token = ? AND state <> 'planned'"
             )
             .into(),
             names,

@@ -52,11 +52,7 @@ fn entry(row: &PgRow) -> sqlx::Result<LedgerEntry> {
     let mut entry = LedgerEntry::claimed(&claim, token);
     entry.finished_at =
         finished_at.map(|at| StoreTime::from_millis(u64::try_from(at).unwrap_or(0)));
-    entry.state = match state.as_str() {
-        "done" => TickState::Done,
-        "failed" => TickState::Failed,
-        _ => TickState::Claimed,
-    };
+    entry.state = TickState::of_word(&state).unwrap_or(TickState::Claimed);
     Ok(entry)
 }
 
@@ -105,6 +101,7 @@ impl Ask<PgConnection> for Start {
             claim.tick.into(),
             claim.due_at.as_millis().into(),
             held.token.value().into(),
+            claim.state().word().into(),
         ];
         wire.rows(&mut transaction, &to.write_ledger, row).await?;
         transaction.commit().await?;

@@ -124,7 +124,7 @@ impl Statements {
             read_ledger: format!("SELECT {ledger} FROM {schedule} WHERE name = $1").into(),
             write_ledger: format!(
                 "INSERT INTO {schedule} (name, {ledger}) \
-                 VALUES ($1, $2, $3, $4, $5, $6, 'claimed', NULL) \
+                 VALUES ($1, $2, $3, $4, $5, $6, $7, NULL) \
                  ON CONFLICT (name) DO UPDATE SET plan = excluded.plan, \
                  origin = excluded.origin, last_tick = excluded.last_tick, \
                  due_at = excluded.due_at, token = excluded.token, state = excluded.state, \
@@ -133,7 +133,8 @@ impl Statements {
             .into(),
             finish: format!(
                 "WITH {CLOCK} UPDATE {schedule} SET state = $1, finished_at = clock.now \
-                 FROM clock WHERE name = $2 AND last_tick = $3 AND token = $4 RETURNING 1"
+                 FROM clock WHERE name = $2 AND last_tick = $3 AND token = $4 \
+                 AND state <> 'planned' RETURNING 1"
             )
             .into(),
             table,
