@@ -140,7 +140,7 @@ async fn a_plan_whose_answer_is_lost_is_written_once() {
         let world = World::new();
         let diary = Diary::new(&world);
         let process = world.process();
-        process.faults.next(Call::ClaimTick, fault.clone());
+        process.faults.next(Call::ClaimTick, fault);
         let handle = process
             .scheduler(after(30, 10))
             .start(diary.job(1, |_| millis(10)));
