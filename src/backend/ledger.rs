@@ -6,12 +6,36 @@ use crate::model::{FencingToken, StoreTime};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum TickState {
+    /// Not started: the plan has been written, and this tick is the first that
+    /// can be claimed under it.
+    Planned,
     /// Started, and not known to have ended.
     Claimed,
     /// Ended well.
     Done,
     /// Ended with an error, a panic or a time-out.
     Failed,
+}
+
+impl TickState {
+    const ALL: [Self; 4] = [Self::Planned, Self::Claimed, Self::Done, Self::Failed];
+
+    /// The word by which stores keep it: `planned`, `claimed`, `done`, `failed`.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Planned => "planned",
+            Self::Claimed => "claimed",
+            Self::Done => "done",
+            Self::Failed => "failed",
+        }
+    }
+
+    /// The state that `word` stands for.
+    #[must_use]
+    pub fn of_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|state| state.word() == word)
+    }
 }
 
 /// What the ledger of a schedule holds.
@@ -23,11 +47,12 @@ pub struct LedgerEntry {
     pub plan: Box<str>,
     /// Where tick 0 of a rate lies, before any initial delay.
     pub origin: StoreTime,
-    /// The last tick that was claimed.
+    /// The last tick that was claimed; while [`Planned`](TickState::Planned),
+    /// the first that will be.
     pub last_tick: u64,
     /// When that tick was due.
     pub due_at: StoreTime,
-    /// The token it was claimed with.
+    /// The token it was claimed, or the plan written, with.
     pub token: FencingToken,
     /// How far it has come.
     pub state: TickState,
@@ -45,9 +70,15 @@ impl LedgerEntry {
             last_tick: claim.tick,
             due_at: claim.due_at,
             token,
-            state: TickState::Claimed,
+            state: claim.state(),
             finished_at: None,
         }
+    }
+
+    /// Whether `end` is that of the tick it holds, as claimed with `token`.
+    #[must_use]
+    pub fn ends_with(&self, end: &TickEnd, token: FencingToken) -> bool {
+        self.last_tick == end.tick && self.token == token && self.state != TickState::Planned
     }
 }
 
@@ -69,6 +100,9 @@ pub struct Claim {
     pub again: bool,
     /// Follow this plan from now on, whatever the ledger followed before.
     pub replace_plan: bool,
+    /// Write the plan and start nothing: `tick` stays to be claimed. Only where
+    /// there is no ledger, or over another plan with `replace_plan`.
+    pub only_plan: bool,
 }
 
 impl Claim {
@@ -82,6 +116,7 @@ impl Claim {
             due_at,
             again: false,
             replace_plan: false,
+            only_plan: false,
         }
     }
 
@@ -103,19 +138,42 @@ impl Claim {
         }
     }
 
+    /// The same claim, which writes the plan and starts nothing.
+    #[must_use]
+    pub fn only_plan(self) -> Self {
+        Self {
+            only_plan: true,
+            ..self
+        }
+    }
+
+    /// The state it leaves its tick in.
+    #[must_use]
+    pub fn state(&self) -> TickState {
+        if self.only_plan {
+            TickState::Planned
+        } else {
+            TickState::Claimed
+        }
+    }
+
     /// Whether the rules allow this claim under `token` over what the ledger
     /// holds: rising ticks, tokens that do not fall, one plan.
     #[must_use]
     pub fn fits(&self, ledger: Option<&LedgerEntry>, token: FencingToken) -> bool {
         let Some(entry) = ledger else { return true };
-        if entry.plan != self.plan && !self.replace_plan {
+        let is_other = entry.plan != self.plan;
+        if (is_other && !self.replace_plan) || (!is_other && self.only_plan) {
             return false;
         }
+        let is_at_it = entry.last_tick == self.tick;
         let unfinished = self.again
-            && entry.last_tick == self.tick
+            && !self.only_plan
+            && is_at_it
             && entry.state == TickState::Claimed
             && entry.token < token;
-        (entry.last_tick < self.tick && entry.token <= token) || unfinished
+        let is_new = entry.last_tick < self.tick || (is_at_it && entry.state == TickState::Planned);
+        (is_new && entry.token <= token) || unfinished
     }
 }
 

@@ -73,14 +73,16 @@ pub trait Backend: fmt::Debug + Send + Sync + 'static {
     /// What a person should know about the health and set-up of the store.
     fn check(&self) -> impl Future<Output = Vec<Finding>> + Send;
 
-    /// The ledger of the schedule `name`; `None` when nothing was ever claimed.
+    /// The ledger of the schedule `name`; `None` when nothing was ever written
+    /// to it.
     fn read_ledger(
         &self,
         name: &MutexName,
     ) -> impl Future<Output = Result<Option<LedgerEntry>>> + Send;
 
     /// Claims a tick for the owner `held`, if the store still has that grant,
-    /// the ledger's last tick is smaller and its token not larger.
+    /// the ledger's last tick is smaller and its token not larger; or writes
+    /// the plan alone ([`Claim::only_plan`]). [`Claim::fits`] has the rules.
     fn claim_tick(
         &self,
         held: &Held,

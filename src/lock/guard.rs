@@ -46,6 +46,10 @@ impl LockGuard {
         }
     }
 
+    pub(super) fn lock(&self) -> &Lock {
+        &self.lock
+    }
+
     /// The period of ownership, to be handed to work that must know.
     #[must_use]
     pub fn tenure(&self) -> &Tenure {

@@ -12,6 +12,7 @@
 //! | stop work at the loss | [`LockGuard::protect`], [`LockGuard::lost`] |
 //! | write what nobody else may overwrite | [`LockGuard::token`] and a [`Fence`] at the resource |
 //! | survive work that hangs | [`LockOptions::max_hold`] |
+//! | do a thing once a day, whoever comes first | [`LockGuard::once_per`] |
 //! | let other processes in more often | [`HandOver`] |
 //! | take it again inside, in code that may or may not hold it | [`ReentrantLock`] |
 //! | survive the death of a Redis server without fail-over | [`CombinationLock`] |
@@ -31,6 +32,7 @@ mod fence;
 mod guard;
 mod hub;
 mod ids;
+mod once;
 mod options;
 pub mod queue;
 pub mod reentrant;
@@ -43,5 +45,6 @@ pub use guard::LockGuard;
 pub(crate) use hub::Hub;
 pub use hub::Lock;
 pub(crate) use ids::Ids;
+pub use once::{DoneBefore, OpenTurn, Turn};
 pub use options::{HandOver, LockOptions};
 pub use reentrant::{Holder, ReentrantGuard, ReentrantLock, ReentrantOptions};

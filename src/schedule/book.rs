@@ -71,6 +71,23 @@ impl<'a> Book<'a> {
         self.last.as_ref().filter(is_open)
     }
 
+    /// The plan to write on coming to office: that of a schedule that begins,
+    /// or is replaced. From then on the origin stands, and everybody can see
+    /// which plan it is.
+    pub(super) fn plan(&self) -> Option<Claim> {
+        let plan = match &self.last {
+            None => self.first(0)?.claim,
+            Some(last) if last.plan == self.plan => return None,
+            Some(last) if last.state == TickState::Planned => self.first(last.last_tick)?.claim,
+            Some(last) => self.first(last.last_tick + 1)?.claim,
+        };
+        let plan = plan.only_plan();
+        Some(match &self.last {
+            Some(_) => plan.replacing_plan(),
+            None => plan,
+        })
+    }
+
     /// The tick to run next, as seen at `now`; `None`: none, ever.
     pub(super) fn next(&self, now: StoreTime) -> Option<Next> {
         let Some(last) = &self.last else {
@@ -80,6 +97,9 @@ impl<'a> Book<'a> {
             let mut first = self.first(last.last_tick + 1)?;
             first.claim = first.claim.replacing_plan();
             return Some(first);
+        }
+        if last.state == TickState::Planned {
+            return self.planned(last, now);
         }
         if self.config.rerun_unfinished && self.unfinished().is_some() {
             let claim = self.claim(last.last_tick, last.due_at).again();
@@ -100,6 +120,24 @@ impl<'a> Book<'a> {
         })
     }
 
+    /// The first tick of all; by the rule for late ones if its time passed
+    /// under earlier leaders.
+    fn planned(&self, last: &LedgerEntry, now: StoreTime) -> Option<Next> {
+        let (tick, at) = (last.last_tick, last.due_at);
+        if last.token == self.token {
+            let claim = self.claim(tick, at);
+            return Some(Next { claim, skipped: 0 });
+        }
+        let due = self
+            .config
+            .cadence
+            .from((tick, at), now, self.config.misfire)?;
+        Some(Next {
+            claim: self.claim(due.tick, due.at),
+            skipped: due.skipped,
+        })
+    }
+
     fn first(&self, tick: u64) -> Option<Next> {
         let due = self.config.cadence.first(self.origin)?;
         let claim = self.claim(tick, due);
@@ -108,6 +146,14 @@ impl<'a> Book<'a> {
 
     fn claim(&self, tick: u64, due_at: StoreTime) -> Claim {
         Claim::new(self.plan.clone(), self.origin, tick, due_at)
+    }
+
+    /// The run was cut short and has no end: the tick to run again now, if
+    /// such ticks are.
+    pub(super) fn cut(&self) -> Option<Claim> {
+        let last = self.last.as_ref()?;
+        let again = self.claim(last.last_tick, last.due_at).again();
+        self.config.rerun_unfinished.then_some(again)
     }
 
     /// The claim was granted.
@@ -131,7 +177,7 @@ impl<'a> Book<'a> {
         check_plan(self.config, &entry)?;
         if entry.token == self.token
             && entry.last_tick == claim.tick
-            && entry.state == TickState::Claimed
+            && entry.state == claim.state()
         {
             return Ok(Refusal::Ours);
         }

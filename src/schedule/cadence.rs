@@ -53,37 +53,54 @@ impl Cadence {
     /// The tick to run after `before`, as seen at `now`; `None`: there is
     /// none any more.
     pub(super) fn after(&self, before: Before, now: StoreTime, misfire: Misfire) -> Option<Due> {
+        let at = match self {
+            Self::Rate { period, .. } => before.due_at + *period,
+            Self::Delay { period, .. } => before.finished_at.unwrap_or(before.due_at) + *period,
+            #[cfg(feature = "cron")]
+            Self::Cron(rule) => rule.next(before.due_at)?,
+        };
+        let tick = before.tick.saturating_add(1);
+        self.from((tick, at), now, misfire)
+    }
+
+    /// The tick to run when all before `first`, due then, have been.
+    pub(super) fn from(
+        &self,
+        first: (u64, StoreTime),
+        now: StoreTime,
+        misfire: Misfire,
+    ) -> Option<Due> {
+        let (tick, at) = first;
         match self {
-            Self::Rate { period, .. } => Some(on_grid(before, *period, now, misfire)),
-            Self::Delay { period, .. } => Some(Due {
-                tick: before.tick + 1,
-                at: before.finished_at.unwrap_or(before.due_at) + *period,
+            Self::Rate { period, .. } => Some(on_grid(first, *period, now, misfire)),
+            Self::Delay { .. } => Some(Due {
+                tick,
+                at,
                 skipped: 0,
             }),
             #[cfg(feature = "cron")]
-            Self::Cron(rule) => rule.following(before, now, misfire),
+            Self::Cron(rule) => rule.choose(first, now, misfire),
         }
     }
 }
 
 /// The number of a tick is its place in the grid, so that those left out show
-/// as a gap. Counted from the tick before: all are whole milliseconds, so that
-/// this is the grid of the very first.
-fn on_grid(before: Before, period: Duration, now: StoreTime, misfire: Misfire) -> Due {
+/// as a gap. Counted from the first that was not run: all are whole
+/// milliseconds, so that this is the grid of the very first.
+fn on_grid(first: (u64, StoreTime), period: Duration, now: StoreTime, misfire: Misfire) -> Due {
     let period = u64::try_from(period.as_millis()).unwrap_or(u64::MAX).max(1);
-    let (due, now) = (before.due_at.as_millis(), now.as_millis());
-    // Ticks after `before` that are due at `now`, and how many steps on the
-    // one to run lies.
-    let late = now.saturating_sub(due) / period;
+    let (tick, due) = (first.0, first.1.as_millis());
+    let late = now.as_millis().saturating_sub(due);
+    // How many steps on the one to run lies.
     let steps = match misfire {
-        Misfire::Burst => 1,
-        Misfire::Once => late.max(1),
-        Misfire::Skip => now.saturating_sub(due).div_ceil(period).max(1),
+        Misfire::Burst => 0,
+        Misfire::Once => late / period,
+        Misfire::Skip => late.div_ceil(period),
     };
     Due {
-        tick: before.tick.saturating_add(steps),
+        tick: tick.saturating_add(steps),
         at: StoreTime::from_millis(due.saturating_add(steps.saturating_mul(period))),
-        skipped: steps - 1,
+        skipped: steps,
     }
 }
 

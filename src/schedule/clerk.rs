@@ -61,12 +61,17 @@ impl Clerk {
             *self.own() = Some(LedgerEntry::claimed(claim, held.token));
             return ClaimAnswer::Claimed;
         }
+        let what = if claim.only_plan {
+            "write the plan"
+        } else {
+            "claim a tick"
+        };
         let mut failures = 0;
         loop {
             let call = self.engine.backend().claim_tick(held, claim);
             match limited(&self.engine, call).await {
                 Ok(answer) => return answer,
-                Err(error) => self.again(&mut failures, "claim a tick", &error).await,
+                Err(error) => self.again(&mut failures, what, &error).await,
             }
         }
     }

@@ -1,15 +1,20 @@
 //! [`CronRule`]: a cron expression in a time zone.
+//!
+//! The expression is asked about wall clocks only; what becomes of times that
+//! a change of the clocks leaves out or repeats is decided here.
 
 use std::fmt;
 use std::sync::Arc;
 
 use croner::Cron;
 use croner::parser::CronParser;
+use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
-use jiff::{Timestamp, Zoned};
+use jiff::{Timestamp, ToSpan};
 
-use super::cadence::{Before, Due};
+use super::cadence::Due;
 use super::config::Misfire;
+use super::stretch::Stretch;
 use crate::error::{Error, Result};
 use crate::model::StoreTime;
 
@@ -23,6 +28,9 @@ const SECOND: u64 = 1_000;
 pub(super) struct CronRule {
     cron: Arc<Cron>,
     zone: TimeZone,
+    /// Whether it runs in every hour, so that no change of the clocks can
+    /// leave out or repeat all of its runs.
+    is_hourly: bool,
     /// What was asked for, with single blanks.
     text: Arc<str>,
 }
@@ -51,7 +59,9 @@ impl CronRule {
             Error::invalid(message).with_source(error)
         })?;
         let name = zone.iana_name().unwrap_or(tz).to_owned();
+        let is_hourly = (0..24).all(|hour| cron.pattern.hour_match(hour).unwrap_or(false));
         let rule = Self {
+            is_hourly,
             cron: Arc::new(cron),
             zone,
             text: format!("cron {expr} {name}").into(),
@@ -72,31 +82,76 @@ impl CronRule {
     }
 
     /// The first time after `time`.
-    ///
-    /// Always asked so that the start itself does not count: a time that
-    /// summer time leaves out is moved to one that does not match by itself.
     pub(super) fn next(&self, time: StoreTime) -> Option<StoreTime> {
-        let whole = time.as_millis() / SECOND * SECOND;
-        let start = self.zoned(whole)?;
-        store(&self.cron.find_next_occurrence(&start, false).ok()?)
+        let time = second(time)?;
+        let mut stretch = Stretch::at(&self.zone, time)?;
+        let now = stretch.wall(time).checked_add(1.second()).ok()?;
+        let mut wall = self.on_or_after(now.max(self.floor(&stretch)))?;
+        loop {
+            if let Some(time) = stretch.time(wall) {
+                return store(time);
+            }
+            stretch = stretch.after(&self.zone)?;
+            let change = stretch.begin()?;
+            if self.is_hourly {
+                // What is left out is left out, what comes again runs again.
+                wall = self.on_or_after(change.to)?;
+            } else if wall < change.to {
+                return store(change.at);
+            }
+        }
     }
 
     /// The last time at or before `time`.
     pub(super) fn last(&self, time: StoreTime) -> Option<StoreTime> {
-        let whole = time.as_millis() / SECOND * SECOND;
-        let start = self.zoned(whole + SECOND)?;
-        store(&self.cron.find_previous_occurrence(&start, false).ok()?)
+        let time = second(time)?;
+        let mut stretch = Stretch::at(&self.zone, time)?;
+        let mut now = stretch.wall(time);
+        loop {
+            let wall = self.on_or_before(now)?;
+            let Some(change) = stretch.begin() else {
+                return store(stretch.time(wall)?);
+            };
+            if wall >= self.floor(&stretch) {
+                return store(stretch.time(wall)?);
+            }
+            if !self.is_hourly && (change.from..change.to).contains(&wall) {
+                return store(change.at);
+            }
+            stretch = stretch.before(&self.zone)?;
+            now = change.from.checked_sub(1.second()).ok()?;
+        }
     }
 
-    /// As [`Cadence::after`](super::cadence::Cadence::after). Ticks are
-    /// numbered as they are run.
-    pub(super) fn following(
+    /// The first that a wall clock can show in `stretch` and that counts: what
+    /// it has shown before the clocks were set back does not, as a rule.
+    fn floor(&self, stretch: &Stretch) -> DateTime {
+        stretch.begin().map_or(DateTime::MIN, |change| {
+            if self.is_hourly {
+                change.to
+            } else {
+                change.to.max(change.from)
+            }
+        })
+    }
+
+    fn on_or_after(&self, wall: DateTime) -> Option<DateTime> {
+        self.cron.find_next_occurrence(&wall, true).ok()
+    }
+
+    fn on_or_before(&self, wall: DateTime) -> Option<DateTime> {
+        self.cron.find_previous_occurrence(&wall, true).ok()
+    }
+
+    /// As [`Cadence::from`](super::cadence::Cadence::from). Ticks are numbered
+    /// as they are run.
+    pub(super) fn choose(
         &self,
-        before: Before,
+        first: (u64, StoreTime),
         now: StoreTime,
         misfire: Misfire,
     ) -> Option<Due> {
-        let next = self.next(before.due_at)?;
+        let (tick, next) = first;
         let at = match misfire {
             _ if next >= now => next,
             Misfire::Burst => next,
@@ -106,21 +161,21 @@ impl CronRule {
         let missed = std::iter::successors(Some(next), |time| self.next(*time));
         let skipped = missed.take(COUNTED).take_while(|time| *time < at).count();
         Some(Due {
-            tick: before.tick + 1,
+            tick,
             at,
             skipped: skipped as u64,
         })
     }
-
-    fn zoned(&self, millis: u64) -> Option<Zoned> {
-        let millis = i64::try_from(millis).ok()?;
-        let timestamp = Timestamp::from_millisecond(millis).ok()?;
-        Some(timestamp.to_zoned(self.zone.clone()))
-    }
 }
 
-fn store(zoned: &Zoned) -> Option<StoreTime> {
-    let millis = u64::try_from(zoned.timestamp().as_millisecond()).ok()?;
+/// The whole second that `time` lies in.
+fn second(time: StoreTime) -> Option<Timestamp> {
+    let seconds = i64::try_from(time.as_millis() / SECOND).ok()?;
+    Timestamp::from_second(seconds).ok()
+}
+
+fn store(time: Timestamp) -> Option<StoreTime> {
+    let millis = u64::try_from(time.as_millisecond()).ok()?;
     Some(StoreTime::from_millis(millis))
 }
 

@@ -1,6 +1,7 @@
 //! What a schedule runs, and how a run ends.
 
 use std::any::Any;
+use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -9,6 +10,42 @@ use super::tick::Tick;
 
 /// The error of a failed run.
 pub type JobError = Box<dyn std::error::Error + Send + Sync>;
+
+/// The error of a run that was cut short: by a loss of ownership that it saw
+/// coming, by a signal, by whatever else was not its own doing.
+///
+/// A run that returns it is neither done nor failed. Its tick stays without an
+/// end, as if its leader had died in it, and is left out or run again by
+/// [`rerunning_unfinished`](super::ScheduleConfig::rerunning_unfinished).
+///
+/// ```
+/// use tenure::schedule::{JobError, Unfinished};
+///
+/// fn sweep(told_to_end: bool) -> Result<(), JobError> {
+///     if told_to_end {
+///         return Err(Unfinished::new("told to end").into());
+///     }
+///     Ok(())
+/// }
+/// assert!(sweep(true).unwrap_err().is::<Unfinished>());
+/// ```
+#[derive(Clone, Debug)]
+pub struct Unfinished(Box<str>);
+
+impl Unfinished {
+    /// Cut short because of `why`.
+    pub fn new(why: impl Into<Box<str>>) -> Self {
+        Self(why.into())
+    }
+}
+
+impl fmt::Display for Unfinished {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Unfinished {}
 
 /// What a job may return: nothing, or a result without a value.
 pub trait JobResult {

@@ -12,6 +12,8 @@ mod job;
 mod runner;
 mod scheduler;
 mod status;
+#[cfg(feature = "cron")]
+mod stretch;
 mod term;
 mod thread;
 mod tick;
@@ -21,7 +23,7 @@ mod tests;
 
 pub use config::{Misfire, ScheduleConfig, Strategy};
 pub use handle::SchedulerHandle;
-pub use job::{JobError, JobResult};
+pub use job::{JobError, JobResult, Unfinished};
 pub use scheduler::Scheduler;
 pub use status::{LastRun, NextRun, RunOutcome, ScheduleStatus};
 pub(crate) use thread::ThreadWork;

@@ -20,7 +20,8 @@ pub enum RunOutcome {
     Panicked,
     /// It was given up at its time limit.
     TimedOut,
-    /// It was cut off: leadership was lost, or it outlasted a stop.
+    /// It was cut off: leadership was lost, it outlasted a stop, or it said so
+    /// itself ([`Unfinished`](super::Unfinished)).
     Cut,
 }
 

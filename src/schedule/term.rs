@@ -5,7 +5,7 @@ use tracing::Instrument;
 
 use super::book::{Book, Next, Refusal, about};
 use super::core::Core;
-use super::job::{Failure, Work};
+use super::job::{Failure, Unfinished, Work};
 use super::status::{NextRun, RunOutcome};
 use super::tick::Tick;
 use crate::backend::{Claim, ClaimAnswer, TickEnd};
@@ -49,6 +49,18 @@ impl Term<'_> {
             .map_err(about(&core.name))?;
         self.report(&book);
         loop {
+            if let Some(plan) = book.plan() {
+                let written = tokio::select! {
+                    biased;
+                    written = self.claim(&mut book, &plan) => written?,
+                    () = self.stopping.cancelled() => return Ok(TermEnd::Stopped),
+                };
+                match written {
+                    Claimed::Ours => {}
+                    Claimed::PlanAnew => continue,
+                    Claimed::Deposed => return Ok(TermEnd::Deposed),
+                }
+            }
             let Some(next) = book.next(tenure.store_now()) else {
                 // A cron expression whose last year has passed.
                 core.board.status().next_run = None;
@@ -65,7 +77,9 @@ impl Term<'_> {
                 Claimed::Deposed => return Ok(TermEnd::Deposed),
             }
             core.board.status().skipped += next.skipped;
-            let done = self.run(work, &next.claim).await;
+            let Some(done) = self.run_whole(work, &book, next.claim.clone()).await else {
+                continue;
+            };
             let (end, at) = (TickEnd::new(next.claim.tick, done), tenure.store_now());
             book.finished(end, at);
             core.clerk.finish(tenure.grant(), end, at).await;
@@ -158,8 +172,33 @@ impl Term<'_> {
         Ok(Claimed::Ours)
     }
 
-    /// Runs the claimed tick; whether it went well.
-    async fn run(&self, work: &mut impl Work, claim: &Claim) -> bool {
+    /// Runs the claimed tick, also again where what was cut short is run again;
+    /// whether it went well. `None`: it was cut short, and stays without an end.
+    async fn run_whole(
+        &self,
+        work: &mut impl Work,
+        book: &Book<'_>,
+        mut claim: Claim,
+    ) -> Option<bool> {
+        for cuts in 1.. {
+            match self.run(work, &claim).await {
+                RunOutcome::Cut => {}
+                outcome => return Some(outcome == RunOutcome::Done),
+            }
+            self.core.board.status().unfinished += 1;
+            claim = book.cut()?;
+            let pause = self.core.engine.pause(cuts);
+            tokio::select! {
+                biased;
+                () = self.stopping.cancelled() => return None,
+                () = self.core.engine.clock().sleep(pause) => {}
+            }
+        }
+        None
+    }
+
+    /// Runs the claimed tick once.
+    async fn run(&self, work: &mut impl Work, claim: &Claim) -> RunOutcome {
         let core = self.core;
         let tick = Tick {
             number: claim.tick,
@@ -188,12 +227,16 @@ impl Term<'_> {
         let outcome = span.in_scope(|| self.judge(result));
         record.end(outcome);
         work.ended().await;
-        outcome == RunOutcome::Done
+        outcome
     }
 
     fn judge(&self, result: std::result::Result<(), Failure>) -> RunOutcome {
         match result {
             Ok(()) => RunOutcome::Done,
+            Err(Failure::Error(error)) if error.is::<Unfinished>() => {
+                tracing::warn!(target: "tenure::schedule", "a run was cut short: {error}");
+                RunOutcome::Cut
+            }
             Err(Failure::Error(error)) => {
                 tracing::error!(target: "tenure::schedule", "a run failed: {error}");
                 RunOutcome::Failed

@@ -5,4 +5,5 @@ mod endings;
 mod hand_over;
 mod inspect;
 mod leader;
+mod once;
 mod support;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use tenure::backend::{Backend, TickState};
-use tenure::schedule::{RunOutcome, ScheduleConfig};
+use tenure::schedule::{JobError, RunOutcome, ScheduleConfig, Unfinished};
 use tenure::{Coordinator, ErrorKind};
 use tenure_testkit::fault::{Call, Fault};
 
@@ -101,6 +101,62 @@ async fn a_run_that_outlasts_the_stop_is_dropped_and_the_office_given_back() {
     assert_eq!(state, TickState::Claimed, "it did not end");
     let lock = world.process().coordinator.lock(NAME).unwrap();
     assert!(lock.try_acquire().await.unwrap().is_some(), "released");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_that_was_cut_short_is_neither_done_nor_failed() {
+    for rerun in [false, true] {
+        let world = World::new();
+        let mut config = rate(seconds(20));
+        if rerun {
+            config = config.rerunning_unfinished();
+        }
+        let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
+        let scheduler = world.process().scheduler(config);
+        let job = move |tick: tenure::Tick| {
+            tell.send((tick.number(), tick.is_rerun())).unwrap();
+            let is_cut = tick.number() == 1 && !tick.is_rerun();
+            async move {
+                if is_cut {
+                    return Err(JobError::from(Unfinished::new("told to end")));
+                }
+                Ok(())
+            }
+        };
+        let handle = scheduler.start(job).unwrap();
+        until(|| handle.status().cut == 1).await;
+        let state = world.ledger().await.unwrap().state;
+        assert_eq!(state, TickState::Claimed, "it has no end");
+        until(|| handle.status().runs == 4).await;
+        let status = handle.status();
+        assert_eq!((status.failures, status.unfinished), (0, 1));
+        let mut runs = Vec::new();
+        while let Ok(run) = told.try_recv() {
+            runs.push(run);
+        }
+        let expected = if rerun {
+            [(0, false), (1, false), (1, true), (2, false)]
+        } else {
+            [(0, false), (1, false), (2, false), (3, false)]
+        };
+        assert_eq!(runs, expected);
+        until(|| handle.status().next_run.is_some()).await;
+        assert_eq!(world.ledger().await.unwrap().state, TickState::Done);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_that_is_always_cut_short_does_not_hold_up_a_stop() {
+    let world = World::new();
+    let config = rate(seconds(20)).rerunning_unfinished();
+    let scheduler = world.process().scheduler(config);
+    let job = |_| async { Err(JobError::from(Unfinished::new("told to end"))) };
+    let handle = scheduler.start(job).unwrap();
+    until(|| handle.status().cut >= 3).await;
+    let begin = world.clock.now();
+    handle.stop().await.unwrap();
+    assert!(world.clock.now().since(begin) < seconds(1));
+    assert_eq!(world.ledger().await.unwrap().state, TickState::Claimed);
 }
 
 #[tokio::test(start_paused = true)]

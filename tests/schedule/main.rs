@@ -3,6 +3,7 @@
 mod cadence;
 mod clocks;
 mod fail_over;
+mod first;
 mod life;
 mod mortal;
 mod plans;

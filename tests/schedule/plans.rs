@@ -46,8 +46,9 @@ async fn another_config_is_refused_in_office_at_the_latest() {
         .scheduler(waiting)
         .start(diary.job(1, |_| millis(10)))
         .unwrap();
-    until(|| one.status().leading.is_some()).await;
-    // No ledger yet: the conflict cannot be seen.
+    until(|| one.status().next_run.is_some()).await;
+    // The store does not answer at the start: the conflict cannot be seen.
+    second.faults.next(Call::ReadLedger, Fault::Fail);
     let two = second
         .scheduler(rate(seconds(7)))
         .start(diary.job(2, |_| millis(10)))

@@ -1,5 +1,6 @@
 //! What the tests of this binary share.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -19,6 +20,7 @@ pub(crate) const NAME: &str = "report";
 pub(crate) struct World {
     pub(crate) clock: Clock,
     pub(crate) store: Memory,
+    processes: AtomicU64,
 }
 
 /// A process of its own, whose store can fail and which can die.
@@ -48,11 +50,18 @@ impl World {
     pub(crate) fn new() -> Self {
         let clock = Clock::tokio();
         let store = Memory::with_clock(clock.clone());
-        Self { clock, store }
+        let processes = AtomicU64::new(1);
+        Self {
+            clock,
+            store,
+            processes,
+        }
     }
 
     pub(crate) fn process(&self) -> Process {
-        self.make(Faults::new(self.clock.clone()), Fate::immortal(), 1)
+        // Two with one seed would bid with the same nonces.
+        let seed = self.processes.fetch_add(1, Ordering::Relaxed);
+        self.make(Faults::new(self.clock.clone()), Fate::immortal(), seed)
     }
 
     pub(crate) fn make(&self, faults: Faults, fate: Fate, seed: u64) -> Process {

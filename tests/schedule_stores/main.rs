@@ -3,6 +3,7 @@
     feature = "mysql",
     feature = "postgres",
     feature = "redis",
+    feature = "sqlite",
     feature = "zookeeper"
 ))]
 
@@ -108,26 +109,84 @@ async fn story(url: &str) {
     assert!(tokens(2).last() < tokens(3).first());
 }
 
+/// The first leader stops before the first run: plan and origin stand.
+async fn before_the_first_run(url: &str) {
+    const DELAY: Duration = Duration::from_secs(4);
+    let plan = |initial| ScheduleConfig::rate(initial, Duration::from_secs(60)).unwrap();
+    let (one, two) = (
+        Coordinator::connect(url).await.unwrap(),
+        Coordinator::connect(url).await.unwrap(),
+    );
+    let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
+    let start = |coordinator: &Coordinator| {
+        let tell = tell.clone();
+        let job = move |tick: Tick| {
+            tell.send((tick.number(), tick.due_at())).unwrap();
+            async {}
+        };
+        let scheduler = coordinator.scheduler("first", plan(DELAY)).unwrap();
+        scheduler.start(job).unwrap()
+    };
+    let leads = |handle: &tenure::SchedulerHandle| handle.status().next_run;
+    let first = start(&one);
+    let end = Instant::now() + PATIENCE;
+    let planned = loop {
+        if let Some(next) = leads(&first) {
+            break next;
+        }
+        assert!(Instant::now() < end, "the first leads");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    };
+    let other = two.scheduler("first", plan(DELAY * 2)).unwrap();
+    let conflict = other.run(|_| async {}).await.unwrap_err();
+    assert_eq!(conflict.kind(), tenure::ErrorKind::Conflict, "{conflict}");
+    first.stop().await.unwrap();
+    let second = start(&two);
+    let run = tokio::time::timeout(PATIENCE, told.recv()).await.unwrap();
+    assert_eq!(
+        run,
+        Some((0, planned.due_at)),
+        "the delay did not begin again"
+    );
+    second.stop().await.unwrap();
+    one.close().await.unwrap();
+    two.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn on_sqlite() {
+    let dir = tempfile::tempdir().unwrap();
+    let url = format!("sqlite:{}", dir.path().join("own.db").display());
+    story(&url).await;
+    before_the_first_run(&url).await;
+}
+
 #[tokio::test]
 async fn on_redis() {
     let server = Redis::start().unwrap();
-    story(&format!("redis://127.0.0.1:{}", server.port())).await;
+    let url = format!("redis://127.0.0.1:{}", server.port());
+    story(&url).await;
+    before_the_first_run(&url).await;
 }
 
 #[tokio::test]
 async fn on_mariadb() {
     let server = MariaDb::start().unwrap();
     story(&server.url()).await;
+    before_the_first_run(&server.url()).await;
 }
 
 #[tokio::test]
 async fn on_postgres() {
     let server = Postgres::start().unwrap();
     story(&server.url()).await;
+    before_the_first_run(&server.url()).await;
 }
 
 #[tokio::test]
 async fn on_zookeeper() {
     let server = ZooKeeper::start().unwrap();
-    story(&format!("zookeeper://{}", server.address())).await;
+    let url = format!("zookeeper://{}", server.address());
+    story(&url).await;
+    before_the_first_run(&url).await;
 }

@@ -122,6 +122,12 @@ pub(crate) struct Run {
     /// Do not wait at all
     #[arg(long, short = 'n')]
     pub(crate) no_wait: bool,
+    /// Do nothing if it was run with success in this period, on any host
+    #[arg(long, value_name = "DUR", value_parser = duration)]
+    pub(crate) once_per: Option<Duration>,
+    /// Hold the lock for at least this long, however short the command
+    #[arg(long, value_name = "DUR", value_parser = duration)]
+    pub(crate) at_least_for: Option<Duration>,
     #[command(flatten)]
     pub(crate) job: Job,
 }

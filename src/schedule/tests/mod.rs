@@ -4,3 +4,5 @@ mod book;
 mod cadence;
 #[cfg(feature = "cron")]
 mod cron;
+#[cfg(feature = "cron")]
+mod zones;

@@ -246,7 +246,7 @@ impl Table {
         let Some(entry) = self.ledgers.get_mut(&held.name) else {
             return false;
         };
-        let is_ours = entry.last_tick == end.tick && entry.token == held.token;
+        let is_ours = entry.ends_with(end, held.token);
         if is_ours {
             entry.state = end.state();
             entry.finished_at = Some(now);

@@ -48,11 +48,7 @@ fn entry(row: &MySqlRow) -> sqlx::Result<LedgerEntry> {
     let state: String = row.try_get("state")?;
     let mut entry = LedgerEntry::claimed(&claim, token);
     entry.finished_at = finished_at.map(StoreTime::from_millis);
-    entry.state = match state.as_str() {
-        "done" => TickState::Done,
-        "failed" => TickState::Failed,
-        _ => TickState::Claimed,
-    };
+    entry.state = TickState::of_word(&state).unwrap_or(TickState::Claimed);
     Ok(entry)
 }
 
@@ -78,12 +74,15 @@ impl Start {
             .bind(claim.tick)
             .bind(claim.due_at.as_millis())
             .bind(held.token.value())
+            .bind(claim.state().word())
             .bind(held.name.as_str())
             .bind(&*claim.plan)
+            .bind(claim.only_plan)
             .bind(claim.replace_plan)
             .bind(claim.tick)
+            .bind(claim.tick)
             .bind(held.token.value())
-            .bind(claim.again)
+            .bind(claim.again && !claim.only_plan)
             .bind(claim.tick)
             .bind(held.token.value());
         let done = self.of_grant(query).execute(connection).await?;
@@ -99,7 +98,8 @@ impl Start {
             .bind(claim.origin.as_millis())
             .bind(claim.tick)
             .bind(claim.due_at.as_millis())
-            .bind(held.token.value());
+            .bind(held.token.value())
+            .bind(claim.state().word());
         match self.of_grant(query).execute(connection).await {
             Ok(done) => Ok(done.rows_affected() > 0),
             Err(error) if is_duplicate(&error) => Ok(false),

@@ -112,22 +112,22 @@ impl Statements {
             // and both fit.
             claim: format!(
                 "UPDATE {schedule} SET plan = ?, origin = ?, last_tick = ?, due_at = ?, \
-                 token = ?, state = 'claimed', finished_at = NULL \
-                 WHERE name = ? AND (BINARY plan = ? OR ?) \
-                 AND (last_tick < ? AND token <= ? \
+                 token = ?, state = ?, finished_at = NULL \
+                 WHERE name = ? AND IF(BINARY plan = ?, NOT ?, ?) \
+                 AND ((last_tick < ? OR last_tick = ? AND state = 'planned') AND token <= ? \
                  OR ? AND last_tick = ? AND state = 'claimed' AND token < ?) \
                  AND EXISTS (SELECT 1 FROM {table} WHERE {grant})"
             )
             .into(),
             claim_first: format!(
                 "INSERT INTO {schedule} (name, {ledger}) \
-                 SELECT ?, ?, ?, ?, ?, ?, 'claimed', NULL FROM {table} WHERE {grant}"
+                 SELECT ?, ?, ?, ?, ?, ?, ?, NULL FROM {table} WHERE {grant}"
             )
             .into(),
             owns: format!("SELECT COUNT(*) FROM {table} WHERE {grant}").into(),
             finish: format!(
                 "UPDATE {schedule} SET state = ?, finished_at = {NOW} \
-                 WHERE name = ? AND last_tick = ? AND token = ?"
+                 WHERE name = ? AND last_tick = ? AND token = ? AND state <> 'planned'"
             )
             .into(),
             names,

@@ -52,11 +52,7 @@ fn entry(row: &PgRow) -> sqlx::Result<LedgerEntry> {
     let mut entry = LedgerEntry::claimed(&claim, token);
     entry.finished_at =
         finished_at.map(|at| StoreTime::from_millis(u64::try_from(at).unwrap_or(0)));
-    entry.state = match state.as_str() {
-        "done" => TickState::Done,
-        "failed" => TickState::Failed,
-        _ => TickState::Claimed,
-    };
+    entry.state = TickState::of_word(&state).unwrap_or(TickState::Claimed);
     Ok(entry)
 }
 
@@ -87,7 +83,9 @@ impl Start {
             claim.due_at.as_millis().into(),
             held.token.value().into(),
             Value::Flag(claim.replace_plan),
-            Value::Flag(claim.again),
+            Value::Flag(claim.again && !claim.only_plan),
+            claim.state().word().into(),
+            Value::Flag(claim.only_plan),
         ]
     }
 }

@@ -127,12 +127,15 @@ impl Statements {
                  AND m.owner_id = $2 AND m.version = $3 AND m.nonce = $4 \
                  AND m.transition_at >= clock.now), \
                  claimed AS (INSERT INTO {schedule} AS s (name, {ledger}) \
-                 SELECT $1, $5, $6, $7, $8, $9, 'claimed', NULL FROM owns \
+                 SELECT $1, $5, $6, $7, $8, $9, $12, NULL FROM owns \
                  ON CONFLICT (name) DO UPDATE SET plan = excluded.plan, \
                  origin = excluded.origin, last_tick = excluded.last_tick, \
                  due_at = excluded.due_at, token = excluded.token, state = excluded.state, \
-                 finished_at = NULL WHERE (s.plan = excluded.plan OR $10) \
-                 AND (s.last_tick < excluded.last_tick AND s.token <= excluded.token \
+                 finished_at = NULL \
+                 WHERE (CASE WHEN s.plan = excluded.plan THEN NOT $13 ELSE $10 END) \
+                 AND ((s.last_tick < excluded.last_tick \
+                 OR s.last_tick = excluded.last_tick AND s.state = 'planned') \
+                 AND s.token <= excluded.token \
                  OR $11 AND s.last_tick = excluded.last_tick AND s.state = 'claimed' \
                  AND s.token < excluded.token) RETURNING 1) \
                  SELECT EXISTS (SELECT 1 FROM owns) AS owns, \
@@ -141,7 +144,8 @@ impl Statements {
             .into(),
             finish: format!(
                 "WITH {CLOCK} UPDATE {schedule} SET state = $1, finished_at = clock.now \
-                 FROM clock WHERE name = $2 AND last_tick = $3 AND token = $4 RETURNING 1"
+                 FROM clock WHERE name = $2 AND last_tick = $3 AND token = $4 \
+                 AND state <> 'planned' RETURNING 1"
             )
             .into(),
             table,

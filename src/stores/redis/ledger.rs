@@ -38,6 +38,7 @@ pub(super) async fn claim(redis: &Redis, held: &Held, claim: &Claim) -> Result<C
         due_at,
         flag(claim.again),
         flag(claim.replace_plan),
+        claim.state().word(),
     ];
     let value = redis.run(&Lua::Claim.call(&names, &arguments)).await?;
     let Value::Array(parts) = value else {
@@ -59,17 +60,9 @@ pub(super) async fn claim(redis: &Redis, held: &Held, claim: &Claim) -> Result<C
 pub(super) async fn finish(redis: &Redis, held: &Held, end: &TickEnd) -> Result<bool> {
     let key = redis.keys(&held.name).schedule();
     let (tick, token) = (end.tick.to_string(), held.token.to_string());
-    let arguments = [tick.as_str(), &token, word(end.state())];
+    let arguments = [tick.as_str(), &token, end.state().word()];
     let value = redis.run(&Lua::Finish.call(&[key], &arguments)).await?;
     Ok(value == Value::Int(1))
-}
-
-fn word(state: TickState) -> &'static str {
-    match state {
-        TickState::Claimed => "claimed",
-        TickState::Done => "done",
-        TickState::Failed => "failed",
-    }
 }
 
 fn entry(value: Value) -> Result<Option<LedgerEntry>> {
@@ -89,12 +82,9 @@ fn entry(value: Value) -> Result<Option<LedgerEntry>> {
         let digits = text(key)?.parse();
         digits.map_err(|_| nonsense(format!("a ledger whose {key:?} is no number")))
     };
-    let state = match text("state")? {
-        "claimed" => TickState::Claimed,
-        "done" => TickState::Done,
-        "failed" => TickState::Failed,
-        other => return Err(nonsense(format!("a ledger in the state {other:?}"))),
-    };
+    let state = text("state")?;
+    let state = TickState::of_word(state)
+        .ok_or_else(|| nonsense(format!("a ledger in the state {state:?}")))?;
     let time = |key| number(key).map(StoreTime::from_millis);
     let finished = text("finished_at")?;
     Ok(Some(LedgerEntry {

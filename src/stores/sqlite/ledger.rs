@@ -16,7 +16,7 @@ FROM tenure_schedule WHERE mutex = ?1";
 const CLAIM: &str = "
 INSERT OR REPLACE INTO tenure_schedule
     (mutex, plan, origin, last_tick, due_at, token, state, finished_at)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, 'claimed', NULL)";
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, NULL)";
 
 const FINISH: &str = "UPDATE tenure_schedule SET state = ?2, finished_at = ?3 WHERE mutex = ?1";
 
@@ -47,7 +47,8 @@ impl Table<'_> {
             signed(claim.origin.as_millis()),
             signed(claim.tick),
             signed(claim.due_at.as_millis()),
-            signed(held.token.value())
+            signed(held.token.value()),
+            claim.state().word()
         ];
         self.change(CLAIM, row)?;
         Ok(ClaimAnswer::Claimed)
@@ -56,25 +57,16 @@ impl Table<'_> {
     /// [`Backend::finish_tick`](crate::backend::Backend::finish_tick).
     pub(super) fn finish_tick(&self, held: &Held, end: &TickEnd) -> Result<bool> {
         let ledger = self.read_ledger(&held.name)?;
-        let ours =
-            ledger.is_some_and(|entry| entry.last_tick == end.tick && entry.token == held.token);
+        let ours = ledger.is_some_and(|entry| entry.ends_with(end, held.token));
         if ours {
             let row = params![
                 held.name.as_str(),
-                word(end.state()),
+                end.state().word(),
                 signed(self.now.as_millis())
             ];
             self.change(FINISH, row)?;
         }
         Ok(ours)
-    }
-}
-
-fn word(state: TickState) -> &'static str {
-    match state {
-        TickState::Claimed => "claimed",
-        TickState::Done => "done",
-        TickState::Failed => "failed",
     }
 }
 
@@ -87,12 +79,8 @@ fn entry(row: &Row<'_>) -> rusqlite::Result<LedgerEntry> {
         rusqlite::Error::FromSqlConversionFailure(index, kind, text.to_owned().into())
     };
     let state: String = row.get(5)?;
-    let state = match state.as_str() {
-        "claimed" => TickState::Claimed,
-        "done" => TickState::Done,
-        "failed" => TickState::Failed,
-        _ => return Err(nonsense(5, "no state of a tick", Type::Text)),
-    };
+    let state =
+        TickState::of_word(&state).ok_or_else(|| nonsense(5, "no state of a tick", Type::Text))?;
     let token = FencingToken::from_value(number(4)?);
     let finished_at: Option<i64> = row.get(6)?;
     Ok(LedgerEntry {

@@ -109,7 +109,7 @@ impl Store {
             let Some((mut entry, version)) = self.read(&session, &path).await? else {
                 return Ok(false);
             };
-            if entry.last_tick != end.tick || entry.token != held.token {
+            if !entry.ends_with(end, held.token) {
                 return Ok(false);
             }
             entry.state = end.state();
@@ -139,11 +139,7 @@ impl Store {
 
 fn print(entry: &LedgerEntry) -> String {
     let plan = utf8_percent_encode(&entry.plan, NON_ALPHANUMERIC);
-    let state = match entry.state {
-        TickState::Claimed => "claimed",
-        TickState::Done => "done",
-        TickState::Failed => "failed",
-    };
+    let state = entry.state.word();
     let mut text = format!(
         "plan={plan}\norigin={}\nlast_tick={}\ndue_at={}\ntoken={}\nstate={state}\n",
         entry.origin, entry.last_tick, entry.due_at, entry.token
@@ -171,12 +167,7 @@ fn parse(data: &[u8]) -> Option<LedgerEntry> {
     );
     let token: FencingToken = value("token")?.parse().ok()?;
     let mut entry = LedgerEntry::claimed(&claim, token);
-    entry.state = match value("state")? {
-        "claimed" => TickState::Claimed,
-        "done" => TickState::Done,
-        "failed" => TickState::Failed,
-        _ => return None,
-    };
+    entry.state = TickState::of_word(value("state")?)?;
     entry.finished_at = time("finished_at");
     Some(entry)
 }

@@ -5,6 +5,7 @@ Examples:
   tenure run nightly-report -- ./report.sh         one at a time, the others wait
   tenure run --no-wait sync -- rsync -a a/ b/      or do nothing (exit code 75)
   tenure run --wait 30s deploy -- ./deploy.sh      or give up after 30 s
+  tenure run --once-per 24h nightly -- ./nightly   from cron on every host: one runs it
   tenure run db -- sh -c 'psql -v token=$TENURE_TOKEN -f migrate.sql'";
 
 pub(super) const LEAD: &str = "\

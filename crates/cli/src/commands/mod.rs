@@ -6,6 +6,7 @@ pub(crate) mod demo;
 mod doctor;
 mod init;
 mod lead;
+mod once;
 mod pages;
 mod revoke;
 mod run;

@@ -1,11 +1,12 @@
 //! `tenure run`: take the lock, run the command, free it.
 
 use std::process::ExitCode;
+use std::time::Instant;
 
 use tenure::model::MutexName;
 use tenure::{Coordinator, ErrorKind, Lock, LockGuard};
 
-use super::{grace, waiting};
+use super::{grace, once, waiting};
 use crate::args::Run;
 use crate::config::Settings;
 use crate::exit::{self, Failure};
@@ -49,6 +50,17 @@ async fn locked(
     let Some(guard) = acquired? else {
         return Ok(refused(coordinator, &lock, voice).await);
     };
+    let turn = match run.once_per {
+        None => None,
+        Some(period) => match once::turn(&guard, period, voice).await? {
+            Some(turn) => Some(turn),
+            None => {
+                let _ = guard.release().await;
+                return Ok(ExitCode::SUCCESS);
+            }
+        },
+    };
+    let begun = Instant::now();
     let task = Task {
         command: &run.job.command,
         environment: &[],
@@ -56,6 +68,16 @@ async fn locked(
         limit: None,
     };
     let end = supervise(task, guard.tenure(), signals, voice).await?;
+    if let Some(turn) = turn {
+        once::record(turn, &end, voice).await;
+    }
+    if let Some(least) = run.at_least_for {
+        let rest = least.saturating_sub(begun.elapsed());
+        tokio::select! {
+            _ = guard.protect(tokio::time::sleep(rest)) => {}
+            _ = signals.end() => {}
+        }
+    }
     free(guard, end, voice).await
 }
 

@@ -1,11 +1,12 @@
 //! `tenure schedule`: run a command on a schedule, in one place at a time.
 
+use std::cell::Cell;
 use std::pin::pin;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use tenure::Coordinator;
-use tenure::schedule::{Misfire, ScheduleConfig, Tick};
+use tenure::schedule::{JobError, Misfire, ScheduleConfig, Tick, Unfinished};
 
 use super::grace;
 use crate::args::{self, Schedule};
@@ -14,7 +15,7 @@ use crate::exit::{self, Failure};
 use crate::output::{self, Voice, brief};
 use crate::signals::Signals;
 use crate::store;
-use crate::supervise::{Task, supervise};
+use crate::supervise::{End, Task, supervise};
 
 pub(crate) async fn schedule(
     schedule: Schedule,
@@ -69,12 +70,15 @@ async fn scheduled(
 ) -> Result<ExitCode, Failure> {
     let grace = grace(schedule.job.grace, coordinator)?;
     let scheduler = coordinator.scheduler(&schedule.name, config)?;
+    // The scheduler hears of a signal after the command does: what it begins
+    // in between is not to run.
+    let is_ending = &Cell::new(false);
     let job = |tick: Tick| async move {
-        let done = once(schedule, grace, &tick, voice).await;
-        done.map_err(|failure| {
-            voice.warn(&format_args!("run {}: {}", tick.number(), failure.message));
-            failure.message
-        })
+        if is_ending.get() {
+            return Err(JobError::from(Unfinished::new("told to end")));
+        }
+        let run = once(schedule, grace, &tick, is_ending, voice).await;
+        run.inspect_err(|error| voice.warn(&format_args!("run {}: {error}", tick.number())))
     };
     let mut run = pin!(scheduler.run(job));
     tokio::select! {
@@ -96,8 +100,9 @@ async fn once(
     schedule: &Schedule,
     grace: Duration,
     tick: &Tick,
+    is_ending: &Cell<bool>,
     voice: &Voice,
-) -> Result<(), Failure> {
+) -> Result<(), JobError> {
     let environment = [
         ("TENURE_RUN", tick.number().to_string()),
         ("TENURE_DUE", output::stamp(tick.due_time())),
@@ -113,9 +118,17 @@ async fn once(
         tick.number(),
         brief(tick.late_by())
     ));
-    let end = supervise(task, tick.tenure(), &mut listen()?, voice).await?;
-    if let Some(lost) = end.lost {
-        return Err(tenure::Error::from(lost).into());
+    let mut signals = listen().map_err(|failure| failure.message)?;
+    let end = supervise(task, tick.tenure(), &mut signals, voice).await;
+    let end = end.map_err(|failure| match failure.code {
+        exit::LOST => Unfinished::new(failure.message).into(),
+        _ => JobError::from(failure.message),
+    })?;
+    is_ending.set(end.asked.is_some());
+    // Whatever a command says that was told to end before its time, it may
+    // not have come to its end.
+    if let Some(why) = cut(&end) {
+        return Err(Unfinished::new(why).into());
     }
     if !end.left.is_empty() {
         return Err(Failure::new(
@@ -125,10 +138,22 @@ async fn once(
     }
     if end.was_too_long {
         let limit = brief(schedule.timeout.unwrap_or_default());
-        return Err(Failure::new(exit::FAILED, format!("ended after {limit}")));
+        return Err(format!("ended after {limit}").into());
     }
     match exit::code_of(end.status) {
         0 => Ok(()),
-        code => Err(Failure::new(code, format!("the command ended with {code}"))),
+        code => Err(format!("the command ended with {code}").into()),
     }
+}
+
+/// Why the command was told to end, if it was for another reason than its
+/// time limit.
+fn cut(end: &End) -> Option<String> {
+    if let Some(lost) = &end.lost {
+        return Some(lost.to_string());
+    }
+    if end.was_stopped {
+        return Some("stopped because ownership could not be renewed in time".into());
+    }
+    end.asked.map(|_| "told to end".into())
 }

@@ -6,6 +6,7 @@ mod doctor;
 mod guardian;
 mod init;
 mod lead;
+mod once;
 mod person;
 mod restart;
 mod run;

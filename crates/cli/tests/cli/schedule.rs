@@ -4,6 +4,7 @@ use std::fs;
 use std::process::Stdio;
 
 use rustix::process::Signal;
+use tenure_testkit::servers::Redis;
 
 use super::support::{
     Home, SHORT, Started, bounded, code, eventually, is_running, signal, start, text,
@@ -75,6 +76,62 @@ fn a_failing_command_does_not_end_the_schedule() {
     let home = Home::new();
     let _scheduler = scheduler(&home, &format!("{NOTE}; exit 3"));
     eventually("it runs again and again", || runs(&home).len() >= 3);
+}
+
+/// Told to end, it says that all is well; left alone, it ends by itself.
+const OBEDIENT: &str = "echo begun $TENURE_RUN >> log; \
+    trap 'echo told >> log; exit 0' TERM; \
+    while [ ! -e end ]; do sleep 0.02; done; echo whole $TENURE_RUN >> log";
+
+fn log(home: &Home) -> Vec<String> {
+    let text = fs::read_to_string(home.path("log")).unwrap_or_default();
+    text.lines().map(str::to_owned).collect()
+}
+
+fn hourly(home: &Home) -> Started {
+    let mut command = home.tenure(["schedule", home.mutex(), "--every", "1h"]);
+    command.args(["--rerun-unfinished", "--grace", "2s"]);
+    start(
+        command
+            .args(["--", "sh", "-c", OBEDIENT])
+            .stderr(Stdio::null()),
+    )
+}
+
+#[test]
+fn a_run_that_the_guardian_stopped_is_run_again_though_the_lease_was_saved() {
+    let server = Redis::start().unwrap();
+    let home = Home::at(format!("redis://{}?ttl=1s&transition=4s", server.address()));
+    let mut scheduler = hourly(&home);
+    eventually("it runs", || log(&home) == ["begun 0"]);
+    server.pause().unwrap();
+    eventually("it is told to end", || log(&home).len() >= 2);
+    server.resume().unwrap();
+    eventually("it runs again", || {
+        log(&home) == ["begun 0", "told", "begun 0"]
+    });
+    fs::write(home.path("end"), "").unwrap();
+    eventually("it comes to its end", || {
+        log(&home).last().unwrap() == "whole 0"
+    });
+    signal(&scheduler.0, Signal::TERM);
+    assert_eq!(code(&mut scheduler.0), Some(143));
+}
+
+#[test]
+fn a_run_that_ended_because_the_program_was_told_to_is_run_again_by_the_next() {
+    let home = Home::new();
+    let mut one = hourly(&home);
+    eventually("it runs", || log(&home) == ["begun 0"]);
+    signal(&one.0, Signal::TERM);
+    assert_eq!(code(&mut one.0), Some(143));
+    assert_eq!(log(&home), ["begun 0", "told"], "and not begun again");
+    let _two = hourly(&home);
+    eventually("it runs again", || log(&home).len() == 3);
+    fs::write(home.path("end"), "").unwrap();
+    eventually("it comes to its end", || {
+        log(&home).last().unwrap() == "whole 0"
+    });
 }
 
 #[test]

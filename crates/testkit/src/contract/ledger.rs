@@ -215,6 +215,80 @@ pub async fn another_plan_is_refused_unless_it_replaces(subject: &impl Subject) 
     refused(&client, &held, &claim(3), "the plan before").await;
 }
 
+/// A plan can be written without starting a tick; the tick stays to be claimed.
+pub async fn a_plan_is_written_before_any_tick(subject: &impl Subject) {
+    let ground = Ground::new(subject);
+    let Some((client, held)) = owner(&ground).await else {
+        return;
+    };
+    let plan = claim(0).only_plan();
+    assert_eq!(claims(&client, &held, &plan).await, ClaimAnswer::Claimed);
+    let there = ground.client().await;
+    let entry = read(&there, &held.name).await;
+    let entry = entry.expect("what was planned must be in the ledger");
+    assert_eq!(entry.state, TickState::Planned, "nothing was started");
+    assert_eq!(entry, LedgerEntry::claimed(&plan, held.token));
+    assert!(
+        !finish(&client, &held, TickEnd::new(0, true)).await,
+        "the end of a tick that was only planned was recorded"
+    );
+    let mut stranger = held.clone();
+    stranger.contender = ground.id("stranger");
+    let answer = claims(&client, &stranger, &claim(0)).await;
+    assert_eq!(answer, ClaimAnswer::NotOwner);
+    let answer = claims(&client, &held, &claim(0)).await;
+    assert_eq!(answer, ClaimAnswer::Claimed, "what was planned is claimed");
+    refused(&client, &held, &claim(0), "a tick that was claimed").await;
+    assert!(finish(&client, &held, TickEnd::new(0, true)).await);
+}
+
+/// Whoever comes next finds the plan and its origin, and cannot write it anew.
+pub async fn a_plan_that_stands_is_not_written_again(subject: &impl Subject) {
+    let ground = Ground::new(subject);
+    let Some((client, first)) = owner(&ground).await else {
+        return;
+    };
+    let plan = claim(0).only_plan();
+    assert_eq!(claims(&client, &first, &plan).await, ClaimAnswer::Claimed);
+    refused(&client, &first, &plan, "it stands, and its answer was lost").await;
+    ground.release(&client, &first).await;
+    let bid = ground.long_bid(&first.name, "b");
+    let second = ground.win(&client, &bid).await.held;
+    let later = StoreTime::from_millis(1_800_000_000_000);
+    let anew = Claim::new(PLAN, later, 0, later).only_plan();
+    refused(&client, &second, &anew, "the origin stands").await;
+    let anew = Claim::new(PLAN, later, 1, later).only_plan();
+    refused(&client, &second, &anew.replacing_plan(), "it is the same").await;
+    let other = Claim::new("cron 0 3 * * * UTC", later, 0, later);
+    refused(&client, &second, &other, "another plan").await;
+    refused(&client, &second, &other.only_plan(), "another plan").await;
+    let answer = claims(&client, &second, &claim(2)).await;
+    assert_eq!(answer, ClaimAnswer::Claimed, "it may leave ticks out");
+    refused(&client, &second, &plan, "a tick has been claimed").await;
+}
+
+/// A plan that replaces another stands at once, not from its first tick on.
+pub async fn a_plan_replaces_another_before_its_first_tick(subject: &impl Subject) {
+    let ground = Ground::new(subject);
+    let Some((client, held)) = owner(&ground).await else {
+        return;
+    };
+    assert_eq!(
+        claims(&client, &held, &claim(3)).await,
+        ClaimAnswer::Claimed
+    );
+    let at = StoreTime::from_millis(1_800_000_000_000);
+    let other = Claim::new("cron 0 3 * * * UTC", at, 4, at).replacing_plan();
+    let plan = other.clone().only_plan();
+    assert_eq!(claims(&client, &held, &plan).await, ClaimAnswer::Claimed);
+    refused(&client, &held, &claim(5), "the plan before").await;
+    let third = Claim::new("cron 0 4 * * * UTC", at, 4, at).replacing_plan();
+    let answer = claims(&client, &held, &third.clone().only_plan()).await;
+    assert_eq!(answer, ClaimAnswer::Claimed, "nothing was run under it");
+    assert_eq!(claims(&client, &held, &third).await, ClaimAnswer::Claimed);
+    refused(&client, &held, &third, "a tick that was claimed").await;
+}
+
 /// How a tick ended is written, also when it ended after its tenure.
 pub async fn the_end_of_a_tick_is_recorded(subject: &impl Subject) {
     let ground = Ground::new(subject);

@@ -100,6 +100,9 @@ macro_rules! __contract_sentences {
                 an_unfinished_tick_runs_again_under_a_larger_token,
                 only_the_owner_claims,
                 another_plan_is_refused_unless_it_replaces,
+                a_plan_is_written_before_any_tick,
+                a_plan_that_stands_is_not_written_again,
+                a_plan_replaces_another_before_its_first_tick,
                 the_end_of_a_tick_is_recorded,
                 an_end_after_anothers_claim_is_refused,
             }

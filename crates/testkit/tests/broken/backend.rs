@@ -48,6 +48,7 @@ pub(crate) enum Flaw {
     RevokeAny,
     ClaimAny,
     ClaimAlways,
+    PlanClaims,
     FinishAlways,
     ListReversed,
     ListsFree,
@@ -345,7 +346,11 @@ impl Backend for Broken {
         if self.is(Flaw::ClaimAlways) {
             return Ok(ClaimAnswer::Claimed);
         }
-        self.inner.claim_tick(&meant, claim).await
+        let mut claim = claim.clone();
+        if self.is(Flaw::PlanClaims) {
+            claim.only_plan = false;
+        }
+        self.inner.claim_tick(&meant, &claim).await
     }
 
     async fn finish_tick(&self, held: &Held, end: &TickEnd) -> Result<bool> {

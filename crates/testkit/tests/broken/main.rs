@@ -113,6 +113,8 @@ caught! {
         ClaimAny => ledger::only_the_owner_claims;
     a_claim_that_always_succeeds_is_caught:
         ClaimAlways => ledger::ticks_only_rise;
+    a_plan_that_starts_its_first_tick_is_caught:
+        PlanClaims => ledger::a_plan_is_written_before_any_tick;
     an_end_that_always_succeeds_is_caught:
         FinishAlways => ledger::an_end_after_anothers_claim_is_refused;
     an_unsorted_list_is_caught:

@@ -1,8 +1,9 @@
 -- Claims a tick for the owner of a grant. KEYS: 1 owner, 2 grant, 3 schedule
 -- ARGV: 1 id, 2 grant, 3 token, 4 plan, 5 origin, 6 tick, 7 due at,
---       8 again 0/1, 9 replace the plan 0/1
+--       8 again 0/1, 9 replace the plan 0/1, 10 the state it leaves: claimed,
+--       or planned to write the plan alone
 -- Answers: what, then the ledger when that is what refuses.
-local id, grant, token, plan, origin, tick, due_at, again, replace = unpack(ARGV)
+local id, grant, token, plan, origin, tick, due_at, again, replace, state = unpack(ARGV)
 
 -- Ticks and tokens pass 2^53, where numbers lose digits: compared as text.
 local function less(a, b)
@@ -18,12 +19,16 @@ if #flat > 0 then
   local entry = {}
   for at = 1, #flat, 2 do entry[flat[at]] = flat[at + 1] end
   local last, by = entry.last_tick or '0', entry.token or '0'
-  local fits = less(last, tick) and not less(token, by)
-  local unfinished = again == '1' and last == tick and entry.state == 'claimed' and less(by, token)
-  if (entry.plan ~= plan and replace ~= '1') or not (fits or unfinished) then
+  local new = less(last, tick) or (last == tick and entry.state == 'planned')
+  local fits = new and not less(token, by)
+  local unfinished = again == '1' and state == 'claimed' and last == tick
+    and entry.state == 'claimed' and less(by, token)
+  local right_plan = replace == '1'
+  if entry.plan == plan then right_plan = state ~= 'planned' end
+  if not right_plan or not (fits or unfinished) then
     return { 'refused', flat }
   end
 end
 redis.call('HSET', KEYS[3], 'plan', plan, 'origin', origin, 'last_tick', tick, 'due_at', due_at,
-  'token', token, 'state', 'claimed', 'finished_at', '')
+  'token', token, 'state', state, 'finished_at', '')
 return { 'claimed', {} }

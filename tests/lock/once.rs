@@ -1,0 +1,184 @@
+//! Work that is done once in a period.
+
+use std::time::Duration;
+
+use tenure::backend::Backend;
+use tenure::clock::Clock;
+use tenure::lock::{LockGuard, Turn};
+use tenure::model::MutexName;
+use tenure::stores::memory::Memory;
+use tenure::{Coordinator, ErrorKind};
+use tenure_testkit::fault::{Call, Fault, FaultBackend, Faults};
+
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+struct Host {
+    coordinator: Coordinator,
+    faults: Faults,
+}
+
+fn host(store: &Memory, clock: &Clock, seed: u64) -> Host {
+    let faults = Faults::new(clock.clone());
+    let backend = FaultBackend::new(store.another_client(), &faults);
+    let coordinator = Coordinator::builder()
+        .clock(clock.clone())
+        .deterministic(seed)
+        .with_backend(backend)
+        .unwrap();
+    Host {
+        coordinator,
+        faults,
+    }
+}
+
+fn hosts() -> (Memory, [Host; 2]) {
+    let clock = Clock::tokio();
+    let store = Memory::with_clock(clock.clone());
+    let hosts = [1, 2].map(|seed| host(&store, &clock, seed));
+    (store, hosts)
+}
+
+async fn lock(host: &Host) -> LockGuard {
+    host.coordinator
+        .lock("nightly")
+        .unwrap()
+        .acquire()
+        .await
+        .unwrap()
+}
+
+/// Whether it was this host's turn, which it then did.
+async fn does(host: &Host, period: Duration) -> bool {
+    let guard = lock(host).await;
+    let is_ours = match guard.once_per(period).await.unwrap() {
+        Turn::Ours(turn) => turn.done().await.unwrap(),
+        Turn::Done(_) => false,
+    };
+    guard.release().await.unwrap();
+    is_ours
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_second_host_is_told_when_and_by_whom_it_was_done() {
+    let (store, [one, two]) = hosts();
+    let name = MutexName::new("nightly").unwrap();
+    let guard = lock(&one).await;
+    let begun = store.owner(&name).await.unwrap().now();
+    let Turn::Ours(turn) = guard.once_per(DAY).await.unwrap() else {
+        panic!("nobody has done it")
+    };
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    assert!(turn.done().await.unwrap());
+    let (token, id) = (
+        guard.token().unwrap(),
+        guard.tenure().contender().to_string(),
+    );
+    guard.release().await.unwrap();
+    let guard = lock(&two).await;
+    let Turn::Done(before) = guard.once_per(DAY).await.unwrap() else {
+        panic!("it has been done")
+    };
+    assert_eq!((&*before.by, before.token), (id.as_str(), token));
+    assert_eq!(
+        before.begun_at, begun,
+        "the period counts from the beginning"
+    );
+    assert_eq!(before.done_at, begun + Duration::from_secs(5));
+    assert_eq!(before.again_at, begun + (DAY - DAY / 10));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_timer_that_comes_a_little_early_is_not_left_out() {
+    let (_, [one, two]) = hosts();
+    assert!(does(&one, DAY).await);
+    assert!(!does(&two, DAY).await);
+    tokio::time::sleep(DAY / 2).await;
+    assert!(!does(&one, DAY).await);
+    assert!(
+        does(&two, DAY / 2).await,
+        "the period that is asked for counts"
+    );
+    tokio::time::sleep(DAY - Duration::from_secs(60)).await;
+    assert!(does(&one, DAY).await);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_failed_or_was_not_recorded_may_be_repeated_at_once() {
+    let (_, [one, two]) = hosts();
+    let guard = lock(&one).await;
+    let Turn::Ours(turn) = guard.once_per(DAY).await.unwrap() else {
+        panic!("nobody has done it")
+    };
+    assert!(turn.failed().await.unwrap());
+    let Turn::Ours(cut) = guard.once_per(DAY).await.unwrap() else {
+        panic!("it failed")
+    };
+    drop(cut);
+    guard.release().await.unwrap();
+    assert!(does(&two, DAY).await, "it was cut short");
+    assert!(!does(&one, DAY).await);
+}
+
+#[tokio::test(start_paused = true)]
+async fn lost_answers_neither_repeat_nor_forget_it() {
+    let (_, [one, two]) = hosts();
+    one.faults.next(Call::FinishTick, Fault::LoseAnswer);
+    one.faults.next(Call::FinishTick, Fault::Fail);
+    assert!(does(&one, DAY).await);
+    assert!(!does(&two, DAY).await);
+    tokio::time::sleep(DAY).await;
+    two.faults.next(Call::ClaimTick, Fault::LoseAnswer);
+    let guard = lock(&two).await;
+    let error = guard.once_per(DAY).await.unwrap_err();
+    assert_eq!(error.mutex().unwrap().as_str(), "nightly");
+    let Turn::Ours(turn) = guard.once_per(DAY).await.unwrap() else {
+        panic!("it was begun and not done")
+    };
+    assert!(turn.done().await.unwrap());
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_end_after_anothers_turn_is_not_recorded() {
+    let (_, [one, two]) = hosts();
+    let guard = lock(&one).await;
+    let Turn::Ours(late) = guard.once_per(DAY).await.unwrap() else {
+        panic!("nobody has done it")
+    };
+    guard.release().await.unwrap();
+    assert!(does(&two, DAY).await);
+    assert!(!late.done().await.unwrap(), "it is another's by now");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_cannot_be_is_said() {
+    let (_, [one, two]) = hosts();
+    let guard = lock(&one).await;
+    let error = guard.once_per(Duration::ZERO).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Invalid);
+    guard.release().await.unwrap();
+    let config = tenure::schedule::ScheduleConfig::rate(Duration::ZERO, DAY).unwrap();
+    let schedule = two
+        .coordinator
+        .scheduler("nightly", config.clone())
+        .unwrap();
+    let handle = schedule.start(|_| async {}).unwrap();
+    while handle.status().last_run.is_none() {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    handle.stop().await.unwrap();
+    let guard = lock(&one).await;
+    let error = guard.once_per(DAY).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Conflict);
+    assert!(
+        error.to_string().contains("a schedule has this name"),
+        "{error}"
+    );
+    // After a loss the store says so.
+    one.coordinator.revoke("nightly", None).await.unwrap();
+    let name = "other";
+    let lock = one.coordinator.lock(name).unwrap();
+    let guard = lock.acquire().await.unwrap();
+    one.coordinator.revoke(name, None).await.unwrap();
+    let error = guard.once_per(DAY).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Lost);
+}
