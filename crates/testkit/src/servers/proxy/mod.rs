@@ -4,7 +4,7 @@ mod connection;
 mod control;
 mod listener;
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -96,6 +96,13 @@ impl Proxy {
         self.control.change(|rules| rules.flows = [Flow::Hold; 2]);
     }
 
+    /// Holds the bytes of clients at `client` that go this way; those of others go on. Servers on one
+    /// host can be told apart by the address they connect from, as with Redis's
+    /// `bind-source-addr`.
+    pub fn part_from(&self, client: IpAddr, way: Way) {
+        self.control.change(|rules| rules.apart.push((client, way)));
+    }
+
     /// Lets `bytes` more pass this way, counted over all connections, and then cuts the
     /// connection that would carry the next one. This happens once; later connections pass.
     ///
@@ -131,6 +138,7 @@ impl Proxy {
         self.control.change(|rules| {
             rules.flows = [Flow::Pass; 2];
             rules.refuse = false;
+            rules.apart.clear();
         });
         self.control.wait_listening(true)
     }
