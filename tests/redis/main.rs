@@ -2,15 +2,18 @@
 #![cfg(feature = "redis")]
 
 mod acl;
+mod assumptions;
 mod certificates;
 mod cluster;
 mod contract;
 mod costs;
+mod doctor;
 mod failover;
 mod faults;
 mod interop;
 mod jvm;
 mod outage;
+mod partition;
 mod permits;
 mod processes;
 mod queue;

@@ -102,7 +102,8 @@ impl RedisHash {
         let lease = millis(bid.terms.lease()).to_string();
         let seen = bid.seen.map_or(0, FencingToken::store).to_string();
         let unique = if bid.unique_id { "1" } else { "0" };
-        let arguments = [bid.contender.as_str(), &lease, &seen, unique, aged];
+        let waits = self.redis.waits();
+        let arguments = [bid.contender.as_str(), &lease, &seen, unique, aged, waits];
         let call = Lua::HoldTake.call(&names::both(&bid.name), &arguments);
         let undo = || self.leave(bid);
         self.redis.send_take(bid, &call, undo).await
