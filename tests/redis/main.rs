@@ -2,16 +2,19 @@
 #![cfg(feature = "redis")]
 
 mod acl;
+mod assumptions;
 mod certificates;
 mod cluster;
 mod contract;
 mod costs;
 mod dead_waiters;
+mod doctor;
 mod failover;
 mod faults;
 mod interop;
 mod jvm;
 mod outage;
+mod partition;
 mod permits;
 mod processes;
 mod queue;

@@ -23,7 +23,7 @@ use crate::backend::{
     Answer, Backend, Bid, Claim, ClaimAnswer, Finding, Held, Hints, Interest, LedgerEntry, Listing,
     Page, Profile, TickEnd,
 };
-use crate::clock::Clock;
+use crate::clock::{Clock, Moment};
 use crate::error::{Error, ErrorKind, Outcome, Result};
 use crate::model::{FencingToken, MutexName};
 
@@ -36,6 +36,7 @@ pub struct Redis(pub(super) Arc<Shared>);
 
 pub(super) struct Shared {
     pub(super) config: Arc<Config>,
+    clock: Clock,
     pub(super) fleet: Arc<Fleet>,
     pub(super) registry: Arc<Registry>,
     closed: AtomicBool,
@@ -56,10 +57,7 @@ impl Redis {
     /// Dropped, the connection is closed.
     pub async fn open(url: &StoreUrl, clock: Clock) -> Result<Self> {
         let config = Arc::new(Config::parse(url)?);
-        let connector = Connector {
-            config: Arc::clone(&config),
-            clock,
-        };
+        let connector = Connector::new(Arc::clone(&config), clock.clone());
         let fleet = Arc::new(Fleet::open(&connector).await?);
         let registry = Arc::new(Registry::default());
         let end = CancellationToken::new();
@@ -72,6 +70,7 @@ impl Redis {
         tokio::spawn(subscriber);
         let redis = Self(Arc::new(Shared {
             config,
+            clock,
             fleet,
             registry,
             closed: AtomicBool::new(false),
@@ -87,6 +86,10 @@ impl Redis {
         Keys::new(&self.0.config.prefix, name)
     }
 
+    pub(super) fn now(&self) -> Moment {
+        self.0.clock.now()
+    }
+
     pub(super) fn is_open(&self) -> Result<()> {
         if self.0.closed.load(Ordering::Relaxed) {
             return Err(closed());
@@ -97,7 +100,7 @@ impl Redis {
     /// Calls a script about one mutex.
     pub(super) async fn run(&self, call: &Call) -> Result<Value> {
         self.is_open()?;
-        self.0.fleet.run(call, Manner::default()).await
+        self.0.fleet.run(call, &Manner::default()).await
     }
 
     pub(super) async fn reply(&self, call: &Call) -> Result<Reply> {
@@ -127,6 +130,15 @@ impl Redis {
         if self.0.config.is_cluster() { "1" } else { "0" }
     }
 
+    /// Whether a take counts only once replicas have it.
+    pub(super) fn waits(&self) -> &'static str {
+        if self.0.config.wait_replicas > 0 {
+            "1"
+        } else {
+            "0"
+        }
+    }
+
     /// Sends a take. Where replicas are asked for it counts only once enough
     /// of them have it, and is undone otherwise.
     pub(super) async fn send_take<F>(
@@ -138,22 +150,25 @@ impl Redis {
     where
         F: Future<Output = Result<()>>,
     {
-        let config = &self.0.config;
-        let manner = Manner {
-            grace: config.restart_grace.then(|| bid.terms.lease()),
-            asking: false,
-        };
+        let (config, lease) = (&self.0.config, bid.terms.lease());
+        let (began, limit) = (self.now(), wait_limit(&bid.terms));
+        let fresh = (lease / 10).min(Duration::from_secs(1));
+        let confirmed = self.0.fleet.confirmed(began - fresh, limit).await?;
+        let (mut manner, asked_at) = confirmed;
+        manner.grace = config.restart_grace.then_some(lease);
+        // Ours for one lease from when it was certain whose word counts.
+        let left = asked_at.map(|asked_at| lease.saturating_sub(began.since(asked_at)));
+        let read = |value| Reply::read(value).map(|reply| reply.at_most(left));
         if config.wait_replicas == 0 {
-            return Reply::read(self.0.fleet.run(call, manner).await?);
+            return read(self.0.fleet.run(call, &manner).await?);
         }
         let won = |value: &Value| matches!(first_text(value), Some(b"won"));
-        let limit = wait_limit(&bid.terms);
         let waited = self
             .0
             .fleet
-            .run_and_wait(call, manner, won, config.wait_replicas, limit);
+            .run_and_wait(call, &manner, won, config.wait_replicas, limit);
         let (value, acknowledged) = waited.await?;
-        let reply = Reply::read(value)?;
+        let reply = read(value)?;
         if !reply.is_won() || acknowledged >= u64::from(config.wait_replicas) {
             return Ok(reply);
         }
@@ -230,6 +245,7 @@ impl Backend for Redis {
             &reserve,
             &seen,
             self.cluster(),
+            self.waits(),
         ];
         let call = Lua::Take.call(&keys.all(), &arguments);
         let mut reply = self.send_take(bid, &call, || self.leave(bid)).await?;

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use redis::Value;
 use tokio::sync::Notify;
+use tokio::task::JoinSet;
 
 use super::config::Address;
 use super::connect::{Connector, Route};
@@ -13,6 +14,8 @@ use super::fault::nonsense;
 use super::keys;
 use super::scripts::Call;
 use super::server::{Manner, Redirect, Said, Server};
+use super::slots::{Share, agreed, flatten, is_whole, masters, owner_of, shares};
+use crate::clock::Moment;
 use crate::error::{Error, ErrorKind, Outcome, Result};
 
 /// How often a call follows a redirection, or comes again while a slot moves.
@@ -22,21 +25,33 @@ const TRIES: usize = 200;
 /// The pause before a call comes again while its slot moves.
 const MOVING: Duration = Duration::from_millis(25);
 
+/// The pause before a node that says that the cluster is down is asked again.
+const DOWN: Duration = Duration::from_millis(100);
+
 pub(super) struct Cluster {
     connector: Connector,
     seeds: Vec<Address>,
     servers: Mutex<HashMap<Address, Arc<Server>>>,
     map: Mutex<Vec<Share>>,
+    /// What most masters said when they were last asked.
+    seen: Mutex<Option<Seen>>,
     pub(super) moved: Notify,
-    refreshing: tokio::sync::Mutex<()>,
+    one_look_at_a_time: tokio::sync::Mutex<()>,
 }
 
-/// The slots from first to last, and whose they are.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Share {
-    first: u16,
-    last: u16,
-    master: Address,
+/// What most of the masters say.
+#[derive(Clone, Debug)]
+pub(super) struct Seen {
+    shares: Arc<Vec<Share>>,
+    /// Read before the first of them was asked.
+    pub(super) asked_at: Moment,
+}
+
+impl Seen {
+    /// Whether they say that `master` has the slot of `key`.
+    pub(super) fn confirms(&self, key: &str, master: &Address) -> bool {
+        owner_of(&self.shares, keys::slot(key)) == Some(master)
+    }
 }
 
 impl Cluster {
@@ -46,8 +61,9 @@ impl Cluster {
             seeds,
             servers: Mutex::default(),
             map: Mutex::default(),
+            seen: Mutex::default(),
             moved: Notify::new(),
-            refreshing: tokio::sync::Mutex::new(()),
+            one_look_at_a_time: tokio::sync::Mutex::new(()),
         }
     }
 
@@ -69,10 +85,7 @@ impl Cluster {
 
     /// The server that has the slot of `key`, as last heard.
     pub(super) fn master_of(&self, key: &str) -> Option<Address> {
-        let slot = keys::slot(key);
-        let map = self.map();
-        let share = map.iter().find(|s| (s.first..=s.last).contains(&slot));
-        share.map(|share| share.master.clone())
+        owner_of(&self.map(), keys::slot(key)).cloned()
     }
 
     pub(super) fn server_of(&self, key: &str) -> Option<Arc<Server>> {
@@ -80,9 +93,7 @@ impl Cluster {
     }
 
     pub(super) fn masters(&self) -> Vec<Arc<Server>> {
-        let mut masters: Vec<Address> = self.map().iter().map(|s| s.master.clone()).collect();
-        masters.sort_by_key(ToString::to_string);
-        masters.dedup();
+        let masters = masters(&self.map());
         masters.iter().map(|address| self.server(address)).collect()
     }
 
@@ -90,44 +101,109 @@ impl Cluster {
         self.servers().values().for_each(|server| server.close());
     }
 
-    /// Asks who has which slot, of whoever answers first.
+    /// Whether a master is at `address`, as last heard.
+    pub(super) fn has(&self, address: &Address) -> bool {
+        self.map().iter().any(|share| share.master == *address)
+    }
+
+    /// Asks who has which slot.
     pub(super) async fn refresh(&self) -> Result<()> {
-        let before = self.map().clone();
-        let _one_at_a_time = self.refreshing.lock().await;
-        if *self.map() != before {
-            return Ok(()); // Somebody was faster.
+        let limit = self.connector.config.probe_limit;
+        let looked = self.look(self.connector.clock.now(), limit).await;
+        looked.map(drop).or_else(|error| {
+            // Without most of them, what one said must do.
+            let none = self.map().is_empty();
+            if none { Err(error) } else { Ok(()) }
+        })
+    }
+
+    /// Who has which slot in the eyes of most masters, asked not before
+    /// `since`. A master that was replaced while it was cut off does not know
+    /// it, and answers for a while.
+    pub(super) async fn look(&self, since: Moment, limit: Duration) -> Result<Seen> {
+        let _one = self.one_look_at_a_time.lock().await;
+        let known = self.seen().clone();
+        if let Some(seen) = known.filter(|seen| seen.asked_at >= since) {
+            return Ok(seen); // Somebody has just asked.
         }
+        let asked_at = self.connector.clock.now();
+        let mut asked = masters(&self.map());
+        let mut answers = self.ask_all(&asked, limit / 2).await;
+        // Too few of those we knew, or none yet: others may have their slots.
+        if asked.is_empty() || answers.len() <= asked.len() / 2 {
+            if answers.is_empty() {
+                answers.push(self.ask_any().await?);
+            }
+            let told = masters(&answers[0]);
+            if told != asked {
+                self.adopt(answers[0].clone());
+                answers = self.ask_all(&told, limit / 2).await;
+                asked = told;
+            }
+        }
+        let enough = asked.len() / 2 + 1;
+        let shares = agreed(&answers, enough);
+        if shares.is_empty() {
+            return Err(undecided(answers.len(), enough, asked.len()));
+        }
+        let mut map = shares.clone();
+        if !is_whole(&map) {
+            // Where they differ, somebody has to be asked all the same.
+            map.extend(answers.into_iter().flatten());
+            map = flatten(map);
+        }
+        self.adopt(map);
+        let seen = Seen {
+            shares: Arc::new(shares),
+            asked_at,
+        };
+        *self.seen() = Some(seen.clone());
+        Ok(seen)
+    }
+
+    fn seen(&self) -> MutexGuard<'_, Option<Seen>> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn adopt(&self, map: Vec<Share>) {
+        self.forget_others(&map);
+        let changed = *self.map() != map;
+        *self.map() = map;
+        if changed {
+            self.moved.notify_one();
+        }
+    }
+
+    /// The maps of those who answer, until most agree on every slot.
+    async fn ask_all(&self, addresses: &[Address], limit: Duration) -> Vec<Vec<Share>> {
+        let mut questions = JoinSet::new();
+        for address in addresses {
+            let (server, address) = (self.server(address), address.clone());
+            questions.spawn(async move { ask_map(&server, &address, limit).await });
+        }
+        let (mut answers, enough) = (Vec::new(), addresses.len() / 2 + 1);
+        while let Some(answer) = questions.join_next().await {
+            answers.extend(answer.ok().and_then(Result::ok));
+            if answers.len() >= enough && is_whole(&agreed(&answers, enough)) {
+                break;
+            }
+        }
+        answers
+    }
+
+    /// The map of whoever answers first.
+    async fn ask_any(&self) -> Result<Vec<Share>> {
+        let limit = self.connector.config.probe_limit;
         let mut known: Vec<Address> = self.servers().keys().cloned().collect();
         known.extend(self.seeds.iter().cloned());
         let mut last = None;
         for address in known {
-            match self.ask_map(&address).await {
-                Ok(map) => {
-                    self.forget_others(&map);
-                    let changed = *self.map() != map;
-                    *self.map() = map;
-                    if changed {
-                        self.moved.notify_one();
-                    }
-                    return Ok(());
-                }
+            match ask_map(&self.server(&address), &address, limit).await {
+                Ok(map) => return Ok(map),
                 Err(error) => last = Some(error),
             }
         }
         Err(last.unwrap_or_else(|| nonsense("no node to ask")))
-    }
-
-    async fn ask_map(&self, address: &Address) -> Result<Vec<Share>> {
-        let server = self.server(address);
-        let mut question = redis::cmd("CLUSTER");
-        question.arg("SLOTS");
-        let limit = self.connector.config.probe_limit;
-        let answer = tokio::time::timeout(limit, server.ask(&question)).await;
-        let answer = answer.map_err(|_| {
-            Error::new(ErrorKind::Timeout, Outcome::DidNot)
-                .with_message(format!("{address} did not answer within {limit:?}"))
-        })??;
-        shares(&answer, address).ok_or_else(|| nonsense("CLUSTER SLOTS without slots"))
     }
 
     /// Servers that have no slots any more are not kept connected.
@@ -137,8 +213,10 @@ impl Cluster {
     }
 
     /// Calls a script where its key lies, following redirections.
-    pub(super) async fn run(&self, call: &Call, manner: Manner) -> Result<Value> {
+    pub(super) async fn run(&self, call: &Call, manner: &Manner) -> Result<Value> {
         let mut asked: Option<Address> = None;
+        // Who answers in its own name, or has sent us to the one who does.
+        let mut authority: Option<Address> = None;
         for _ in 0..TRIES {
             let asking = asked.is_some();
             let address = match asked.take() {
@@ -151,10 +229,18 @@ impl Cluster {
                     }
                 },
             };
-            let manner = Manner { asking, ..manner };
-            match self.server(&address).run(call, manner).await {
-                Ok(Said::Answer(answer)) => return Ok(answer),
+            let manner = Manner {
+                asking,
+                ..manner.clone()
+            };
+            match self.server(&address).run(call, &manner).await {
+                Ok(Said::Answer(answer)) => {
+                    let by = authority.filter(|_| asking).unwrap_or(address);
+                    self.check(call, &manner, &by)?;
+                    return Ok(answer);
+                }
                 Ok(Said::Redirect(redirect)) => {
+                    authority = Some(address.clone());
                     asked = self.follow(&address, redirect, call).await?;
                 }
                 Err(error) => {
@@ -168,6 +254,14 @@ impl Cluster {
         }
         Err(Error::new(ErrorKind::Store, Outcome::DidNot)
             .with_message("the cluster sends us from node to node: a slot is being moved"))
+    }
+
+    /// What `by` did counts only if most masters say that it may.
+    pub(super) fn check(&self, call: &Call, manner: &Manner, by: &Address) -> Result<()> {
+        match &manner.seen {
+            Some(seen) if !seen.confirms(&call.key, by) => Err(unconfirmed(by)),
+            _ => Ok(()),
+        }
     }
 
     /// Whom to ask once, out of turn.
@@ -185,6 +279,14 @@ impl Cluster {
                     || self.master_of(&call.key) != Some(master.clone())
                 {
                     self.assign(keys::slot(&call.key), master);
+                }
+                Ok(None)
+            }
+            Redirect::Down => {
+                // It may be cut off, and another have its slots by now.
+                let _ = self.refresh().await;
+                if self.master_of(&call.key).as_ref() == Some(from) {
+                    tokio::time::sleep(DOWN).await;
                 }
                 Ok(None)
             }
@@ -209,44 +311,32 @@ impl Cluster {
     }
 }
 
+async fn ask_map(server: &Server, address: &Address, limit: Duration) -> Result<Vec<Share>> {
+    let mut question = redis::cmd("CLUSTER");
+    question.arg("SLOTS");
+    let answer = tokio::time::timeout(limit, server.ask(&question)).await;
+    let answer = answer.map_err(|_| {
+        Error::new(ErrorKind::Timeout, Outcome::DidNot)
+            .with_message(format!("{address} did not answer within {limit:?}"))
+    })??;
+    shares(&answer, address).ok_or_else(|| nonsense("CLUSTER SLOTS without slots"))
+}
+
+fn undecided(answered: usize, enough: usize, all: usize) -> Error {
+    Error::new(ErrorKind::Unreachable, Outcome::DidNot).with_message(format!(
+        "{answered} of the {all} masters of the cluster answer, and {enough} must agree on who \
+         has the slot of this mutex"
+    ))
+}
+
+/// An answer that may be that of a master that was replaced.
+fn unconfirmed(address: &Address) -> Error {
+    Error::new(ErrorKind::Unreachable, Outcome::MayHave).with_message(format!(
+        "most masters of the cluster do not say that {address} has the slot of this mutex"
+    ))
+}
+
 fn uncovered() -> Error {
     Error::new(ErrorKind::Store, Outcome::DidNot)
         .with_message("no node of the cluster has the slot of this mutex")
-}
-
-/// The shares in the answer to CLUSTER SLOTS.
-fn shares(answer: &Value, asked: &Address) -> Option<Vec<Share>> {
-    let Value::Array(rows) = answer else {
-        return None;
-    };
-    let share = |row: &Value| {
-        let Value::Array(row) = row else { return None };
-        let [
-            Value::Int(first),
-            Value::Int(last),
-            Value::Array(master),
-            ..,
-        ] = row.as_slice()
-        else {
-            return None;
-        };
-        let [host, Value::Int(port), ..] = master.as_slice() else {
-            return None;
-        };
-        let host = match host {
-            Value::BulkString(host) if !host.is_empty() => String::from_utf8(host.clone()).ok()?,
-            // Unknown to itself: where we reached it.
-            _ => match asked {
-                Address::Tcp(host, _) => host.clone(),
-                Address::Unix(_) => return None,
-            },
-        };
-        Some(Share {
-            first: u16::try_from(*first).ok()?,
-            last: u16::try_from(*last).ok()?,
-            master: Address::Tcp(host, u16::try_from(*port).ok()?),
-        })
-    };
-    let shares: Vec<Share> = rows.iter().map(share).collect::<Option<_>>()?;
-    (!shares.is_empty()).then_some(shares)
 }

@@ -27,6 +27,8 @@ pub(super) struct Config {
     pub(super) wait_replicas: u32,
     /// Nobody takes before a restarted server has been up for one lease.
     pub(super) restart_grace: bool,
+    /// What is kept from a lease for clocks that differ.
+    pub(super) margin: Duration,
     /// How long a connection may be silent when it is asked whether it lives.
     pub(super) probe_limit: Duration,
 }
@@ -141,6 +143,7 @@ impl Config {
             reserve: reserve(&mut options, &terms)?,
             wait_replicas: wait_replicas(&mut options)?,
             restart_grace: options.switch("restart_grace")?.unwrap_or(false),
+            margin: terms.margin(),
             probe_limit: (terms.call_timeout() / 2)
                 .clamp(Duration::from_millis(250), Duration::from_secs(2)),
         };

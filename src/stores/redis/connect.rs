@@ -13,6 +13,7 @@ use tokio::sync::mpsc;
 use super::config::{Address, Config, Login, Topology};
 use super::fault::{fault, nonsense};
 use super::scripts::Lua;
+use super::sentinels::Sentinels;
 use crate::clock::{Clock, Moment};
 use crate::error::{Error, ErrorKind, Outcome, Result};
 
@@ -40,25 +41,47 @@ pub(super) enum Purpose {
 /// A connection that has just been made.
 pub(super) struct Fresh {
     pub(super) connection: MultiplexedConnection,
+    /// Where it goes to.
+    pub(super) address: Address,
     pub(super) pushes: mpsc::UnboundedReceiver<PushInfo>,
     /// Not later than this the server started; known if it was asked.
     pub(super) up_since: Option<Moment>,
 }
 
 /// Makes the connections of one client.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(super) struct Connector {
     pub(super) config: Arc<Config>,
     pub(super) clock: Clock,
+    /// Who say where [`Route::Master`] leads.
+    pub(super) sentinels: Option<Arc<Sentinels>>,
 }
 
 impl Connector {
+    pub(super) fn new(config: Arc<Config>, clock: Clock) -> Self {
+        let sentinels = match &config.topology {
+            Topology::Sentinel { sentinels, master } => {
+                Some(Arc::new(Sentinels::new(sentinels, master)))
+            }
+            _ => None,
+        };
+        Self {
+            config,
+            clock,
+            sentinels,
+        }
+    }
+
     pub(super) async fn connect(&self, route: &Route, purpose: Purpose) -> Result<Fresh> {
         let work = async {
             match route {
                 Route::Fixed(address) => self.connect_to(address, purpose, false).await,
                 Route::Master => {
-                    let address = self.find_master().await?;
+                    let Some(sentinels) = &self.sentinels else {
+                        return Err(Error::invalid("no sentinels to ask for a master"));
+                    };
+                    let look = sentinels.look(self, self.clock.now(), CONNECT_LIMIT / 2);
+                    let address = look.await?.address;
                     self.connect_to(&address, purpose, true).await
                 }
             }
@@ -103,12 +126,13 @@ impl Connector {
         }
         Ok(Fresh {
             connection,
+            address: address.clone(),
             pushes,
             up_since,
         })
     }
 
-    /// A moment at which the server was already up, as late as that is sure.
+    /// The latest moment at which the server can have started.
     async fn up_since(&self, connection: &mut MultiplexedConnection) -> Result<Moment> {
         let asked_at = self.clock.now();
         let mut info = redis::cmd("INFO");
@@ -116,10 +140,13 @@ impl Connector {
         let text: String = info.query_async(connection).await.map_err(fault)?;
         let uptime = field(&text, "uptime_in_seconds").and_then(|text| text.parse().ok());
         let uptime = uptime.ok_or_else(|| nonsense("INFO without an uptime"))?;
-        Ok(asked_at - Duration::from_secs(uptime))
+        let begun = Duration::from_secs(1);
+        // It counts the seconds of the wall clock that have begun: up to one
+        // more than it has been up for.
+        Ok(asked_at - Duration::from_secs(uptime).saturating_sub(begun))
     }
 
-    fn client(
+    pub(super) fn client(
         &self,
         address: &Address,
         login: &Login,
@@ -156,47 +183,6 @@ impl Connector {
         };
         client.map_err(|error| Error::invalid(format!("{address}: {error}")))
     }
-
-    /// Asks the sentinels in turn who is master.
-    async fn find_master(&self) -> Result<Address> {
-        let Topology::Sentinel { sentinels, master } = &self.config.topology else {
-            return Err(Error::invalid("no sentinels to ask for a master"));
-        };
-        let mut last = None;
-        for sentinel in sentinels {
-            let asked =
-                tokio::time::timeout(CONNECT_LIMIT / 2, self.ask_sentinel(sentinel, master));
-            match asked.await.unwrap_or_else(|_| Err(late(sentinel))) {
-                Ok(address) => return Ok(address),
-                Err(error) => last = Some(error),
-            }
-        }
-        Err(last.unwrap_or_else(|| Error::invalid("no sentinels to ask for a master")))
-    }
-
-    async fn ask_sentinel(&self, sentinel: &Address, master: &str) -> Result<Address> {
-        let client = self.client(
-            sentinel,
-            &self.config.sentinel_login,
-            ProtocolVersion::RESP2,
-        )?;
-        let settings = AsyncConnectionConfig::new().set_response_timeout(None);
-        let connection = client.get_multiplexed_async_connection_with_config(&settings);
-        let mut connection = connection
-            .await
-            .map_err(|error| unreachable(sentinel, error))?;
-        let mut question = redis::cmd("SENTINEL");
-        question.arg("get-master-addr-by-name").arg(master);
-        let answer = question.query_async(&mut connection).await.map_err(fault)?;
-        let answer: Option<(String, u16)> = answer;
-        let (host, port) = answer.ok_or_else(|| {
-            Error::new(ErrorKind::NotFound, Outcome::DidNot).with_message(format!(
-                "the sentinel {sentinel} knows no master {master:?}; see \"sentinel monitor\" in \
-                 its configuration"
-            ))
-        })?;
-        Ok(Address::Tcp(host, port))
-    }
 }
 
 /// A sentinel may be behind: who it names must be master in its own eyes too.
@@ -224,7 +210,7 @@ fn late(what: impl std::fmt::Display) -> Error {
 }
 
 /// A connection that was not made: nothing has happened, whatever the cause.
-fn unreachable(address: &Address, error: redis::RedisError) -> Error {
+pub(super) fn unreachable(address: &Address, error: redis::RedisError) -> Error {
     let judged = fault(error);
     let message = format!("{address}: {judged}");
     Error::new(judged.kind(), Outcome::DidNot)

@@ -6,8 +6,12 @@ use crate::error::{Error, ErrorKind, Outcome, Retry};
 
 const NO_PERMISSION: Driver = Driver::Server(ServerErrorKind::NoPerm);
 
-/// How servers of version 7 say NOPERM of a command inside a script.
-const DENIED_INSIDE: &str = "The user executing the script can't";
+/// How servers say NOPERM of a command inside a script: version 7, and later
+/// ones of Redis and Valkey.
+const DENIED_INSIDE: [&str; 2] = [
+    "The user executing the script can't",
+    "ACL failure in script",
+];
 
 /// The error for a call that failed with `error`.
 ///
@@ -38,7 +42,7 @@ fn judge(error: &RedisError) -> Judgement {
             None,
             format!("Redis refused the user or the password: {said}"),
         ),
-        (kind, _) if kind == NO_PERMISSION || said.contains(DENIED_INSIDE) => (
+        (kind, _) if kind == NO_PERMISSION || DENIED_INSIDE.iter().any(|it| said.contains(it)) => (
             ErrorKind::Denied,
             MayHave,
             None,
@@ -67,6 +71,9 @@ fn judge(error: &RedisError) -> Judgement {
             store("Redis is still loading its data".to_owned())
         }
         (_, "BUSY") => store("Redis is busy with somebody's slow script".to_owned()),
+        (_, "MISCONF") => store(format!(
+            "Redis cannot save its data and takes no writes: {said}"
+        )),
         (_, "NOREPLICAS") => store(format!("Redis has too few replicas to write: {said}")),
         (
             Driver::Server(
@@ -131,4 +138,104 @@ pub(super) fn closed() -> Error {
 pub(super) fn nonsense(what: impl std::fmt::Display) -> Error {
     Error::new(ErrorKind::Store, Outcome::MayHave)
         .with_message(format!("Redis answered what was not expected: {what}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn judged(line: &str) -> (ErrorKind, Outcome, Retry) {
+        let value = redis::parse_redis_value(format!("-{line}\r\n").as_bytes());
+        let error = match value {
+            Ok(redis::Value::ServerError(error)) => fault(error.into()),
+            Err(error) => fault(error),
+            Ok(other) => panic!("{other:?}"),
+        };
+        (error.kind(), error.outcome(), error.retry())
+    }
+
+    #[test]
+    fn what_servers_of_every_version_say_is_understood() {
+        use ErrorKind::{Conflict, Denied, Store};
+        use Outcome::{DidNot, MayHave};
+        let script = " script: 9f2e, on @user_script:20.";
+        for (said, kind, outcome) in [
+            // Redis 6 and 7, inside and outside of a script.
+            (
+                "NOPERM this user has no permissions to run the 'set' command",
+                Denied,
+                MayHave,
+            ),
+            (
+                "ERR The user executing the script can't run this command or subcommand",
+                Denied,
+                MayHave,
+            ),
+            // Redis 8 and Valkey 8.
+            (
+                "ERR ACL failure in script: User tenure has no permissions to run the 'set' command",
+                Denied,
+                MayHave,
+            ),
+            (
+                "ERR ACL failure in script: No permissions to access a key",
+                Denied,
+                MayHave,
+            ),
+            (
+                "NOPERM User tenure has no permissions to run the 'wait' command",
+                Denied,
+                MayHave,
+            ),
+            (
+                "WRONGPASS invalid username-password pair or user is disabled.",
+                Denied,
+                DidNot,
+            ),
+            ("NOAUTH Authentication required.", Denied, DidNot),
+            (
+                "WRONGTYPE Operation against a key holding the wrong kind of value",
+                Conflict,
+                DidNot,
+            ),
+            (
+                "READONLY You can't write against a read only replica.",
+                Store,
+                DidNot,
+            ),
+            (
+                "OOM command not allowed when used memory > 'maxmemory'.",
+                Store,
+                DidNot,
+            ),
+            (
+                "LOADING Valkey is loading the dataset in memory",
+                Store,
+                DidNot,
+            ),
+            (
+                "BUSY Valkey is busy running a script. You can only call SCRIPT KILL",
+                Store,
+                DidNot,
+            ),
+            (
+                "NOREPLICAS Not enough good replicas to write.",
+                Store,
+                DidNot,
+            ),
+            (
+                "MISCONF Valkey is configured to save RDB snapshots",
+                Store,
+                DidNot,
+            ),
+            ("CLUSTERDOWN The cluster is down", Store, DidNot),
+        ] {
+            for said in [said.to_owned(), format!("{said}{script}")] {
+                let (seen, did, retry) = judged(&said);
+                assert_eq!((seen, did), (kind, outcome), "{said}");
+                let gives_up = kind != Store;
+                assert_eq!(retry == Retry::Never, gives_up, "{said}: {retry:?}");
+            }
+        }
+    }
 }

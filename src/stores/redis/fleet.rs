@@ -13,6 +13,7 @@ use super::push::wire_name;
 use super::scripts::Call;
 use super::server::{Manner, Redirect, Said, Server};
 use super::subscriber::Places;
+use crate::clock::Moment;
 use crate::error::{ErrorKind, Result};
 
 pub(super) enum Fleet {
@@ -38,7 +39,7 @@ impl Fleet {
     }
 
     /// Calls a script.
-    pub(super) async fn run(&self, call: &Call, manner: Manner) -> Result<Value> {
+    pub(super) async fn run(&self, call: &Call, manner: &Manner) -> Result<Value> {
         match self {
             Self::One(server, _) => match server.run(call, manner).await? {
                 Said::Answer(answer) => Ok(answer),
@@ -48,6 +49,32 @@ impl Fleet {
             },
             Self::Cluster(cluster) => cluster.run(call, manner).await,
         }
+    }
+
+    /// How to call what makes or extends an ownership: only where the
+    /// sentinels, or the masters of a cluster, say that it counts. Answers when
+    /// they were asked, too, which is not before `since`.
+    pub(super) async fn confirmed(
+        &self,
+        since: Moment,
+        limit: Duration,
+    ) -> Result<(Manner, Option<Moment>)> {
+        let mut manner = Manner::default();
+        let asked_at = match self {
+            Self::One(server, _) => {
+                let named = server.confirm(since, limit).await?;
+                let asked_at = named.as_ref().map(|named| named.asked_at);
+                manner.master = named.map(|named| named.address);
+                asked_at
+            }
+            Self::Cluster(cluster) => {
+                let seen = cluster.look(since, limit).await?;
+                let asked_at = seen.asked_at;
+                manner.seen = Some(seen);
+                Some(asked_at)
+            }
+        };
+        Ok((manner, asked_at))
     }
 
     /// The server for `key`, where it is known.
@@ -63,7 +90,7 @@ impl Fleet {
     pub(super) async fn run_and_wait(
         &self,
         call: &Call,
-        manner: Manner,
+        manner: &Manner,
         counts: impl Fn(&Value) -> bool,
         replicas: u32,
         limit: Duration,
@@ -75,8 +102,16 @@ impl Fleet {
             };
             let waited = server.run_and_wait(call, manner, &counts, replicas, limit);
             match waited.await {
-                Ok((Said::Answer(answer), number)) => return Ok((answer, number)),
-                Ok((Said::Redirect(Redirect::Moved(..)), _)) => self.look_around().await,
+                Ok((Said::Answer(answer), number)) => {
+                    if let (Self::Cluster(cluster), Route::Fixed(address)) = (self, server.route())
+                    {
+                        cluster.check(call, manner, address)?;
+                    }
+                    return Ok((answer, number));
+                }
+                Ok((Said::Redirect(Redirect::Moved(..) | Redirect::Down), _)) => {
+                    self.look_around().await;
+                }
                 Ok((Said::Redirect(_), _)) => break,
                 Err(error) => {
                     if error.kind() == ErrorKind::Unreachable {
@@ -131,6 +166,13 @@ impl Places for Fleet {
                 let (channel, _) = wire_name(channel);
                 cluster.master_of(channel).map(Route::Fixed)
             }
+        }
+    }
+
+    fn is_there(&self, route: &Route) -> bool {
+        match (self, route) {
+            (Self::Cluster(cluster), Route::Fixed(address)) => cluster.has(address),
+            _ => true,
         }
     }
 

@@ -3,6 +3,8 @@
 use redis::{FromRedisValue, Value};
 
 use super::client::Redis;
+use super::clocks;
+use super::config::{Address, Topology};
 use super::connect::field;
 use super::server::Server;
 use crate::backend::Finding;
@@ -19,14 +21,20 @@ pub(super) async fn check(redis: &Redis) -> Vec<Finding> {
             "open a new client",
         )];
     }
-    let mut findings = Vec::new();
-    for server in redis.0.fleet.masters() {
-        findings.extend(check_server(redis, &server).await);
+    let (mut findings, mut all) = (Vec::new(), Vec::new());
+    let servers = redis.0.fleet.masters();
+    for server in &servers {
+        findings.extend(check_server(redis, server, &mut all).await);
+    }
+    if let Some(server) = servers.first() {
+        let margin = redis.0.config.margin;
+        findings.extend(clocks::compare(server.connector(), &all, margin).await);
     }
     findings
 }
 
-async fn check_server(redis: &Redis, server: &Server) -> Vec<Finding> {
+/// Looks at one master, and notes where it and its replicas are.
+async fn check_server(redis: &Redis, server: &Server, all: &mut Vec<Address>) -> Vec<Finding> {
     let clock = crate::clock::Clock::boot();
     let asked = clock.now();
     if let Err(error) = server.ask(&redis::cmd("PING")).await {
@@ -40,7 +48,17 @@ async fn check_server(redis: &Redis, server: &Server) -> Vec<Finding> {
     )];
     findings.push(may_publish(redis, server).await);
     match info(server).await {
-        Ok(info) => findings.extend(judge(&info)),
+        Ok(info) => {
+            findings.extend(judge(&info));
+            let replicas = clocks::replicas(&info);
+            findings.extend(judge_replication(redis, &info, &replicas));
+            if let (Ok(address), false) = (server.address().await, replicas.is_empty()) {
+                all.push(address);
+            } else if redis.0.config.is_cluster() {
+                all.extend(server.address().await);
+            }
+            all.extend(replicas);
+        }
         Err(error) => findings.push(Finding::warning(
             "INFO",
             format!("memory policy, role and persistence are not known: {error}"),
@@ -48,6 +66,30 @@ async fn check_server(redis: &Redis, server: &Server) -> Vec<Finding> {
         )),
     }
     findings
+}
+
+/// Whether a master that was cut off goes on as if nothing had happened.
+fn judge_replication(redis: &Redis, info: &str, replicas: &[Address]) -> Option<Finding> {
+    let config = &redis.0.config;
+    if matches!(config.topology, Topology::Single(_)) && replicas.is_empty() {
+        return None;
+    }
+    // Told only where min-replicas-to-write is not 0.
+    if field(info, "min_slaves_good_slaves").is_some() {
+        let found = "min-replicas-to-write: a master without its replicas takes no writes";
+        return Some(Finding::good("replication", found));
+    }
+    if config.wait_replicas > 0 {
+        let found = "wait_replicas: only what replicas have counts";
+        return Some(Finding::good("replication", found));
+    }
+    Some(Finding::warning(
+        "replication",
+        "min-replicas-to-write is 0 and wait_replicas is off: a master that is cut off from its \
+         replicas goes on granting what a fail-over forgets",
+        "CONFIG SET min-replicas-to-write 1 and min-replicas-max-lag below the lease, or the \
+         URL's option wait_replicas",
+    ))
 }
 
 async fn may_publish(redis: &Redis, server: &Server) -> Finding {

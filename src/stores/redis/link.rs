@@ -14,6 +14,7 @@ use redis::{Cmd, Pipeline, PushInfo, PushKind, RedisError, Value};
 use tokio::sync::{Notify, mpsc, watch};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
+use super::config::Address;
 use super::connect::{Connector, Fresh, Purpose, Route};
 use super::fault::{closed, fault, gone};
 use super::push::wire_name;
@@ -60,6 +61,8 @@ pub(super) enum State {
 #[derive(Clone)]
 pub(super) struct Line {
     connection: MultiplexedConnection,
+    /// Where it goes to.
+    pub(super) address: Address,
     /// Counts the connections of the link.
     pub(super) generation: u64,
     /// Not later than this the server started, if it was asked.
@@ -97,6 +100,18 @@ impl Link {
     /// Closes the connection; calls fail from now on.
     pub(super) fn close(&self) {
         self.shared.end.cancel();
+    }
+
+    /// The connection there is to the server at `master`, if one is named: a
+    /// connection to another is given up first.
+    pub(super) async fn line_to(&self, master: Option<&Address>) -> Result<Line> {
+        loop {
+            let line = self.line().await?;
+            match master {
+                Some(master) if line.address != *master => self.condemn(&line),
+                _ => return Ok(line),
+            }
+        }
     }
 
     /// The connection there is: at once when it is up or known to be down,
@@ -237,18 +252,22 @@ async fn supervise(
                 let since = tokio::time::Instant::now();
                 let Fresh {
                     connection,
+                    address,
                     mut pushes,
                     up_since,
                 } = fresh;
                 let line = Line {
                     connection,
+                    address,
                     generation,
                     up_since,
                     gone: CancellationToken::new(),
                 };
                 shared.state.send_replace(State::Up(line.clone()));
-                let limit = connector.config.probe_limit;
-                keep_up(&shared, &line, &mut pushes, limit, &ear).await;
+                tokio::select! {
+                    () = keep_up(&shared, &line, &mut pushes, &connector, &ear) => {}
+                    () = is_superseded(&connector, &route, &line.address) => {}
+                }
                 line.gone.cancel();
                 shared.state.send_replace(State::Connecting);
                 tracing::debug!(?route, ?purpose, "a connection to Redis was lost");
@@ -268,14 +287,23 @@ async fn supervise(
     }
 }
 
+/// Returns when the sentinels name another master than the one at `address`.
+async fn is_superseded(connector: &Connector, route: &Route, address: &Address) {
+    match (route, &connector.sentinels) {
+        (Route::Master, Some(sentinels)) => sentinels.is_another(address).await,
+        _ => std::future::pending().await,
+    }
+}
+
 /// Returns when `line` is of no use any more.
 async fn keep_up(
     shared: &Shared,
     line: &Line,
     pushes: &mut mpsc::UnboundedReceiver<PushInfo>,
-    limit: Duration,
+    connector: &Connector,
     ear: &Ear,
 ) {
+    let limit = connector.config.probe_limit;
     let hear = async {
         while let Some(push) = pushes.recv().await {
             match push.kind {

@@ -7,6 +7,7 @@
 
 mod acl;
 mod client;
+mod clocks;
 mod cluster;
 mod config;
 mod connect;
@@ -22,7 +23,9 @@ mod push;
 mod renewal;
 mod reply;
 mod scripts;
+mod sentinels;
 mod server;
+mod slots;
 mod subscriber;
 mod sweep;
 mod tls;

@@ -1,6 +1,7 @@
 //! Renewing many grants in few calls.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use redis::Value;
 
@@ -27,21 +28,22 @@ pub(super) async fn in_batches<F>(
     redis: &Redis,
     held: &[Held],
     key: impl Fn(&Held) -> String,
-    ask: fn(Redis, Vec<Held>) -> F,
+    ask: fn(Redis, Vec<Held>, Manner) -> F,
 ) -> Vec<Result<Answer>>
 where
     F: Future<Output = Result<Vec<Result<Answer>>>> + Send + 'static,
 {
-    if let Err(closed) = redis.is_open() {
-        return held.iter().map(|_| Err(closed.clone())).collect();
-    }
+    let manner = match manner_for(redis, held).await {
+        Ok(manner) => manner,
+        Err(error) => return held.iter().map(|_| Err(error.clone())).collect(),
+    };
     let mut answers: Vec<Option<Result<Answer>>> = held.iter().map(|_| None).collect();
     let batches = batches(redis, held, key);
     // All at once: one connection carries them in order, several in parallel.
     let mut calls = tokio::task::JoinSet::new();
     for batch in batches {
         let part: Vec<Held> = batch.iter().map(|at| held[*at].clone()).collect();
-        let call = ask(redis.clone(), part);
+        let call = ask(redis.clone(), part, manner.clone());
         calls.spawn(async move { (batch, call.await) });
     }
     while let Some(done) = calls.join_next().await {
@@ -66,6 +68,20 @@ where
         .collect()
 }
 
+/// Where renewals count. Asked anew by each renewal, once for all: the tenures
+/// are extended from before it began.
+async fn manner_for(redis: &Redis, held: &[Held]) -> Result<Manner> {
+    redis.is_open()?;
+    let limit = limit_of(held);
+    Ok(redis.0.fleet.confirmed(redis.now(), limit).await?.0)
+}
+
+/// How long sentinels and replicas may take.
+fn limit_of(held: &[Held]) -> Duration {
+    let shortest = held.iter().map(|held| wait_limit(&held.terms)).min();
+    shortest.unwrap_or_default()
+}
+
 /// Which grants go together: in a cluster those of one slot, and in one call
 /// no mutex twice, so that an answer tells what its own renewal did.
 fn batches(redis: &Redis, held: &[Held], key: impl Fn(&Held) -> String) -> Vec<Vec<usize>> {
@@ -81,7 +97,7 @@ fn batches(redis: &Redis, held: &[Held], key: impl Fn(&Held) -> String) -> Vec<V
     slots.into_values().flat_map(split).collect()
 }
 
-async fn ask(redis: Redis, held: Vec<Held>) -> Result<Vec<Result<Answer>>> {
+async fn ask(redis: Redis, held: Vec<Held>, manner: Manner) -> Result<Vec<Result<Answer>>> {
     let mut names = Vec::with_capacity(held.len() * 2);
     let mut owned: Vec<String> = Vec::with_capacity(held.len() * 3);
     for held in &held {
@@ -92,18 +108,21 @@ async fn ask(redis: Redis, held: Vec<Held>) -> Result<Vec<Result<Answer>>> {
     }
     let arguments: Vec<&str> = owned.iter().map(String::as_str).collect();
     let call = Lua::Renew.call(&names, &arguments);
-    read(send(&redis, &call, &held).await?, &held)
+    read(send(&redis, &call, &held, &manner).await?, &held)
 }
 
 /// Sends a renewal of `held`, and waits for replicas where that is asked for.
-pub(super) async fn send(redis: &Redis, call: &Call, held: &[Held]) -> Result<Value> {
-    let config = &redis.0.config;
+pub(super) async fn send(
+    redis: &Redis,
+    call: &Call,
+    held: &[Held],
+    manner: &Manner,
+) -> Result<Value> {
+    let (config, fleet) = (&redis.0.config, &redis.0.fleet);
     if config.wait_replicas == 0 {
-        return redis.run(call).await;
+        return fleet.run(call, manner).await;
     }
-    let shortest = held.iter().map(|held| wait_limit(&held.terms)).min();
-    let (manner, limit) = (Manner::default(), shortest.unwrap_or_default());
-    let fleet = &redis.0.fleet;
+    let limit = limit_of(held);
     let waited = fleet.run_and_wait(call, manner, |_| true, config.wait_replicas, limit);
     let (value, number) = waited.await?;
     // What a fail-over would forget is no renewal; it is tried again.

@@ -72,6 +72,15 @@ impl Reply {
         self.what == "won"
     }
 
+    /// A win that is believed for at most `left`.
+    pub(super) fn at_most(mut self, left: Option<Duration>) -> Self {
+        if let (true, Some(left)) = (self.is_won(), left) {
+            let left = i64::try_from(left.as_millis()).unwrap_or(i64::MAX);
+            self.word.left = self.word.left.min(left);
+        }
+        self
+    }
+
     /// The answer to a bid, a release or a revocation under `terms`.
     pub(super) fn answer(self, terms: Option<&LeaseTerms>) -> Result<Answer> {
         match self.what.as_str() {

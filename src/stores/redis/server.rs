@@ -6,10 +6,14 @@ use std::time::Duration;
 use redis::{Cmd, Pipeline, ServerErrorKind, Value};
 use tokio::sync::{OnceCell, Semaphore, SemaphorePermit};
 
+use super::cluster::Seen;
+use super::config::Address;
 use super::connect::{Connector, Purpose, Route};
 use super::fault::{closed, nonsense};
 use super::link::{Line, Link, Lost};
 use super::scripts::Call;
+use super::sentinels::Named;
+use crate::clock::Moment;
 use crate::error::{Error, ErrorKind, Outcome, Result};
 
 /// How many connections wait for replicas at a time: WAIT blocks its own.
@@ -50,11 +54,17 @@ pub(super) enum Redirect {
     Moved(String, u16),
     Ask(String, u16),
     TryAgain,
+    /// The cluster does not work, in its eyes.
+    Down,
 }
 
 /// How a script is called.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Manner {
+    /// Only at this server, if it is named.
+    pub(super) master: Option<Address>,
+    /// Only if most masters of the cluster, when they were asked, said so.
+    pub(super) seen: Option<Seen>,
     /// Only where the server has been up for this long, if it was asked.
     pub(super) grace: Option<Duration>,
     /// After an ASK.
@@ -74,6 +84,19 @@ impl Server {
         })
     }
 
+    /// Where its commands go, if it can be reached.
+    pub(super) async fn address(&self) -> Result<Address> {
+        self.link.line().await.map(|line| line.address)
+    }
+
+    pub(super) fn connector(&self) -> &Connector {
+        &self.connector
+    }
+
+    pub(super) fn route(&self) -> &Route {
+        &self.route
+    }
+
     pub(super) fn close(&self) {
         self.link.close();
         self.permits.close();
@@ -91,9 +114,20 @@ impl Server {
         self.link.ask(command).await
     }
 
+    /// Asks the sentinels, if there are any, who is master; not before `since`.
+    pub(super) async fn confirm(&self, since: Moment, limit: Duration) -> Result<Option<Named>> {
+        match (&self.route, &self.connector.sentinels) {
+            (Route::Master, Some(sentinels)) => {
+                let look = sentinels.look(&self.connector, since, limit);
+                look.await.map(Some)
+            }
+            _ => Ok(None),
+        }
+    }
+
     /// Calls a script.
-    pub(super) async fn run(&self, call: &Call, manner: Manner) -> Result<Said> {
-        let line = self.link.line().await?;
+    pub(super) async fn run(&self, call: &Call, manner: &Manner) -> Result<Said> {
+        let line = self.link.line_to(manner.master.as_ref()).await?;
         self.run_on(&self.link, &line, call, manner).await
     }
 
@@ -102,7 +136,7 @@ impl Server {
     pub(super) async fn run_and_wait(
         &self,
         call: &Call,
-        manner: Manner,
+        manner: &Manner,
         counts: impl Fn(&Value) -> bool,
         replicas: u32,
         limit: Duration,
@@ -116,7 +150,7 @@ impl Server {
                 Link::start(connector, route, Purpose::Commands, deaf)
             })
             .await;
-        let line = link.line().await?;
+        let line = link.line_to(manner.master.as_ref()).await?;
         let said = self.run_on(link, &line, call, manner).await?;
         match &said {
             Said::Answer(answer) if counts(answer) => {
@@ -146,7 +180,7 @@ impl Server {
         })
     }
 
-    async fn run_on(&self, link: &Link, line: &Line, call: &Call, manner: Manner) -> Result<Said> {
+    async fn run_on(&self, link: &Link, line: &Line, call: &Call, manner: &Manner) -> Result<Said> {
         if let (Some(grace), Some(up_since)) = (manner.grace, line.up_since) {
             let up = self.connector.clock.now().since(up_since);
             if up < grace {
@@ -176,9 +210,8 @@ impl Server {
             (By(ServerErrorKind::Ask), Some((host, port))) => {
                 Ok(Said::Redirect(Redirect::Ask(host, port)))
             }
-            (By(ServerErrorKind::TryAgain | ServerErrorKind::ClusterDown), _) => {
-                Ok(Said::Redirect(Redirect::TryAgain))
-            }
+            (By(ServerErrorKind::TryAgain), _) => Ok(Said::Redirect(Redirect::TryAgain)),
+            (By(ServerErrorKind::ClusterDown), _) => Ok(Said::Redirect(Redirect::Down)),
             (By(ServerErrorKind::ReadOnly), _) => {
                 // A demoted master: its name, or its sentinels, may lead to
                 // another server by now.

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::Notify;
-use tokio_util::sync::CancellationToken;
+use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::connect::{Connector, Purpose, Route};
 use super::link::{Line, Link, State};
@@ -24,6 +24,9 @@ const BATCH: usize = 500;
 pub(super) trait Places: Send + Sync + 'static {
     /// The server for `channel`; `None` while nobody knows.
     fn place(&self, channel: &str) -> Option<Route>;
+
+    /// Whether anything can ever be subscribed there again.
+    fn is_there(&self, route: &Route) -> bool;
 
     /// Returns when places may have changed.
     fn moved(&self) -> impl Future<Output = ()> + Send;
@@ -61,6 +64,8 @@ pub(super) async fn run(
     end: CancellationToken,
 ) {
     let mut posts: HashMap<String, Arc<Post>> = HashMap::new();
+    // Of each post: where it is, and what ends it.
+    let mut ends: HashMap<String, (Route, DropGuard)> = HashMap::new();
     let mut assigned: HashMap<String, String> = HashMap::new();
     let mut homeless: HashSet<String> = HashSet::new();
     loop {
@@ -102,14 +107,23 @@ pub(super) async fn run(
             let post = posts.entry(key.clone()).or_insert_with(|| {
                 let post = Arc::new(Post::default());
                 let (registry, connector) = (Arc::clone(&registry), connector.clone());
-                let work = tend(Arc::clone(&post), registry, connector, route);
-                let end = end.clone();
+                let work = tend(Arc::clone(&post), registry, connector, route.clone());
+                let end = end.child_token();
+                ends.insert(key.clone(), (route, end.clone().drop_guard()));
                 tokio::spawn(async move { end.run_until_cancelled(work).await });
                 post
             });
             post.set(&channel, Some(number));
             assigned.insert(channel, key);
         }
+        // A server that has left is not to be reached for ever.
+        ends.retain(|key, (route, _)| {
+            let stays = places.is_there(route) || assigned.values().any(|at| at == key);
+            if !stays {
+                posts.remove(key);
+            }
+            stays
+        });
     }
 }
 
@@ -117,7 +131,7 @@ pub(super) async fn run(
 async fn tend(post: Arc<Post>, registry: Arc<Registry>, connector: Connector, route: Route) {
     let ear = Arc::clone(&registry);
     let hear = Arc::new(move |push: &redis::PushInfo| ear.hear(push));
-    let link = Link::start(connector, route, Purpose::Push, hear);
+    let link = Link::start(connector.clone(), route.clone(), Purpose::Push, hear);
     let mut states = link.states();
     states.mark_changed();
     let mut alive = tokio::time::interval(KEEP_ALIVE);
@@ -137,10 +151,30 @@ async fn tend(post: Arc<Post>, registry: Arc<Registry>, connector: Connector, ro
                 }
             }
             () = post.post.changed.notified() => {}
-            _ = alive.tick() => post.check(&link).await,
+            _ = alive.tick() => {
+                if post.line.is_some() {
+                    look_around(&connector, &route);
+                }
+                post.check(&link).await;
+            }
         }
         post.sync(&link).await;
     }
+}
+
+/// Who only listens asks nobody anything, and would go on listening to a master
+/// that was replaced while it was cut off. The link follows what is found.
+fn look_around(connector: &Connector, route: &Route) {
+    let (Route::Master, Some(sentinels)) = (route, connector.sentinels.clone()) else {
+        return;
+    };
+    let connector = connector.clone();
+    tokio::spawn(async move {
+        let since = connector.clock.now() - KEEP_ALIVE / 2;
+        let limit = connector.config.probe_limit;
+        // Not knowing changes nothing for those who listen.
+        let _ = sentinels.look(&connector, since, limit).await;
+    });
 }
 
 struct Subscribed {

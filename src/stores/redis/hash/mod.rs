@@ -103,7 +103,9 @@ impl RedisHash {
         let seen = bid.seen.map_or(0, FencingToken::store).to_string();
         let unique = if bid.unique_id { "1" } else { "0" };
         let lasting = if bid.shares_fence { "1" } else { "0" };
-        let arguments = [bid.contender.as_str(), &lease, &seen, unique, aged, lasting];
+        let waits = self.redis.waits();
+        let holder = bid.contender.as_str();
+        let arguments = [holder, &lease, &seen, unique, aged, lasting, waits];
         let call = Lua::HoldTake.call(&names::both(&bid.name), &arguments);
         let undo = || self.leave(bid);
         self.redis.send_take(bid, &call, undo).await

@@ -7,6 +7,7 @@ use super::super::fault::nonsense;
 use super::super::renewal::{in_batches, send};
 use super::super::reply::{millis, owner, read_time, read_word, texts};
 use super::super::scripts::Lua;
+use super::super::server::Manner;
 use super::names;
 use crate::backend::{Answer, Held};
 use crate::error::{Error, ErrorKind, Outcome, Result};
@@ -15,7 +16,7 @@ pub(super) async fn renew(redis: &Redis, held: &[Held]) -> Vec<Result<Answer>> {
     in_batches(redis, held, |held| names::key(&held.name), ask).await
 }
 
-async fn ask(redis: Redis, held: Vec<Held>) -> Result<Vec<Result<Answer>>> {
+async fn ask(redis: Redis, held: Vec<Held>, manner: Manner) -> Result<Vec<Result<Answer>>> {
     let keys: Vec<String> = held
         .iter()
         .flat_map(|held| names::both(&held.name))
@@ -30,7 +31,7 @@ async fn ask(redis: Redis, held: Vec<Held>) -> Result<Vec<Result<Answer>>> {
         .collect();
     let arguments: Vec<&str> = owned.iter().map(String::as_str).collect();
     let call = Lua::HoldKeep.call(&keys, &arguments);
-    read(send(&redis, &call, &held).await?, &held)
+    read(send(&redis, &call, &held, &manner).await?, &held)
 }
 
 fn read(value: Value, held: &[Held]) -> Result<Vec<Result<Answer>>> {

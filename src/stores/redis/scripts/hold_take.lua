@@ -1,11 +1,12 @@
 -- Takes a free lock for a holder, or finds its hold again.
 -- KEYS: 1 lock, 2 token.
 -- ARGV: 1 holder, 2 expiry ms, 3 largest token seen, 4 whether nobody else
---       has this id 0/1, 5 tell the uptime 0/1, 6 the token never ends 0/1
+--       has this id 0/1, 5 tell the uptime 0/1, 6 the token never ends 0/1,
+--       7 replicas are waited for 0/1
 -- Answers as take.lua does, with the uptime in seconds for a score. Reads come
 -- before writes, so that an error (a wrong type, no memory) has changed
 -- nothing.
-local id, expiry, seen, unique, aged, lasting = unpack(ARGV)
+local id, expiry, seen, unique, aged, lasting, waits = unpack(ARGV)
 local time = redis.call('TIME')
 local now = string.format('%.0f', tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000))
 local left = redis.call('PTTL', KEYS[1])
@@ -28,7 +29,11 @@ if left ~= -2 then
   -- Another bid with the same id is another holder.
   if mine == 0 or unique == '0' then return answer('refused', holder .. '@@' .. left, '') end
   -- Asked again after a lost answer: what remains, not a new lease.
-  if last then return answer('won', id .. '@@' .. left, last .. ' held') end
+  if last then
+    -- WAIT is about what its own connection has written.
+    if waits == '1' then redis.call('PEXPIRE', KEYS[1], math.max(left, 1)) end
+    return answer('won', id .. '@@' .. left, last .. ' held')
+  end
 end
 
 local token = tonumber(time[1]) * 1000000 + tonumber(time[2])

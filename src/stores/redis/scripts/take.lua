@@ -1,8 +1,9 @@
 -- Takes a free mutex, finds a grant again, or refuses and queues.
 -- ARGV: 1 id, 2 nonce, 3 lease ms, 4 queue 0/1, 5 score it had or '',
---       6 reserve ms, 7 largest token seen, 8 cluster 0/1
+--       6 reserve ms, 7 largest token seen, 8 cluster 0/1, 9 replicas are
+--       waited for 0/1
 -- Answers: what, owner word, grant, now ms, score, rank, trouble, rest
-local id, nonce, lease, queue, score, reserve, seen, cluster = unpack(ARGV)
+local id, nonce, lease, queue, score, reserve, seen, cluster, waits = unpack(ARGV)
 local time = redis.call('TIME')
 local owner = redis.call('GET', KEYS[1])
 local grant = redis.call('GET', KEYS[4])
@@ -46,6 +47,13 @@ if owner then
   local left = redis.call('PTTL', KEYS[1])
   if left == -1 then return { 'persisted', owner .. '@@-1', '', now_ms(time), '', '', '' } end
   if owner == id and grant and string.sub(grant, -#nonce - 1) == ' ' .. nonce then
+    -- Found again after a lost answer. WAIT is about what its own connection
+    -- has written, so there must be something, behind the grant itself.
+    if waits == '1' then
+      left = math.max(left, 1)
+      redis.call('PEXPIRE', KEYS[1], left)
+      redis.call('PEXPIRE', KEYS[4], left)
+    end
     return { 'won', owner .. '@@' .. left, grant, now_ms(time), '', '', '' }
   end
   if grant or owner ~= id or not is_kept_for(id) then

@@ -1,6 +1,6 @@
 //! Carries the bytes of one connection.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use rustix::net::connect_unspec;
@@ -90,10 +90,13 @@ pub(super) fn refuse(client: TcpStream) {
 pub(super) async fn carry(client: TcpStream, server: SocketAddr, counted: Counted) {
     let control = &*counted.control;
     let mut rules = control.watch();
+    let Ok(peer) = client.peer_addr().map(|address| address.ip()) else {
+        return;
+    };
     let client = Reset::new(client);
     let both_ways = async {
         // No handshake gets through while either direction is held.
-        let open = |rules: &Rules| !rules.flows.contains(&Flow::Hold);
+        let open = |rules: &Rules| !rules.holds(peer);
         control.watch().wait_for(open).await.map_err(|_| Cut)?;
         let mut server = Reset::new(TcpStream::connect(server).await.map_err(|_| Cut)?);
         let mut client = client;
@@ -101,8 +104,8 @@ pub(super) async fn carry(client: TcpStream, server: SocketAddr, counted: Counte
             let (from_client, to_client) = client.stream.split();
             let (from_server, to_server) = server.stream.split();
             tokio::try_join!(
-                one_way(Way::ToServer, from_client, to_server, control),
-                one_way(Way::ToClient, from_server, to_client, control),
+                one_way(Way::ToServer, peer, from_client, to_server, control),
+                one_way(Way::ToClient, peer, from_server, to_client, control),
             )?;
         }
         client.ended_well = true;
@@ -125,6 +128,7 @@ pub(super) async fn carry(client: TcpStream, server: SocketAddr, counted: Counte
 
 async fn one_way(
     way: Way,
+    peer: IpAddr,
     mut from: ReadHalf<'_>,
     mut to: WriteHalf<'_>,
     control: &Control,
@@ -152,7 +156,7 @@ async fn one_way(
         let mut rules = control.watch();
         let mut messages = control.messages(way);
         while let Some((arrived, piece)) = receiver.recv().await {
-            pass(way, arrived, &mut rules).await;
+            pass(way, peer, arrived, &mut rules).await;
             match piece {
                 Piece::Broken => return Err(Cut),
                 Piece::End => return to.shutdown().await.map_err(|_| Cut),
@@ -178,9 +182,9 @@ async fn one_way(
 }
 
 /// Waits until what arrived then may pass.
-async fn pass(way: Way, arrived: Instant, rules: &mut watch::Receiver<Rules>) {
+async fn pass(way: Way, peer: IpAddr, arrived: Instant, rules: &mut watch::Receiver<Rules>) {
     loop {
-        let flow = rules.borrow_and_update().flows[way as usize];
+        let flow = rules.borrow_and_update().flow(way, peer);
         match flow {
             Flow::Pass => return,
             // The rules live as long as the connection, so this is never an error.

@@ -1,5 +1,6 @@
 //! What the test asks for, and what the proxy has made of it.
 
+use std::net::IpAddr;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -10,7 +11,7 @@ use super::{Flow, Way};
 use crate::servers::error::ServerError;
 
 /// What the test asks for.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Rules {
     /// By direction.
     pub(super) flows: [Flow; 2],
@@ -20,6 +21,25 @@ pub(super) struct Rules {
     pub(super) silenced: u64,
     /// No new connections.
     pub(super) refuse: bool,
+    /// Nothing passes this way to or from clients at these addresses.
+    pub(super) apart: Vec<(IpAddr, Way)>,
+}
+
+impl Rules {
+    /// What happens to the bytes of a client at `client` that go this way.
+    pub(super) fn flow(&self, way: Way, client: IpAddr) -> Flow {
+        if self.apart.contains(&(client, way)) {
+            return Flow::Hold;
+        }
+        self.flows[way as usize]
+    }
+
+    /// Whether no handshake of such a client gets through.
+    pub(super) fn holds(&self, client: IpAddr) -> bool {
+        [Way::ToServer, Way::ToClient]
+            .iter()
+            .any(|way| self.flow(*way, client) == Flow::Hold)
+    }
 }
 
 /// What is.
@@ -52,6 +72,7 @@ impl Default for Control {
             generation: 0,
             silenced: 0,
             refuse: false,
+            apart: Vec::new(),
         };
         Control {
             speech: None,

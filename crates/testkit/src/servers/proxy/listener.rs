@@ -50,7 +50,7 @@ async fn serve(
         let mut generation = rules.borrow().generation;
         control.set_listening(Some(generation));
         loop {
-            let now = *rules.borrow_and_update();
+            let now = rules.borrow_and_update().clone();
             // Clients that connected before the change must meet the old rules, though they
             // may not have been accepted yet.
             if now.generation != generation {

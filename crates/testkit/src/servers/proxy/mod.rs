@@ -5,7 +5,7 @@ mod control;
 mod listener;
 mod speech;
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -120,6 +120,13 @@ impl Proxy {
         self.control.watch().borrow().flows.contains(&Flow::Hold)
     }
 
+    /// Holds the bytes of clients at `client` that go this way; those of others go on. Servers on one
+    /// host can be told apart by the address they connect from, as with Redis's
+    /// `bind-source-addr`.
+    pub fn part_from(&self, client: IpAddr, way: Way) {
+        self.control.change(|rules| rules.apart.push((client, way)));
+    }
+
     /// Lets `bytes` more pass this way, counted over all connections, and then cuts the
     /// connection that would carry the next one. This happens once; later connections pass.
     ///
@@ -156,6 +163,7 @@ impl Proxy {
         self.control.change(|rules| {
             rules.flows = [Flow::Pass; 2];
             rules.refuse = false;
+            rules.apart.clear();
         });
         self.control.wait_listening(true)
     }

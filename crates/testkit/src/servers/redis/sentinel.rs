@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::ops::Deref;
 use std::path::Path;
 use std::process::Command;
@@ -15,6 +15,7 @@ use crate::servers::extras::Extras;
 use crate::servers::find::Server;
 use crate::servers::port::Port;
 use crate::servers::process::{Process, Recipe};
+use crate::servers::proxy::{Proxy, Way};
 use crate::servers::{home, wait};
 
 /// Two Redis servers watched by three sentinels with a quorum of two. A master that is silent
@@ -23,7 +24,11 @@ use crate::servers::{home, wait};
 pub struct RedisSentinel {
     nodes: [Redis; 2],
     sentinels: Vec<Sentinel>,
+    proxies: Vec<Proxy>,
 }
+
+/// Where servers that can be cut off from each other connect from.
+const SERVERS: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);
 
 impl RedisSentinel {
     /// The name by which clients ask for the master.
@@ -49,6 +54,25 @@ impl RedisSentinel {
         &self.sentinels
     }
 
+    /// Cuts a server off from the other one and from the sentinels; clients still reach it. Only
+    /// after [`RedisSentinelBuilder::separable`].
+    pub fn isolate(&self, node: usize) {
+        let proxy = &self.proxies[node];
+        proxy.part_from(IpAddr::V4(SERVERS), Way::ToServer);
+        proxy.part_from(IpAddr::V4(SERVERS), Way::ToClient);
+    }
+
+    /// The port by which sentinels and clients know a server: its own, or that of its proxy.
+    pub fn known_port(&self, node: usize) -> u16 {
+        let proxy = self.proxies.get(node).map(Proxy::port);
+        proxy.unwrap_or(self.nodes[node].port())
+    }
+
+    /// Ends what [`isolate`](RedisSentinel::isolate) did.
+    pub fn heal(&self) -> Result<(), ServerError> {
+        self.proxies.iter().try_for_each(Proxy::heal)
+    }
+
     /// The port of the master in the eyes of the first sentinel that answers.
     pub fn master_port(&self) -> Option<u16> {
         let question = ["SENTINEL", "get-master-addr-by-name", Self::MASTER_NAME];
@@ -65,6 +89,7 @@ impl RedisSentinel {
 pub struct RedisSentinelBuilder {
     nodes: RedisBuilder,
     sentinels: RedisBuilder,
+    separable: bool,
 }
 
 impl RedisSentinelBuilder {
@@ -81,6 +106,16 @@ impl RedisSentinelBuilder {
         self
     }
 
+    /// Lets the servers be cut off from each other while clients reach all of them: they are
+    /// known by the addresses of proxies, and connect from an address of their own.
+    pub fn separable(mut self) -> Self {
+        self.separable = true;
+        let source = SERVERS.to_string();
+        self.nodes = self.nodes.set("bind-source-addr", &source);
+        self.sentinels = self.sentinels.set("bind-source-addr", &source);
+        self
+    }
+
     /// Starts everything and waits until each sentinel knows the replica and the others.
     pub fn start(self) -> Result<RedisSentinel, ServerError> {
         let mut node = self.nodes;
@@ -88,13 +123,27 @@ impl RedisSentinelBuilder {
             node = node.set("tls-replication", "yes");
         }
         let master = node.clone().start()?;
-        let replica = node.replica_of(&master).start()?;
+        let mut proxies = Vec::new();
+        let (replica, known) = if self.separable {
+            let replica = node.start()?;
+            for server in [&master, &replica] {
+                proxies.push(known_by_proxy(server)?);
+            }
+            let known = proxies[0].port();
+            replica.command(&["REPLICAOF", "127.0.0.1", &known.to_string()])?;
+            (replica, known)
+        } else {
+            let by_tls = master.tls_port().filter(|_| self.sentinels.tls);
+            let known = by_tls.unwrap_or(master.port());
+            (node.replica_of(&master).start()?, known)
+        };
         let sentinels = (0..3)
-            .map(|_| Sentinel::start(&master, &self.sentinels))
+            .map(|_| Sentinel::start(known, &self.sentinels))
             .collect::<Result<_, _>>()?;
         let all = RedisSentinel {
             nodes: [master, replica],
             sentinels,
+            proxies,
         };
         wait::until_true("a replica in step", || {
             let info = all.nodes[1].command(&["INFO", "replication"]);
@@ -109,6 +158,21 @@ impl RedisSentinelBuilder {
     }
 }
 
+/// A proxy in front of a server, whose address the server gives as its own.
+fn known_by_proxy(server: &Redis) -> Result<Proxy, ServerError> {
+    let proxy = Proxy::start(server.address())?;
+    let port = proxy.port().to_string();
+    let words = [
+        "CONFIG",
+        "SET",
+        "replica-announce-ip",
+        "127.0.0.1",
+        "replica-announce-port",
+    ];
+    server.command(&[words.as_slice(), &[&port]].concat())?;
+    Ok(proxy)
+}
+
 /// One sentinel; its life is that of a [`Process`].
 #[derive(Debug)]
 pub struct Sentinel {
@@ -119,7 +183,7 @@ pub struct Sentinel {
 }
 
 impl Sentinel {
-    fn start(master: &Redis, like: &RedisBuilder) -> Result<Sentinel, ServerError> {
+    fn start(master: u16, like: &RedisBuilder) -> Result<Sentinel, ServerError> {
         Port::start(|port| {
             let tls = like.tls.then(Port::choose).transpose()?;
             let mut extras = like.extras.clone();
@@ -128,10 +192,9 @@ impl Sentinel {
                 extras.arguments.extend(words.map(str::to_owned));
                 extras.arguments.push("yes".to_owned());
             }
-            let by_tls = master.tls_port().filter(|_| tls.is_some());
             let recipe = Watch {
                 address: port.address(),
-                master: by_tls.unwrap_or(master.port()),
+                master,
                 password: like.password.clone(),
                 extras,
             };
@@ -194,6 +257,8 @@ impl Recipe for Watch {
                 self.address.port(),
                 data.display()
             ),
+            // As the others know it, wherever it connects from.
+            "sentinel announce-ip 127.0.0.1".to_owned(),
             format!("sentinel monitor {name} 127.0.0.1 {} 2", self.master),
             format!("sentinel down-after-milliseconds {name} 1000"),
             format!("sentinel failover-timeout {name} 5000"),

@@ -1,0 +1,56 @@
+//! What the doctor says of servers that may take over from each other.
+
+use tenure::backend::{Backend, Finding, Severity};
+use tenure_testkit::servers::{Redis, RedisCluster, wait};
+
+use crate::support::{open, url};
+
+async fn finding(url: &str, subject: &str) -> Option<Finding> {
+    let findings = open(url).await.check().await;
+    let mut found = findings.into_iter().filter(|it| it.subject == subject);
+    let first = found.next();
+    assert!(found.next().is_none(), "{subject} is told once");
+    first
+}
+
+fn in_step(replica: &Redis) {
+    wait::until_true("a replica in step", || {
+        let info = replica.command(&["INFO", "replication"]);
+        info.is_ok_and(|info| info.contains("master_link_status:up"))
+    })
+    .unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_master_that_would_go_on_without_its_replicas_is_found() {
+    let master = Redis::start().unwrap();
+    assert_eq!(finding(&url(&master), "replication").await, None, "alone");
+    assert_eq!(finding(&url(&master), "clocks").await, None);
+    let replica = Redis::builder().replica_of(&master).start().unwrap();
+    in_step(&replica);
+    let told = finding(&url(&master), "replication").await.unwrap();
+    assert_eq!(told.severity, Severity::Warning, "{told:?}");
+    let told = finding(&url(&master), "clocks").await.unwrap();
+    assert_eq!(told.severity, Severity::Good, "{told:?}");
+    let careful = format!("{}?wait_replicas=1", url(&master));
+    let told = finding(&careful, "replication").await.unwrap();
+    assert_eq!(told.severity, Severity::Good, "{told:?}");
+    let set = ["CONFIG", "SET", "min-replicas-to-write", "1"];
+    master.command(&set).unwrap();
+    let told = finding(&url(&master), "replication").await.unwrap();
+    assert_eq!(told.severity, Severity::Good, "{told:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_clocks_of_all_nodes_of_a_cluster_are_compared() {
+    let cluster = tokio::task::spawn_blocking(|| {
+        let one = RedisCluster::builder(Redis::builder()).replicas(1);
+        one.start().unwrap()
+    })
+    .await
+    .unwrap();
+    let url = format!("redis+cluster://127.0.0.1:{}", cluster.nodes()[0].port());
+    let told = finding(&url, "clocks").await.unwrap();
+    assert_eq!(told.severity, Severity::Good, "{told:?}");
+    assert!(told.detail.starts_with("4 servers"), "{told:?}");
+}
