@@ -4,9 +4,16 @@ mod contract;
 mod crash;
 mod faults;
 mod kills;
+mod listing;
 mod opening;
 mod schedule;
 mod support;
 mod waiting;
+
+// What every store must stand.
+#[path = "../listing/damage.rs"]
+mod listing_damage;
+#[path = "../listing/prune.rs"]
+mod listing_prune;
 
 tenure_testkit::peer_process!();

@@ -5,9 +5,16 @@ mod contract;
 mod ground;
 mod interop;
 mod latch;
+mod listing;
 mod quorum;
 mod schedule;
 mod session;
 mod tls;
+
+// What every store must stand.
+#[path = "../listing/damage.rs"]
+mod listing_damage;
+#[path = "../listing/prune.rs"]
+mod listing_prune;
 
 tenure_testkit::peer_process!();

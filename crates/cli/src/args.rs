@@ -17,8 +17,8 @@ Where ownership is kept:
   redis://HOST …       and the other stores, for many hosts: see the manual
 
 Exit codes: what the command exits with; 75 not acquired; 76 lost while the
-command ran; 2 wrong usage; 69 the store cannot be used; 127 and 126 as in a
-shell; 128 + N ended by signal N.
+command ran; 2 wrong usage; 65 something in the store is damaged; 69 the store
+cannot be used; 127 and 126 as in a shell; 128 + N ended by signal N.
 
 Examples:
   tenure run nightly-report -- ./report.sh      one at a time, the others wait
@@ -80,6 +80,7 @@ pub(crate) enum Command {
     #[cfg(feature = "dashboard")]
     Dashboard(Dashboard),
     Revoke(Revoke),
+    Prune(Prune),
     /// Look at the store's health and set-up
     ///
     /// Each finding comes with what to do. A lock called tenure-doctor is
@@ -254,7 +255,8 @@ pub(crate) struct Watch {
 /// Free a mutex by force
 ///
 /// Its owner is not asked, and goes on until its next renewal fails: for a
-/// while two may believe to own it. Asks first, unless --yes is given.
+/// while two may believe to own it. One that status calls damaged is mended.
+/// Asks first, unless --yes is given.
 #[derive(Args, Debug)]
 #[command(after_help = examples::REVOKE)]
 pub(crate) struct Revoke {
@@ -266,6 +268,23 @@ pub(crate) struct Revoke {
     /// Do not ask
     #[arg(long, short)]
     pub(crate) yes: bool,
+}
+
+/// Remove what nobody has used for long
+///
+/// Rows, keys and nodes of mutexes that are neither owned nor waited for, and
+/// were last taken before the given time. Their tokens go on rising. Ledgers of
+/// schedules stay unless --schedules is given: a schedule whose ledger is gone
+/// begins anew. First bring this version to every process that uses the store.
+#[derive(Args, Debug)]
+#[command(after_help = examples::PRUNE)]
+pub(crate) struct Prune {
+    /// Not used for this long, as in 30d
+    #[arg(long, value_name = "DUR", value_parser = duration)]
+    pub(crate) unused_for: Duration,
+    /// The ledgers of schedules too
+    #[arg(long)]
+    pub(crate) schedules: bool,
 }
 
 /// Set the store up, or print what sets it up

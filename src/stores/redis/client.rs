@@ -17,11 +17,11 @@ use super::push::{Registry, Says};
 use super::reply::{Reply, millis};
 use super::scripts::{Call, Lua};
 use super::server::Manner;
-use super::{health, ledger, listing, renewal};
+use super::{health, ledger, listing, prune, renewal, survey};
 use crate::backend::url::StoreUrl;
 use crate::backend::{
     Answer, Backend, Bid, Claim, ClaimAnswer, Finding, Held, Hints, Interest, LedgerEntry, Listing,
-    Page, Profile, TickEnd,
+    Page, Profile, Prune, Pruned, TickEnd,
 };
 use crate::clock::Clock;
 use crate::error::{Error, ErrorKind, Outcome, Result};
@@ -254,8 +254,7 @@ impl Backend for Redis {
     }
 
     async fn owner(&self, name: &MutexName) -> Result<Answer> {
-        let entry = listing::look(self, name, false).await?;
-        Ok(Answer::refused(entry.owner, entry.now))
+        survey::look(self, name).await
     }
 
     fn changes(&self, interest: &Interest) -> Hints {
@@ -280,11 +279,20 @@ impl Backend for Redis {
     }
 
     async fn revoke(&self, name: &MutexName, token: Option<FencingToken>) -> Result<Answer> {
+        if std::str::from_utf8(name.as_bytes()).is_err() {
+            self.is_open()?;
+            return survey::remove(self, name, token).await;
+        }
         let token = token.map_or_else(String::new, |token| token.store().to_string());
         let reserve = self.reserve();
         let arguments = [token.as_str(), &reserve, self.cluster()];
         let call = Lua::Revoke.call(&self.keys(name).all(), &arguments);
         self.reply(&call).await?.answer(None)
+    }
+
+    async fn prune(&self, prune: &Prune) -> Result<Pruned> {
+        self.is_open()?;
+        prune::prune(self, prune).await
     }
 
     async fn check(&self) -> Vec<Finding> {

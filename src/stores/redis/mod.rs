@@ -18,12 +18,14 @@ mod keys;
 mod ledger;
 mod link;
 mod listing;
+mod prune;
 mod push;
 mod renewal;
 mod reply;
 mod scripts;
 mod server;
 mod subscriber;
+mod survey;
 mod tls;
 mod wire;
 

@@ -24,6 +24,8 @@ mod database;
 mod ears;
 mod file;
 mod ledger;
+mod listing;
+mod prune;
 mod schema;
 mod table;
 mod trouble;

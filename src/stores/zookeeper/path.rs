@@ -41,7 +41,10 @@ impl Paths {
     }
 
     pub(super) fn mutex(&self, name: &MutexName) -> String {
-        format!("{}/{}", self.latches, encode(name.as_str()))
+        match name.as_bytes().strip_prefix(STRAY) {
+            Some(_) => format!("{}/{name}", self.latches),
+            None => format!("{}/{}", self.latches, encode(name.as_str())),
+        }
     }
 
     pub(super) fn schedules(&self) -> &str {
@@ -52,6 +55,9 @@ impl Paths {
         format!("{}/{}", self.schedules, encode(name.as_str()))
     }
 }
+
+/// What the bytes of a node begin with whose name is no encoded one: no text.
+const STRAY: &[u8] = b"\xff";
 
 pub(super) fn encode(name: &str) -> String {
     if name.chars().all(|c| c == '.') && name.len() <= 2 {
@@ -78,11 +84,18 @@ fn is_plain(c: char) -> bool {
     c != '/' && c != '%' && !refused.iter().any(|range| range.contains(&u32::from(c)))
 }
 
-/// The mutex whose path component this is; `None` for a stranger's node.
-pub(super) fn decode(component: &str) -> Option<MutexName> {
-    let name = percent_decode_str(component).decode_utf8().ok()?;
-    let name = MutexName::new(&name).ok()?;
-    (encode(name.as_str()) == component).then_some(name)
+/// The mutex whose path component this is, also one that nobody here can
+/// contend for.
+pub(super) fn decode(component: &str) -> MutexName {
+    match percent_decode_str(component).decode_utf8() {
+        Ok(name) if encode(&name) == component => MutexName::found(name.as_bytes()),
+        _ => MutexName::stray(component, &[STRAY, component.as_bytes()].concat()),
+    }
+}
+
+/// Whether this is the name of a node that no name leads to.
+pub(super) fn is_stray(name: &MutexName) -> bool {
+    name.as_bytes().starts_with(STRAY)
 }
 
 /// What the node of the bid `nonce` is called, before its number.
@@ -129,15 +142,20 @@ mod tests {
             ("\u{e000}", "%EE%80%80"),
         ] {
             assert_eq!(encode(name), path);
-            assert_eq!(decode(path).unwrap().as_str(), name);
+            assert_eq!(decode(path), MutexName::new(name).unwrap());
         }
     }
 
     #[test]
     fn a_component_that_no_name_has_is_a_strangers() {
-        for path in ["a%2fb", "a%62", "a%", "%FF", " a"] {
-            assert_eq!(decode(path), None, "{path:?}");
+        let paths = Paths::new("", "/simba");
+        for path in ["a%2fb", "a%62", "a%", "%FF"] {
+            let name = decode(path);
+            assert!(is_stray(&name) && name.fault().is_some(), "{path:?}");
+            assert_eq!(paths.mutex(&name), format!("/simba/{path}"));
+            assert_ne!(name, MutexName::new(path).unwrap());
         }
+        assert!(!is_stray(&decode(" a")) && decode(" a").fault().is_some());
     }
 
     #[test]
