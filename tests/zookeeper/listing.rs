@@ -23,21 +23,21 @@ async fn strange_nodes_are_named_and_mended_and_hurt_no_other() {
         let path = format!("/damaged{path}");
         SERVER.shell(&["create", &path, data]).unwrap();
     };
-    make("/simba", "");
+    make("/simba", "x");
     let long_child = format!("_c_{}-latch-0000000000", "x".repeat(130));
     for (mutex, child) in [
         ("persistent", "_c_a-latch-0000000000"),
-        ("junk", "0junk"),
+        ("junk", "!junk"),
         ("nested", "_c_b-latch-0000000000"),
         ("long-child", long_child.as_str()),
         ("a%2fb", "_c_c-latch-0000000000"),
     ] {
-        make(&format!("/simba/{mutex}"), "");
+        make(&format!("/simba/{mutex}"), "x");
         make(&format!("/simba/{mutex}/{child}"), "a");
     }
     make("/simba/nested/_c_b-latch-0000000000/deeper", "x");
     let padded = "x".repeat(70);
-    make(&format!("/simba/{padded}"), "");
+    make(&format!("/simba/{padded}"), "x");
     make(&format!("/simba/{padded}/_c_d-latch-0000000000"), "a");
     let damage = [
         damage("persistent", "belongs to no session"),

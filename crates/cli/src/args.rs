@@ -280,7 +280,7 @@ pub(crate) struct Revoke {
 #[command(after_help = examples::PRUNE)]
 pub(crate) struct Prune {
     /// Not used for this long, as in 30d
-    #[arg(long, value_name = "DUR", value_parser = duration)]
+    #[arg(long, value_name = "DUR", value_parser = days)]
     pub(crate) unused_for: Duration,
     /// The ledgers of schedules too
     #[arg(long)]
@@ -302,6 +302,21 @@ pub(crate) struct Init {
 
 fn duration(text: &str) -> Result<Duration, String> {
     tenure::backend::url::parse_duration(text).map_err(|error| error.to_string())
+}
+
+/// A duration that may be in days.
+fn days(text: &str) -> Result<Duration, String> {
+    const DAY: u64 = 24 * 3600;
+    match text
+        .strip_suffix('d')
+        .and_then(|number| number.parse::<u64>().ok())
+    {
+        Some(days) => days
+            .checked_mul(DAY)
+            .map(Duration::from_secs)
+            .ok_or_else(|| "that is too long".to_owned()),
+        None => duration(text).map_err(|error| format!("{error}; or whole days, as in 30d")),
+    }
 }
 
 #[cfg(test)]
@@ -326,6 +341,13 @@ mod tests {
             assert!(part.get_long_about().is_some(), "{name} has no long help");
             assert!(help.contains(&format!("  tenure {name}")), "{help}");
         }
+    }
+
+    #[test]
+    fn what_is_unused_is_counted_in_days() {
+        assert_eq!(days("30d"), Ok(Duration::from_secs(30 * 24 * 3600)));
+        assert_eq!(days("5s"), Ok(Duration::from_secs(5)));
+        assert!(days("2y").unwrap_err().contains("30d"));
     }
 
     #[test]

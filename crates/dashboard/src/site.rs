@@ -210,6 +210,45 @@ mod tests {
         assert_eq!(asked(&site, "/healthz").await.status(), "200 OK");
     }
 
+    #[tokio::test]
+    async fn what_was_told_is_shown_with_a_mark_that_it_is_not_all() {
+        use tenure::backend::{Backend, Bid};
+        use tenure::clock::Clock;
+        use tenure::model::{ContenderId, LeaseTerms, MutexName};
+        use tenure::stores::memory::Memory;
+        use tenure_testkit::fault::{Call, Fault, FaultBackend, Faults};
+
+        let store = Memory::new();
+        for number in 0..1_500 {
+            let name = MutexName::new(format!("m{number:04}")).unwrap();
+            let id = ContenderId::new("a").unwrap();
+            let bid = Bid::new(name, id, LeaseTerms::default());
+            assert!(store.acquire(&bid).await.unwrap().is_won());
+        }
+        let faults = Faults::new(Clock::boot());
+        let backend = FaultBackend::new(store, &faults);
+        let coordinator = Coordinator::with_backend(backend, LeaseTerms::default()).unwrap();
+        let site = Site {
+            coordinator,
+            is_local: true,
+            last: Arc::default(),
+        };
+        faults.next(Call::List, Fault::None);
+        faults.next(Call::List, Fault::Fail);
+        let some = asked(&site, "/api/status").await;
+        assert_eq!(some.status(), "200 OK");
+        assert_eq!(some.body().matches(r#""name":"#).count(), 1000);
+        assert!(
+            format!("{some:?}").contains(INCOMPLETE),
+            "{:?}",
+            some.status()
+        );
+        tokio::time::sleep(FRESH * 2).await;
+        let all = asked(&site, "/api/status").await;
+        assert_eq!(all.body().matches(r#""name":"#).count(), 1_500);
+        assert!(!format!("{all:?}").contains(INCOMPLETE));
+    }
+
     #[test]
     fn only_this_host_is_this_host() {
         for host in [

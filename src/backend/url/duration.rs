@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::error::{Error, Result};
 
-/// Parses `10s`, `500ms`, `2m`, `1h` or `30d`: a whole number and a unit.
+/// Parses `10s`, `500ms`, `2m` or `1h`: a whole number and a unit.
 ///
 /// ```
 /// use std::time::Duration;
@@ -20,7 +20,7 @@ use crate::error::{Error, Result};
 pub fn parse_duration(text: &str) -> Result<Duration> {
     let bad = || {
         Error::invalid(format!(
-            "a duration is a whole number with ms, s, m, h or d, as in 500ms or 10s, not {text:?}"
+            "a duration is a whole number with ms, s, m or h, as in 500ms or 10s, not {text:?}"
         ))
     };
     let unit_at = text.find(|c: char| !c.is_ascii_digit()).ok_or_else(bad)?;
@@ -31,7 +31,6 @@ pub fn parse_duration(text: &str) -> Result<Duration> {
         "s" => number.checked_mul(1_000),
         "m" => number.checked_mul(60_000),
         "h" => number.checked_mul(3_600_000),
-        "d" => number.checked_mul(86_400_000),
         _ => None,
     };
     millis.map(Duration::from_millis).ok_or_else(bad)

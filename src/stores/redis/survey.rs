@@ -48,7 +48,9 @@ pub(super) async fn survey(redis: &Redis, names: &[MutexName]) -> Result<(Vec<En
         if let [at] = batch.as_slice()
             && let Some(fault) = unreachable_keys(redis, &names[*at])
         {
-            found[*at] = Some(Entry::damaged(names[*at].clone(), fault));
+            if is_there(redis, &names[*at]).await? {
+                found[*at] = Some(Entry::damaged(names[*at].clone(), fault));
+            }
             continue;
         }
         let keys = batch.iter().flat_map(|at| redis.keys(&names[*at]).all());
@@ -107,6 +109,32 @@ fn unreachable_keys(redis: &Redis, name: &MutexName) -> Option<String> {
     (scattered && redis.0.config.is_cluster()).then(|| {
         format!("its keys lie in several slots; remove \"{key}\" and the keys that begin so")
     })
+}
+
+/// Whether there is anything under a name whose keys cannot be asked about in
+/// a script. In a cluster nobody can say where it would be.
+async fn is_there(redis: &Redis, name: &MutexName) -> Result<bool> {
+    for end in ENDS {
+        let mut command = redis::cmd("PTTL");
+        command.arg(key_of(redis, name, end));
+        let found = redis.0.config.is_cluster()
+            || i64::from_redis_value(redis.0.fleet.ask(&command).await?).map_err(nonsense)? != -2;
+        if found {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// What the keys of a mutex in use end with.
+const ENDS: [&str; 4] = ["", ":contender", ":grant", ":kept"];
+
+/// A key of a name that may be no text.
+fn key_of(redis: &Redis, name: &MutexName, end: &str) -> Vec<u8> {
+    let mut key = format!("{}{{", redis.0.config.prefix).into_bytes();
+    key.extend_from_slice(name.as_bytes());
+    key.extend_from_slice(format!("}}{end}").as_bytes());
+    key
 }
 
 /// One mutex as the script saw it.
@@ -242,11 +270,8 @@ pub(super) async fn remove(
         );
     }
     let mut command = redis::cmd("DEL");
-    for end in ["", ":contender", ":fence", ":grant", ":kept"] {
-        let mut key = format!("{}{{", redis.0.config.prefix).into_bytes();
-        key.extend_from_slice(name.as_bytes());
-        key.extend_from_slice(format!("}}{end}").as_bytes());
-        command.arg(key);
+    for end in ENDS.into_iter().chain([":fence"]) {
+        command.arg(key_of(redis, name, end));
     }
     let removed = redis.0.fleet.ask(&command).await?;
     let removed = i64::from_redis_value(removed).map_err(nonsense)? > 0;
