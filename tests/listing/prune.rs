@@ -7,10 +7,12 @@ use tenure::Coordinator;
 use tenure::backend::{Backend, Bid, Claim, ClaimAnswer, Prune};
 use tenure::model::{ContenderId, FencingToken, LeaseTerms, MutexName, StoreTime};
 
+#[allow(dead_code, reason = "ZooKeeper has tests of its own for it")]
 fn long() -> LeaseTerms {
     LeaseTerms::new(Duration::from_secs(60), Duration::from_secs(60)).expect("long enough")
 }
 
+#[allow(dead_code, reason = "ZooKeeper has tests of its own for it")]
 async fn take(client: &impl Backend, name: &MutexName) -> tenure::backend::Held {
     let id = ContenderId::new(format!("who-{:08x}", fastrand::u32(..))).expect("an id");
     let bid = Bid::new(name.clone(), id, long()).with_unique_id();
@@ -31,9 +33,9 @@ pub(crate) async fn pruned(client: &impl Backend, prune: Prune) -> (u64, u64) {
     }
 }
 
-/// More mutexes than go in one step, each with a ledger for some. `age` is
-/// longer than the store needs to tell them from new ones. `gone` is how many
-/// the store removes.
+/// Many mutexes, some with a ledger. `age` is longer than the store needs to
+/// tell them from new ones. Answers how many were removed.
+#[allow(dead_code, reason = "ZooKeeper has tests of its own for it")]
 pub(crate) async fn removes_what_is_old(client: &impl Backend, count: usize, age: Duration) -> u64 {
     let names: Vec<_> = (0..count)
         .map(|number| MutexName::new(format!("old-{number:05}")).expect("a name"))

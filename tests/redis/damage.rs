@@ -71,8 +71,8 @@ async fn the_same_in_a_cluster() {
     run(&["SET", "simba:{no id}", "a\nb", "PX", "600000"]);
     run(&["SET", "simba:{for ever}", "0:1@h"]);
     run(&["SET", "simba:{ padded}", "0:1@h", "PX", "600000"]);
-    let coordinator = Coordinator::connect(&crate::cluster::url(&cluster));
-    let coordinator = coordinator.await.unwrap();
+    let url = crate::cluster::url(&cluster);
+    let coordinator = Coordinator::connect(&url).await.unwrap();
     let damage = [
         damage("hash", "another type: owner"),
         damage("queue", "another type: queue"),

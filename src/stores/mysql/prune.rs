@@ -6,6 +6,7 @@
 //! their last use; peers make their row again when they need it.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use sqlx::mysql::MySqlConnection;
 use sqlx::{AssertSqlSafe, Row as _};
@@ -15,20 +16,24 @@ use super::statements::{NOW, SECONDS, Statements};
 use crate::backend::{Bookmark, Prune, Pruned};
 use crate::error::Result;
 use crate::model::FencingToken;
-use crate::stores::sql::Ask;
+use crate::stores::sql::{Ask, text};
 
 /// How many rows one statement removes: their locks are held for that long.
 const TOGETHER: u64 = 500;
+
+/// More would overflow the server's numbers.
+const LONGEST: Duration = Duration::from_secs(100 * 366 * 24 * 3600);
 
 /// There was more to remove.
 struct More;
 
 impl MySql {
     pub(super) async fn prune_step(&self, prune: &Prune) -> Result<Pruned> {
-        let seconds = prune.unused_for.as_secs();
+        let unused_for = prune.unused_for.min(LONGEST);
+        let seconds = unused_for.as_secs();
         let mut ledgers = 0;
         if prune.schedules && self.has_ledgers().await? {
-            let (to, millis) = (self.to(), super::asks::millis(prune.unused_for));
+            let (to, millis) = (self.to(), super::asks::millis(unused_for));
             ledgers = self.write(Ledgers { to, millis }).await?;
         }
         let to = self.to();
@@ -73,7 +78,8 @@ impl Ask<MySqlConnection> for Rows {
             .bind(self.seconds)
             .persistent(false);
         for row in &found {
-            query = query.bind(row.try_get_unchecked::<Vec<u8>, _>("mutex")?);
+            let name: Vec<u8> = row.try_get_unchecked("mutex")?;
+            query = query.bind(text(Some(&name)));
         }
         let removed = query.execute(connection).await?.rows_affected();
         Ok((found.len() as u64, removed))

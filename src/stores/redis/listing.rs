@@ -27,7 +27,7 @@ const MOST: usize = 100_000;
 const STRIDE: usize = 5_000;
 
 /// How many mutexes are looked at together: what the page lacks, within these.
-const TOGETHER: (usize, usize) = (200, 1_000);
+const TOGETHER: (usize, usize) = (200, 1_200);
 
 /// The names that were found, in order.
 struct Found {

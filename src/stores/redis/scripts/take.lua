@@ -30,9 +30,7 @@ local function refuse(by, left, theirs)
     if redis.call('PTTL', KEYS[2]) < most then redis.call('PEXPIRE', KEYS[2], most) end
     place = { score, tostring(rank) }
   end
-  local who = '@@'
-  if by ~= '' then who = by .. '@@' .. left end
-  return { 'refused', who, theirs or '', now_ms(time), place[1], place[2], trouble }
+  return { 'refused', by .. '@@' .. left, theirs or '', now_ms(time), place[1], place[2], trouble }
 end
 
 if owner then
