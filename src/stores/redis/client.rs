@@ -230,7 +230,15 @@ impl Backend for Redis {
             self.cluster(),
         ];
         let call = Lua::Take.call(&keys.all(), &arguments);
-        let reply = self.send_take(bid, &call, || self.leave(bid)).await?;
+        let sent = self.send_take(bid, &call, || self.leave(bid)).await;
+        if let Err(error) = &sent
+            && error.kind() == ErrorKind::Conflict
+            && bid.queue
+        {
+            // It may stand in line behind what is no owner.
+            let _ = self.leave(bid).await;
+        }
+        let reply = sent?;
         self.heed(&reply);
         reply.answer(Some(&bid.terms))
     }

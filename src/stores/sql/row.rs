@@ -93,7 +93,13 @@ impl Row {
 
     /// Won, with the row's own token and times: what really remains.
     pub(in crate::stores) fn won(&self) -> Result<Answer> {
-        let owner = self.owner()?.with_token(self.token()?);
+        let owner = self
+            .owner()
+            .and_then(|owner| Ok(owner.with_token(self.token()?)));
+        // Granted, and of no use: the caller must undo it.
+        let owner = owner.map_err(|error| {
+            Error::new(error.kind(), Outcome::MayHave).with_message(error.to_string())
+        })?;
         Ok(Answer::won(owner, self.now()))
     }
 
