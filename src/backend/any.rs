@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::{
     Answer, AnyHoldStore, Backend, Bid, Claim, ClaimAnswer, Finding, Held, Hints, Interest,
-    LedgerEntry, Listing, Page, Profile, TickEnd,
+    LedgerEntry, Listing, Page, Profile, Prune, Pruned, TickEnd,
 };
 use crate::error::Result;
 use crate::model::{FencingToken, MutexName};
@@ -65,6 +65,7 @@ trait Erased: fmt::Debug + Send + Sync {
         name: &'a MutexName,
         token: Option<FencingToken>,
     ) -> Boxed<'a, Result<Answer>>;
+    fn prune<'a>(&'a self, prune: &'a Prune) -> Boxed<'a, Result<Pruned>>;
     fn check(&self) -> Boxed<'_, Vec<Finding>>;
     fn read_ledger<'a>(&'a self, name: &'a MutexName) -> Boxed<'a, Result<Option<LedgerEntry>>>;
     fn claim_tick<'a>(&'a self, held: &'a Held, claim: &'a Claim)
@@ -104,6 +105,9 @@ impl<B: Backend> Erased for B {
         token: Option<FencingToken>,
     ) -> Boxed<'a, Result<Answer>> {
         Box::pin(Backend::revoke(self, name, token))
+    }
+    fn prune<'a>(&'a self, prune: &'a Prune) -> Boxed<'a, Result<Pruned>> {
+        Box::pin(Backend::prune(self, prune))
     }
     fn check(&self) -> Boxed<'_, Vec<Finding>> {
         Box::pin(Backend::check(self))
@@ -153,6 +157,9 @@ impl Backend for AnyBackend {
     }
     async fn revoke(&self, name: &MutexName, token: Option<FencingToken>) -> Result<Answer> {
         self.0.revoke(name, token).await
+    }
+    async fn prune(&self, prune: &Prune) -> Result<Pruned> {
+        self.0.prune(prune).await
     }
     async fn check(&self) -> Vec<Finding> {
         self.0.check().await

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::{
     Answer, Backend, Bid, Claim, ClaimAnswer, Finding, Held, Hints, Interest, LedgerEntry, Listing,
-    Page, Profile, TickEnd,
+    Page, Profile, Prune, Pruned, TickEnd,
 };
 use crate::clock::Clock;
 use crate::error::{Error, ErrorKind, Outcome, Result};
@@ -103,6 +103,11 @@ impl<B: Backend> Backend for Deadline<B> {
         self.within("revoke", Outcome::MayHave, self.inner.revoke(name, token))
             .await
             .map_err(|error| error.with_mutex(name))
+    }
+
+    async fn prune(&self, prune: &Prune) -> Result<Pruned> {
+        self.within("prune", Outcome::MayHave, self.inner.prune(prune))
+            .await
     }
 
     async fn check(&self) -> Vec<Finding> {

@@ -1,5 +1,9 @@
 //! [`Listing`]: what a store holds, for people.
 
+use std::any::Any;
+use std::fmt;
+use std::sync::Arc;
+
 use crate::model::{ContenderId, FencingToken, MutexName, MutexOwner, StoreTime};
 
 /// Which part of a listing is wanted.
@@ -10,6 +14,10 @@ pub struct Page {
     pub after: Option<MutexName>,
     /// At most this many entries.
     pub limit: usize,
+    /// Only these, each looked up by itself. A page of names has no next.
+    pub names: Option<Arc<[MutexName]>>,
+    /// What the store kept of the page before.
+    pub bookmark: Option<Bookmark>,
 }
 
 impl Page {
@@ -19,16 +27,71 @@ impl Page {
         Self {
             after: None,
             limit: limit.max(1),
+            names: None,
+            bookmark: None,
         }
     }
 
-    /// The entries after `name`.
+    /// The entries after `name`. Whoever has the listing before uses
+    /// [`Listing::next_page`], which lets the store go on where it stopped.
     #[must_use]
     pub fn after(self, name: MutexName) -> Self {
         Self {
             after: Some(name),
+            bookmark: None,
             ..self
         }
+    }
+
+    /// Those of `names` that are in use or damaged, without a look at others.
+    #[must_use]
+    pub fn of(names: impl IntoIterator<Item = MutexName>) -> Self {
+        let mut names: Vec<_> = names.into_iter().collect();
+        names.sort_unstable();
+        names.dedup();
+        Self {
+            names: Some(names.into()),
+            ..Self::first(usize::MAX)
+        }
+    }
+
+    /// Whether `name` can be on this page.
+    #[must_use]
+    pub fn wants(&self, name: &MutexName) -> bool {
+        let later = self.after.as_ref().is_none_or(|after| name > after);
+        later && self.names.as_ref().is_none_or(|names| names.contains(name))
+    }
+}
+
+/// What a store keeps between two pages, in the caller's hands: it is gone
+/// when the caller drops it, and asking without it is slower, not wrong.
+#[derive(Clone)]
+pub struct Bookmark(Arc<dyn Any + Send + Sync>);
+
+impl Bookmark {
+    /// Keeps `what`.
+    pub fn new(what: impl Any + Send + Sync) -> Self {
+        Self(Arc::new(what))
+    }
+
+    /// What was kept, if it was a `T`.
+    #[must_use]
+    pub fn get<T: Any + Send + Sync>(&self) -> Option<&T> {
+        self.0.downcast_ref()
+    }
+}
+
+impl PartialEq for Bookmark {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for Bookmark {}
+
+impl fmt::Debug for Bookmark {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Bookmark")
     }
 }
 
@@ -37,7 +100,8 @@ impl Page {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct Entry {
-    /// Its name.
+    /// Its name, as [found](MutexName::found).
+    #[cfg_attr(feature = "serde", serde(deserialize_with = "found"))]
     pub name: MutexName,
     /// Who owns it.
     pub owner: MutexOwner,
@@ -45,17 +109,36 @@ pub struct Entry {
     pub token: Option<FencingToken>,
     /// Who waits for it, first come first, where the store knows.
     pub waiters: Vec<ContenderId>,
+    /// What is wrong with what the store has of it, and what a person can do.
+    /// Who owns it may be unknown then.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub fault: Option<Box<str>>,
 }
 
 impl Entry {
-    /// A mutex without waiters.
+    /// A mutex without waiters. A name that nobody can contend for is its
+    /// fault.
     #[must_use]
     pub fn new(name: MutexName, owner: MutexOwner, token: Option<FencingToken>) -> Self {
+        let fault = name.fault().map(|fault| {
+            format!("nobody here can contend for it: {fault}; revoking it frees it").into()
+        });
         Self {
             name,
             owner,
             token,
             waiters: Vec::new(),
+            fault,
+        }
+    }
+
+    /// A mutex that cannot be made out, and why.
+    #[must_use]
+    pub fn damaged(name: MutexName, fault: impl Into<Box<str>>) -> Self {
+        let entry = Self::new(name, MutexOwner::NONE, None);
+        Self {
+            fault: Some(fault.into()),
+            ..entry
         }
     }
 
@@ -64,6 +147,12 @@ impl Entry {
     pub fn with_waiters(self, waiters: Vec<ContenderId>) -> Self {
         Self { waiters, ..self }
     }
+}
+
+#[cfg(feature = "serde")]
+fn found<'de, D: serde::Deserializer<'de>>(from: D) -> Result<MutexName, D::Error> {
+    let text = <std::borrow::Cow<'de, str> as serde::Deserialize>::deserialize(from)?;
+    Ok(MutexName::found(text.as_bytes()))
 }
 
 /// A page of mutexes, in the order of their names.
@@ -76,6 +165,8 @@ pub struct Listing {
     pub next: Option<MutexName>,
     /// The store's time, to which the owners' times compare.
     pub now: StoreTime,
+    /// What the store keeps for the next page.
+    pub bookmark: Option<Bookmark>,
 }
 
 impl Listing {
@@ -89,6 +180,31 @@ impl Listing {
         } else {
             None
         };
-        Self { entries, next, now }
+        Self {
+            entries,
+            next,
+            now,
+            bookmark: None,
+        }
+    }
+
+    /// The same, with what the store keeps for the next page.
+    #[must_use]
+    pub fn with_bookmark(self, bookmark: Bookmark) -> Self {
+        Self {
+            bookmark: Some(bookmark),
+            ..self
+        }
+    }
+
+    /// The page after this one, of the same size as `page`; `None` when this
+    /// was the last.
+    #[must_use]
+    pub fn next_page(&self, page: &Page) -> Option<Page> {
+        let next = self.next.clone()?;
+        Some(Page {
+            bookmark: self.bookmark.clone(),
+            ..Page::first(page.limit).after(next)
+        })
     }
 }

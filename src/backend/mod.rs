@@ -10,6 +10,7 @@ mod hold;
 mod ledger;
 mod listing;
 mod profile;
+mod prune;
 mod traced;
 pub mod url;
 
@@ -23,8 +24,9 @@ pub use finding::{Finding, Severity};
 pub use hint::{Hint, Hints, Interest};
 pub use hold::{AnyHoldStore, HoldStore};
 pub use ledger::{Claim, ClaimAnswer, LedgerEntry, TickEnd, TickState};
-pub use listing::{Entry, Listing, Page};
+pub use listing::{Bookmark, Entry, Listing, Page};
 pub use profile::{LeaseBound, Profile, StoreClock, Wakeup};
+pub use prune::{Prune, Pruned};
 pub use traced::Traced;
 
 use crate::error::Result;
@@ -60,6 +62,7 @@ pub trait Backend: fmt::Debug + Send + Sync + 'static {
     fn changes(&self, interest: &Interest) -> Hints;
 
     /// The mutexes of the store, a page at a time, in the order of their names.
+    /// One that cannot be made out is an entry with a fault, not an error.
     fn list(&self, page: &Page) -> impl Future<Output = Result<Listing>> + Send;
 
     /// Frees `name` by force, whoever owns it; with a token, only if the grant
@@ -69,6 +72,10 @@ pub trait Backend: fmt::Debug + Send + Sync + 'static {
         name: &MutexName,
         token: Option<FencingToken>,
     ) -> impl Future<Output = Result<Answer>> + Send;
+
+    /// Removes what nobody has used for a time, in steps: the answer may have
+    /// a bookmark, with which to ask again. Tokens rise all the same.
+    fn prune(&self, prune: &Prune) -> impl Future<Output = Result<Pruned>> + Send;
 
     /// What a person should know about the health and set-up of the store.
     fn check(&self) -> impl Future<Output = Vec<Finding>> + Send;

@@ -4,7 +4,7 @@ use tracing::{Instrument, debug, debug_span};
 
 use super::{
     Answer, Backend, Bid, Claim, ClaimAnswer, Finding, Held, Hints, Interest, LedgerEntry, Listing,
-    Page, Profile, TickEnd,
+    Page, Profile, Prune, Pruned, TickEnd,
 };
 use crate::error::Result;
 use crate::model::{FencingToken, MutexName};
@@ -91,6 +91,10 @@ impl<B: Backend> Backend for Traced<B> {
 
     async fn revoke(&self, name: &MutexName, token: Option<FencingToken>) -> Result<Answer> {
         told(span!("revoke", mutex = name), self.0.revoke(name, token)).await
+    }
+
+    async fn prune(&self, prune: &Prune) -> Result<Pruned> {
+        told(span!("prune"), self.0.prune(prune)).await
     }
 
     async fn check(&self) -> Vec<Finding> {

@@ -1,13 +1,17 @@
 //! What a person asks a store: who owns what, is it well, free that one.
 
 use super::Coordinator;
-use crate::backend::{Answer, Backend, Finding, Listing, Page, Profile};
+use crate::backend::{Answer, Backend, Finding, Listing, Page, Profile, Prune, Pruned};
 use crate::error::{Error, ErrorKind, Outcome, Result};
 use crate::model::{FencingToken, LeaseTerms, MutexName};
 
+/// A call that may look at the whole store has so many times the usual time.
+const LONG: u32 = 4;
+
 impl Coordinator {
     /// The mutexes of the store, also those of others, a page at a time in the
-    /// order of their names.
+    /// order of their names, or those of a [page of names](Page::of). What
+    /// cannot be made out is an entry with a fault beside the others.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -23,8 +27,8 @@ impl Coordinator {
     ///     for entry in &listing.entries {
     ///         println!("{}: {:?}", entry.name, entry.owner.remaining(listing.now));
     ///     }
-    ///     let Some(last) = listing.next else { break };
-    ///     page = Page::first(100).after(last);
+    ///     let Some(next) = listing.next_page(&page) else { break };
+    ///     page = next;
     /// }
     /// # drop(guard);
     /// # coordinator.close().await
@@ -37,7 +41,7 @@ impl Coordinator {
     /// # Cancel safety
     /// Dropping it changes nothing.
     pub async fn list(&self, page: &Page) -> Result<Listing> {
-        self.ask(self.engine.backend().list(page)).await?
+        self.ask(LONG, self.engine.backend().list(page)).await?
     }
 
     /// Who owns `name`, by the store's present word and time.
@@ -62,9 +66,12 @@ impl Coordinator {
     /// The owner is not asked and learns of it at its next renewal: until then
     /// there may be two who believe to own. Only their tokens tell them apart.
     ///
+    /// A damaged mutex, as [`list`](Self::list) tells of it, is mended by a
+    /// revocation without a token: what cannot be made out is removed. Its name
+    /// may be one that nobody here can contend for.
+    ///
     /// # Errors
-    /// [`Invalid`](ErrorKind::Invalid) for a name that is not valid; when the
-    /// store does not answer, or with an error.
+    /// When the store does not answer, or with an error.
     ///
     /// # Cancel safety
     /// Dropped, it may still be carried out.
@@ -73,11 +80,69 @@ impl Coordinator {
         name: impl AsRef<str>,
         token: Option<FencingToken>,
     ) -> Result<Answer> {
-        let name = MutexName::new(name)?;
-        let answer = self.ask(self.engine.backend().revoke(&name, token)).await;
+        self.revoke_found(&MutexName::found(name.as_ref()), token)
+            .await
+    }
+
+    /// The same, of a name as a listing tells it: also one whose bytes are no
+    /// text.
+    ///
+    /// # Errors
+    /// As [`revoke`](Self::revoke).
+    ///
+    /// # Cancel safety
+    /// Dropped, it may still be carried out.
+    pub async fn revoke_found(
+        &self,
+        name: &MutexName,
+        token: Option<FencingToken>,
+    ) -> Result<Answer> {
+        let answer = self.ask(1, self.engine.backend().revoke(name, token)).await;
         answer
             .and_then(std::convert::identity)
-            .map_err(|error| error.with_mutex(&name))
+            .map_err(|error| error.with_mutex(name))
+    }
+
+    /// Removes what nobody has used for a time from the store: rows, keys and
+    /// nodes of mutexes, and of schedules where that is asked for. Tokens go on
+    /// rising, and what is owned or waited for stays. All processes that use
+    /// the store must know of this: see the store's page in the documentation.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> tenure::Result<()> {
+    /// use std::time::Duration;
+    /// use tenure::Coordinator;
+    /// use tenure::backend::Prune;
+    ///
+    /// let coordinator = Coordinator::connect("memory:").await?;
+    /// let month = Duration::from_secs(30 * 24 * 3600);
+    /// let pruned = coordinator.prune(&Prune::unused_for(month)).await?;
+    /// println!("{} mutexes are gone", pruned.mutexes);
+    /// # coordinator.close().await
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// When the store does not answer, or with an error. Some may have been
+    /// removed by then.
+    ///
+    /// # Cancel safety
+    /// Dropped, it has removed some and leaves the rest.
+    pub async fn prune(&self, prune: &Prune) -> Result<Pruned> {
+        let mut prune = prune.clone();
+        let mut sum = Pruned::default();
+        loop {
+            let pruned = self
+                .ask(LONG, self.engine.backend().prune(&prune))
+                .await??;
+            sum.mutexes += pruned.mutexes;
+            sum.schedules += pruned.schedules;
+            prune.bookmark = pruned.bookmark;
+            if prune.bookmark.is_none() {
+                return Ok(sum);
+            }
+        }
     }
 
     /// What a person should know about the health and set-up of the store.
@@ -89,7 +154,7 @@ impl Coordinator {
     /// # Cancel safety
     /// Dropping it changes nothing.
     pub async fn check(&self) -> Result<Vec<Finding>> {
-        self.ask(self.engine.backend().check()).await
+        self.ask(1, self.engine.backend().check()).await
     }
 
     /// How the store behaves.
@@ -104,10 +169,10 @@ impl Coordinator {
         self.engine.terms()
     }
 
-    /// What `call` answers, within the usual time of a call.
-    async fn ask<T>(&self, call: impl Future<Output = T>) -> Result<T> {
+    /// What `call` answers, within so many times the usual time of a call.
+    async fn ask<T>(&self, times: u32, call: impl Future<Output = T>) -> Result<T> {
         self.engine.open()?;
-        let limit = self.engine.terms().call_timeout();
+        let limit = self.engine.terms().call_timeout() * times;
         let clock = self.engine.clock();
         let answer = clock.limit(clock.now() + limit, call).await;
         answer.ok_or_else(|| {

@@ -12,7 +12,7 @@ mod name;
 mod owner;
 mod period;
 mod state;
-mod text;
+pub(crate) mod text;
 mod time;
 mod token;
 

@@ -30,6 +30,18 @@ pub(super) fn check(what: &str, text: &str, max: usize) -> Result<()> {
     Ok(())
 }
 
+/// `bytes` as text, with `\xNN` for what is no UTF-8.
+pub(crate) fn shown(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(bytes.len() + 8);
+    for chunk in bytes.utf8_chunks() {
+        text.push_str(chunk.valid());
+        for byte in chunk.invalid() {
+            text.push_str(&format!("\\x{byte:02x}"));
+        }
+    }
+    text
+}
+
 /// `Display`, `AsRef<str>`, `FromStr`, `TryFrom` and serde for a validated
 /// string newtype around `Arc<str>` with a fallible `new`.
 macro_rules! text_value {

@@ -4,6 +4,7 @@ mod contract;
 mod counts;
 mod dialect;
 mod jvm;
+mod listing;
 mod tables;
 mod zone;
 
@@ -26,6 +27,12 @@ mod settings;
 mod silence;
 #[path = "../sql/tls.rs"]
 mod tls;
+
+// What every store must stand.
+#[path = "../listing/damage.rs"]
+mod listing_damage;
+#[path = "../listing/prune.rs"]
+mod listing_prune;
 
 pub(crate) use ground::SERVER;
 pub(crate) use tenure_testkit::servers::MariaDb as Server;

@@ -3,6 +3,7 @@
 mod contract;
 mod counts;
 mod dialect;
+mod listing;
 mod pooler;
 mod push;
 mod races;
@@ -26,6 +27,12 @@ mod settings;
 mod silence;
 #[path = "../sql/tls.rs"]
 mod tls;
+
+// What every store must stand.
+#[path = "../listing/damage.rs"]
+mod listing_damage;
+#[path = "../listing/prune.rs"]
+mod listing_prune;
 
 pub(crate) use ground::SERVER;
 pub(crate) use tenure_testkit::servers::Postgres as Server;

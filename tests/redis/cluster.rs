@@ -9,7 +9,7 @@ use tenure_testkit::servers::{Redis, RedisCluster};
 
 use crate::support::{PATIENCE, Waiter, bid, eventually, long, name, open, terms, win};
 
-fn url(cluster: &RedisCluster) -> String {
+pub(crate) fn url(cluster: &RedisCluster) -> String {
     // One node is enough: it knows the others.
     format!("redis+cluster://127.0.0.1:{}", cluster.nodes()[0].port())
 }

@@ -7,16 +7,19 @@ mod certificates;
 mod cluster;
 mod contract;
 mod costs;
+mod damage;
 mod dead_waiters;
 mod doctor;
 mod failover;
 mod faults;
 mod interop;
 mod jvm;
+mod listing;
 mod outage;
 mod partition;
 mod permits;
 mod processes;
+mod prune;
 mod queue;
 mod replicas;
 mod support;
@@ -25,5 +28,11 @@ mod transport;
 mod trouble;
 mod turns;
 mod wakeups;
+
+// What every store must stand.
+#[path = "../listing/damage.rs"]
+mod listing_damage;
+#[path = "../listing/prune.rs"]
+mod listing_prune;
 
 tenure_testkit::peer_process!();

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use tenure::Result;
 use tenure::backend::{
     Answer, Backend, Bid, Claim, ClaimAnswer, Finding, Held, Hints, Interest, LedgerEntry, Listing,
-    Page, Profile, TickEnd,
+    Page, Profile, Prune, Pruned, TickEnd,
 };
 use tenure::model::{FencingToken, MutexName};
 use tokio::sync::watch;
@@ -135,6 +135,10 @@ impl<B: Backend> Backend for Mortal<B> {
 
     async fn revoke(&self, name: &MutexName, token: Option<FencingToken>) -> Result<Answer> {
         self.around(self.inner.revoke(name, token)).await
+    }
+
+    async fn prune(&self, prune: &Prune) -> Result<Pruned> {
+        self.around(self.inner.prune(prune)).await
     }
 
     async fn check(&self) -> Vec<Finding> {

@@ -5,11 +5,18 @@ mod contract;
 mod crash;
 mod faults;
 mod kills;
+mod listing;
 mod opening;
 mod places;
 mod schedule;
 mod strangers;
 mod support;
 mod waiting;
+
+// What every store must stand.
+#[path = "../listing/damage.rs"]
+mod listing_damage;
+#[path = "../listing/prune.rs"]
+mod listing_prune;
 
 tenure_testkit::peer_process!();

@@ -6,11 +6,18 @@ mod flood;
 mod ground;
 mod interop;
 mod latch;
+mod listing;
 mod quorum;
 mod schedule;
 mod session;
 mod stall;
 mod storm;
 mod tls;
+
+// What every store must stand.
+#[path = "../listing/damage.rs"]
+mod listing_damage;
+#[path = "../listing/prune.rs"]
+mod listing_prune;
 
 tenure_testkit::peer_process!();

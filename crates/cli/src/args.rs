@@ -17,8 +17,8 @@ Where ownership is kept:
   redis://HOST …       and the other stores, for many hosts: see the manual
 
 Exit codes: what the command exits with; 75 not acquired; 76 lost while the
-command ran; 2 wrong usage; 69 the store cannot be used; 127 and 126 as in a
-shell; 128 + N ended by signal N.
+command ran; 2 wrong usage; 65 something in the store is damaged; 69 the store
+cannot be used; 127 and 126 as in a shell; 128 + N ended by signal N.
 
 Examples:
   tenure run nightly-report -- ./report.sh      one at a time, the others wait
@@ -80,6 +80,7 @@ pub(crate) enum Command {
     #[cfg(feature = "dashboard")]
     Dashboard(Dashboard),
     Revoke(Revoke),
+    Prune(Prune),
     /// Look at the store's health and set-up
     ///
     /// Each finding comes with what to do. A lock called tenure-doctor is
@@ -260,7 +261,8 @@ pub(crate) struct Watch {
 /// Free a mutex by force
 ///
 /// Its owner is not asked, and goes on until its next renewal fails: for a
-/// while two may believe to own it. Asks first, unless --yes is given.
+/// while two may believe to own it. One that status calls damaged is mended.
+/// Asks first, unless --yes is given.
 #[derive(Args, Debug)]
 #[command(after_help = examples::REVOKE)]
 pub(crate) struct Revoke {
@@ -272,6 +274,23 @@ pub(crate) struct Revoke {
     /// Do not ask
     #[arg(long, short)]
     pub(crate) yes: bool,
+}
+
+/// Remove what nobody has used for long
+///
+/// Rows, keys and nodes of mutexes that are neither owned nor waited for, and
+/// were last taken before the given time. Their tokens go on rising. Ledgers of
+/// schedules stay unless --schedules is given: a schedule whose ledger is gone
+/// begins anew. First bring this version to every process that uses the store.
+#[derive(Args, Debug)]
+#[command(after_help = examples::PRUNE)]
+pub(crate) struct Prune {
+    /// Not used for this long, as in 30d
+    #[arg(long, value_name = "DUR", value_parser = days)]
+    pub(crate) unused_for: Duration,
+    /// The ledgers of schedules too
+    #[arg(long)]
+    pub(crate) schedules: bool,
 }
 
 /// Set the store up, or print what sets it up
@@ -289,6 +308,21 @@ pub(crate) struct Init {
 
 fn duration(text: &str) -> Result<Duration, String> {
     tenure::backend::url::parse_duration(text).map_err(|error| error.to_string())
+}
+
+/// A duration that may be in days.
+fn days(text: &str) -> Result<Duration, String> {
+    const DAY: u64 = 24 * 3600;
+    match text
+        .strip_suffix('d')
+        .and_then(|number| number.parse::<u64>().ok())
+    {
+        Some(days) => days
+            .checked_mul(DAY)
+            .map(Duration::from_secs)
+            .ok_or_else(|| "that is too long".to_owned()),
+        None => duration(text).map_err(|error| format!("{error}; or whole days, as in 30d")),
+    }
 }
 
 #[cfg(test)]
@@ -313,6 +347,13 @@ mod tests {
             assert!(part.get_long_about().is_some(), "{name} has no long help");
             assert!(help.contains(&format!("  tenure {name}")), "{help}");
         }
+    }
+
+    #[test]
+    fn what_is_unused_is_counted_in_days() {
+        assert_eq!(days("30d"), Ok(Duration::from_secs(30 * 24 * 3600)));
+        assert_eq!(days("5s"), Ok(Duration::from_secs(5)));
+        assert!(days("2y").unwrap_err().contains("30d"));
     }
 
     #[test]

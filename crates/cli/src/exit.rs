@@ -13,6 +13,8 @@ use crate::supervise::End;
 pub(crate) const FAILED: u8 = 1;
 /// The arguments are wrong.
 pub(crate) const USAGE: u8 = 2;
+/// Something in the store is damaged (`EX_DATAERR`).
+pub(crate) const DAMAGED: u8 = 65;
 /// The store cannot be reached or used (`EX_UNAVAILABLE`).
 pub(crate) const UNAVAILABLE: u8 = 69;
 /// Something is wrong with this program or host (`EX_OSERR`).

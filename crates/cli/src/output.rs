@@ -113,6 +113,19 @@ pub(crate) fn brief(length: Duration) -> String {
     }
 }
 
+/// Text that others wrote, without what a terminal would obey.
+pub(crate) fn plain(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c.is_control() {
+            shown.extend(c.escape_default());
+        } else {
+            shown.push(c);
+        }
+    }
+    shown
+}
+
 /// A moment of the wall clock, for people and logs.
 pub(crate) fn stamp(at: std::time::SystemTime) -> String {
     humantime::format_rfc3339_millis(at).to_string()
@@ -121,6 +134,11 @@ pub(crate) fn stamp(at: std::time::SystemTime) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_others_wrote_cannot_command_the_terminal() {
+        assert_eq!(plain("a\x1b[2Jé\n"), r"a\u{1b}[2Jé\n");
+    }
 
     #[test]
     fn lengths_of_time_are_short_to_read() {

@@ -11,11 +11,13 @@ use tokio::net::TcpListener;
 use tokio::sync::Mutex;
 
 use crate::http::{self, Request, Response};
-use crate::status::{Row, gather};
+use crate::status::{Row, gather_into};
 
 const PAGE: &str = include_str!("page.html");
 /// However many look, the store is asked only so often.
 const FRESH: Duration = Duration::from_millis(500);
+/// The header of an answer that has not all rows.
+const INCOMPLETE: &str = "x-tenure-incomplete";
 /// The store's time for an answer.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -76,7 +78,15 @@ impl Dashboard {
     }
 }
 
-type Answer = Result<Arc<Vec<Row>>, String>;
+type Answer = Result<Arc<Told>, String>;
+
+/// What the store told.
+#[derive(Debug)]
+struct Told {
+    rows: Vec<Row>,
+    /// Why these are not all.
+    cut: Option<String>,
+}
 
 #[derive(Clone, Debug)]
 struct Site {
@@ -97,7 +107,13 @@ impl Site {
             "/" => page(),
             "/healthz" => Response::text("200 OK", "ok\n"),
             "/api/status" => match self.rows().await {
-                Ok(rows) => Response::json("200 OK", &*rows),
+                Ok(told) => {
+                    let response = Response::json("200 OK", &told.rows);
+                    match &told.cut {
+                        Some(_) => response.with(INCOMPLETE, "true".to_owned()),
+                        None => response,
+                    }
+                }
                 Err(error) => Response::json(
                     "503 Service Unavailable",
                     &serde_json::json!({ "error": error }),
@@ -115,11 +131,17 @@ impl Site {
         {
             return answer.clone();
         }
-        let look = tokio::time::timeout(PATIENCE, gather(&self.coordinator, &[])).await;
-        let answer = match look {
-            Ok(Ok(rows)) => Ok(Arc::new(rows)),
-            Ok(Err(error)) => Err(error.to_string()),
-            Err(_) => Err("the store does not answer".to_owned()),
+        let mut rows = Vec::new();
+        let look = gather_into(&mut rows, &self.coordinator, &[]);
+        let cut = match tokio::time::timeout(PATIENCE, look).await {
+            Ok(Ok(())) => None,
+            Ok(Err(error)) => Some(error.to_string()),
+            Err(_) => Some("the store does not answer".to_owned()),
+        };
+        // Some are better than none, if it is said that there are more.
+        let answer = match cut {
+            Some(cut) if rows.is_empty() => Err(cut),
+            cut => Ok(Arc::new(Told { rows, cut })),
         };
         *last = Some((Instant::now(), answer.clone()));
         answer
@@ -186,6 +208,45 @@ mod tests {
         assert_eq!(answer.status(), "503 Service Unavailable");
         assert!(answer.body().starts_with(r#"{"error":"#), "{answer:?}");
         assert_eq!(asked(&site, "/healthz").await.status(), "200 OK");
+    }
+
+    #[tokio::test]
+    async fn what_was_told_is_shown_with_a_mark_that_it_is_not_all() {
+        use tenure::backend::{Backend, Bid};
+        use tenure::clock::Clock;
+        use tenure::model::{ContenderId, LeaseTerms, MutexName};
+        use tenure::stores::memory::Memory;
+        use tenure_testkit::fault::{Call, Fault, FaultBackend, Faults};
+
+        let store = Memory::new();
+        for number in 0..1_500 {
+            let name = MutexName::new(format!("m{number:04}")).unwrap();
+            let id = ContenderId::new("a").unwrap();
+            let bid = Bid::new(name, id, LeaseTerms::default());
+            assert!(store.acquire(&bid).await.unwrap().is_won());
+        }
+        let faults = Faults::new(Clock::boot());
+        let backend = FaultBackend::new(store, &faults);
+        let coordinator = Coordinator::with_backend(backend, LeaseTerms::default()).unwrap();
+        let site = Site {
+            coordinator,
+            is_local: true,
+            last: Arc::default(),
+        };
+        faults.next(Call::List, Fault::None);
+        faults.next(Call::List, Fault::Fail);
+        let some = asked(&site, "/api/status").await;
+        assert_eq!(some.status(), "200 OK");
+        assert_eq!(some.body().matches(r#""name":"#).count(), 1000);
+        assert!(
+            format!("{some:?}").contains(INCOMPLETE),
+            "{:?}",
+            some.status()
+        );
+        tokio::time::sleep(FRESH * 2).await;
+        let all = asked(&site, "/api/status").await;
+        assert_eq!(all.body().matches(r#""name":"#).count(), 1_500);
+        assert!(!format!("{all:?}").contains(INCOMPLETE));
     }
 
     #[test]

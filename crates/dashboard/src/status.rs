@@ -7,7 +7,7 @@ use tenure::Coordinator;
 use tenure::backend::{Entry, Page};
 use tenure::model::{FencingToken, MutexName, StoreTime};
 
-const PAGE: usize = 500;
+const PAGE: usize = 1000;
 
 /// One mutex. Times are lengths, because a store's clock need not be this
 /// host's; `since` is a courtesy on the wall clock of this host.
@@ -28,6 +28,9 @@ pub struct Row {
     pub left_ms: Option<u64>,
     /// Who waits for it, in order, where the store knows them.
     pub waiters: Vec<String>,
+    /// What is wrong with what the store has of it, and what can be done.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fault: Option<String>,
 }
 
 impl Row {
@@ -41,12 +44,14 @@ impl Row {
             held_ms: None,
             left_ms: None,
             waiters: Vec::new(),
+            fault: None,
         }
     }
 
     fn of(entry: &Entry, now: StoreTime) -> Self {
         let mut row = Self::free(&entry.name);
         row.token = entry.token;
+        row.fault = entry.fault.as_deref().map(str::to_owned);
         row.waiters = entry.waiters.iter().map(ToString::to_string).collect();
         if entry.owner.has_owner(now) {
             let owner = &entry.owner;
@@ -69,14 +74,35 @@ impl Row {
 /// Dropping it changes nothing.
 pub async fn gather(coordinator: &Coordinator, names: &[MutexName]) -> tenure::Result<Vec<Row>> {
     let mut rows = Vec::new();
-    let mut page = Page::first(PAGE);
+    gather_into(&mut rows, coordinator, names).await?;
+    Ok(rows)
+}
+
+/// The same, into `rows`: dropped before its end, it leaves there what was
+/// told so far.
+///
+/// # Errors
+/// When the store cannot be asked.
+///
+/// # Cancel safety
+/// Dropping it changes nothing; `rows` are the first of all.
+pub async fn gather_into(
+    rows: &mut Vec<Row>,
+    coordinator: &Coordinator,
+    names: &[MutexName],
+) -> tenure::Result<()> {
+    let mut page = match names {
+        [] => Page::first(PAGE),
+        names => Page::of(names.to_vec()),
+    };
     loop {
         let listing = coordinator.list(&page).await?;
-        let wanted = |entry: &&Entry| names.is_empty() || names.contains(&entry.name);
-        let entries = listing.entries.iter().filter(wanted);
-        rows.extend(entries.map(|entry| Row::of(entry, listing.now)));
-        let Some(last) = listing.next else { break };
-        page = Page::first(PAGE).after(last);
+        let told = listing.entries.iter();
+        rows.extend(told.map(|entry| Row::of(entry, listing.now)));
+        let Some(next) = listing.next_page(&page) else {
+            break;
+        };
+        page = next;
     }
     // One that was never owned is free, and was asked for.
     for name in names {
@@ -84,7 +110,7 @@ pub async fn gather(coordinator: &Coordinator, names: &[MutexName]) -> tenure::R
             rows.push(Row::free(name));
         }
     }
-    Ok(rows)
+    Ok(())
 }
 
 fn millis(length: Duration) -> u64 {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tenure::Result;
 use tenure::backend::{
     Answer, Backend, Bid, Claim, ClaimAnswer, Finding, Held, Hints, Interest, LedgerEntry, Listing,
-    Page, Profile, TickEnd,
+    Page, Profile, Prune, Pruned, TickEnd,
 };
 use tenure::clock::Clock;
 use tenure::model::{FencingToken, LeaseTerms, MutexName};
@@ -101,6 +101,9 @@ impl Backend for Session {
         self.inner.revoke(name, token).await
     }
 
+    async fn prune(&self, prune: &Prune) -> Result<Pruned> {
+        self.inner.prune(prune).await
+    }
     async fn check(&self) -> Vec<Finding> {
         self.inner.check().await
     }

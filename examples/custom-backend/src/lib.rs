@@ -34,7 +34,7 @@ use std::time::Duration;
 use table::Table;
 use tenure::backend::{
     Answer, Backend, Bid, Claim, ClaimAnswer, Finding, Held, Hints, Interest, LedgerEntry, Listing,
-    Page, Profile, TickEnd,
+    Page, Profile, Prune, Pruned, TickEnd,
 };
 use tenure::clock::Clock;
 use tenure::model::{FencingToken, MutexName};
@@ -133,6 +133,10 @@ impl Backend for Client {
 
     async fn revoke(&self, name: &MutexName, token: Option<FencingToken>) -> Result<Answer> {
         Ok(self.table()?.revoke(name, token))
+    }
+
+    async fn prune(&self, prune: &Prune) -> Result<Pruned> {
+        Ok(self.table()?.prune(prune))
     }
 
     async fn check(&self) -> Vec<Finding> {

@@ -1,10 +1,11 @@
 //! Steps 2 and 3: the rows, and the few atomic things done to them.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use tenure::Result;
-use tenure::backend::{Answer, Bid, Entry, Held, Listing, Page};
+use tenure::backend::{Answer, Bid, Entry, Held, Listing, Page, Prune, Pruned};
 use tenure::clock::{Clock, Moment};
 use tenure::model::{ContenderId, FencingToken, LeaseTerms, MutexName, MutexOwner, StoreTime};
 
@@ -13,12 +14,16 @@ use tenure::model::{ContenderId, FencingToken, LeaseTerms, MutexName, MutexOwner
 struct Row {
     owner: Option<MutexOwner>,
     version: u64,
+    /// When it was last granted.
+    granted_at: StoreTime,
 }
 
 /// All rows, under one lock: what makes each operation atomic here.
 #[derive(Debug)]
 pub struct Table {
     rows: Mutex<BTreeMap<MutexName, Row>>,
+    /// The largest version of a row that was removed: new rows begin above it.
+    floor: AtomicU64,
     clock: Clock,
     origin: Moment,
 }
@@ -48,6 +53,7 @@ impl Table {
     pub(crate) fn new(clock: Clock) -> Self {
         Self {
             rows: Mutex::default(),
+            floor: AtomicU64::new(0),
             origin: clock.now(),
             clock,
         }
@@ -78,10 +84,11 @@ impl Table {
                 let answer = if is_own { Answer::won } else { Answer::refused };
                 return Ok(answer(owner.clone(), now));
             }
-            let version = row.version + 1;
+            let version = row.version.max(self.floor.load(Ordering::Relaxed)) + 1;
             let token = FencingToken::from_store(version)?;
             let owner = leased(&bid.contender, now, now, &bid.terms).with_token(token);
             row.version = version;
+            row.granted_at = now;
             row.owner = Some(owner.clone());
             Ok(Answer::won(owner, now))
         })
@@ -142,16 +149,29 @@ impl Table {
     pub(crate) fn list(&self, page: &Page) -> Listing {
         let rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
         let now = self.now();
-        let later = |name: &MutexName| page.after.as_ref().is_none_or(|after| name > after);
         let owned = rows
             .iter()
-            .filter(|(name, row)| later(name) && row.live(now).is_some());
+            .filter(|(name, row)| page.wants(name) && row.live(now).is_some());
         // One more than asked for, which tells whether there is a next page.
-        let entries = owned.take(page.limit + 1).map(|(name, row)| {
+        let entries = owned.take(page.limit.saturating_add(1)).map(|(name, row)| {
             let owner = row.owner(now);
             let token = owner.token();
             Entry::new(name.clone(), owner, token)
         });
         Listing::of(entries.collect(), page, now)
+    }
+
+    /// Removes rows, and remembers enough that tokens go on rising.
+    pub(crate) fn prune(&self, prune: &Prune) -> Pruned {
+        let mut rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
+        let (now, before) = (self.now(), rows.len());
+        rows.retain(|_, row| {
+            let stays = row.live(now).is_some() || row.granted_at + prune.unused_for >= now;
+            if !stays {
+                self.floor.fetch_max(row.version, Ordering::Relaxed);
+            }
+            stays
+        });
+        Pruned::of((before - rows.len()) as u64, 0)
     }
 }

@@ -9,7 +9,7 @@ use super::look::merged;
 use super::unlock::{Told, passed};
 use crate::backend::{
     Answer, Backend, Bid, Claim, ClaimAnswer, Finding, Held, Hints, HoldStore, Interest,
-    LedgerEntry, Listing, Page, Profile, TickEnd,
+    LedgerEntry, Listing, Page, Profile, Prune, Pruned, TickEnd,
 };
 use crate::error::{Error, ErrorKind, Outcome, Result};
 use crate::model::{FencingToken, MutexName, MutexOwner};
@@ -164,6 +164,11 @@ impl Backend for Combined {
             Some(held) => self.free(&held).await,
             None => self.look(name).await,
         }
+    }
+
+    async fn prune(&self, _prune: &Prune) -> Result<Pruned> {
+        self.0.is_open()?;
+        Err(unsupported("pruning: their keys look like anybody's"))
     }
 
     async fn check(&self) -> Vec<Finding> {

@@ -9,7 +9,7 @@ use super::ears::Listeners;
 use super::table::Table;
 use crate::backend::{
     Answer, Backend, Bid, Claim, ClaimAnswer, Finding, Held, Hints, Interest, LedgerEntry, Listing,
-    Page, Profile, TickEnd,
+    Page, Profile, Prune, Pruned, TickEnd,
 };
 use crate::clock::{Clock, Moment};
 use crate::error::{Error, ErrorKind, Outcome, Result};
@@ -199,6 +199,10 @@ impl Backend for Memory {
 
     async fn revoke(&self, name: &MutexName, token: Option<FencingToken>) -> Result<Answer> {
         self.locked(|state, now| state.table.revoke(now, name, token, &mut state.listeners))
+    }
+
+    async fn prune(&self, prune: &Prune) -> Result<Pruned> {
+        self.locked(|state, now| state.table.prune(now, prune))
     }
 
     async fn check(&self) -> Vec<Finding> {

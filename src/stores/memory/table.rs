@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use super::ears::Ears;
 use super::line::Line;
 use crate::backend::{
-    Answer, Bid, Claim, ClaimAnswer, Entry, Held, LedgerEntry, Listing, Nonce, Page, TickEnd,
+    Answer, Bid, Claim, ClaimAnswer, Entry, Held, LedgerEntry, Listing, Nonce, Page, Prune, Pruned,
+    TickEnd,
 };
 use crate::error::Result;
 use crate::model::{ContenderId, FencingToken, MutexName, MutexOwner, StoreTime};
@@ -203,16 +204,48 @@ impl Table {
     pub fn list(&self, now: StoreTime, page: &Page) -> Listing {
         let wanted = self.mutexes.iter().filter(|(name, mutex)| {
             let in_use = mutex.owner(now).has_owner(now) || !mutex.line.is_empty(now);
-            in_use && page.after.as_ref().is_none_or(|after| *name > after)
+            in_use && page.wants(name)
         });
-        let entries = wanted.take(page.limit + 1).map(|(name, mutex)| {
-            let token = FencingToken::from_store(mutex.fence)
-                .ok()
-                .filter(|_| mutex.fence > 0);
-            let waiters = mutex.line.waiters().map(|waiter| waiter.contender.clone());
-            Entry::new(name.clone(), mutex.owner(now), token).with_waiters(waiters.collect())
-        });
+        let entries = wanted
+            .take(page.limit.saturating_add(1))
+            .map(|(name, mutex)| {
+                let token = FencingToken::from_store(mutex.fence)
+                    .ok()
+                    .filter(|_| mutex.fence > 0);
+                let waiters = mutex.line.waiters().map(|waiter| waiter.contender.clone());
+                Entry::new(name.clone(), mutex.owner(now), token).with_waiters(waiters.collect())
+            });
         Listing::of(entries.collect(), page, now)
+    }
+
+    /// [`Backend::prune`](crate::backend::Backend::prune).
+    pub fn prune(&mut self, now: StoreTime, prune: &Prune) -> Pruned {
+        let oldest = StoreTime::from_millis(
+            now.as_millis()
+                .saturating_sub(u64::try_from(prune.unused_for.as_millis()).unwrap_or(u64::MAX)),
+        );
+        let before = (self.mutexes.len(), self.ledgers.len());
+        let is_free = |mutex: &Mutex| !mutex.owner(now).has_owner(now) && mutex.line.is_empty(now);
+        if prune.schedules {
+            let mutexes = &self.mutexes;
+            self.ledgers.retain(|name, entry| {
+                let last = entry
+                    .due_at
+                    .max(entry.origin)
+                    .max(entry.finished_at.unwrap_or_default());
+                let granted = StoreTime::from_millis(entry.token.store() / 1000);
+                last.max(granted) >= oldest || !mutexes.get(name).is_none_or(is_free)
+            });
+        }
+        // The number of a grant is the time it was made, or a later one: from
+        // then on a new row begins with a larger one.
+        self.mutexes.retain(|_, mutex| {
+            mutex.fence >= oldest.as_millis().saturating_mul(1000) || !is_free(mutex)
+        });
+        Pruned::of(
+            (before.0 - self.mutexes.len()) as u64,
+            (before.1 - self.ledgers.len()) as u64,
+        )
     }
 
     /// [`Backend::read_ledger`](crate::backend::Backend::read_ledger).

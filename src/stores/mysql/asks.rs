@@ -8,16 +8,26 @@ use sqlx::{AssertSqlSafe, Row as _};
 use super::statements::Statements;
 use crate::backend::{Bid, Held};
 use crate::model::{FencingToken, LeaseTerms, MutexName};
-use crate::stores::sql::{Ask, Row, padded};
+use crate::stores::sql::{Ask, Row, padded, text};
 
 pub(super) fn row(row: &MySqlRow) -> sqlx::Result<Row> {
+    // Somebody else's table may hold what ours cannot: one such row must not
+    // hide the others, nor look like a broken connection.
+    let words = |column: &str| -> sqlx::Result<String> {
+        let bytes: Option<Vec<u8>> = row.try_get_unchecked(column)?;
+        Ok(text(bytes.as_deref()))
+    };
+    let count = |column: &str| -> sqlx::Result<u64> {
+        let number: Option<u64> = row.try_get(column)?;
+        Ok(number.unwrap_or(0))
+    };
     Ok(Row {
-        mutex: row.try_get("mutex")?,
-        owner_id: row.try_get("owner_id")?,
-        acquired_at: row.try_get("acquired_at")?,
-        ttl_at: row.try_get("ttl_at")?,
-        transition_at: row.try_get("transition_at")?,
-        version: row.try_get("version")?,
+        mutex: words("mutex")?,
+        owner_id: words("owner_id")?,
+        acquired_at: count("acquired_at")?,
+        ttl_at: count("ttl_at")?,
+        transition_at: count("transition_at")?,
+        version: count("version")?,
         now: number(row, "now")?,
     })
 }
@@ -103,7 +113,8 @@ impl Ask<MySqlConnection> for Find {
             .bind(self.name.as_str())
             .fetch_one(connection)
             .await?;
-        let is_there = found.try_get::<Option<String>, _>("mutex")?.is_some();
+        let name: Option<Vec<u8>> = found.try_get_unchecked("mutex")?;
+        let is_there = name.is_some();
         let row = is_there.then(|| row(&found)).transpose()?;
         Ok((row, number(&found, "now")?))
     }
@@ -252,26 +263,6 @@ impl Ask<MySqlConnection> for Free {
             0 => None,
             _ => Some(stamp_of(&done, connection).await?),
         })
-    }
-}
-
-/// The owned rows after a name, in the order of bytes.
-pub(super) struct List {
-    pub(super) to: Arc<Statements>,
-    pub(super) after: String,
-    pub(super) most: u64,
-}
-
-impl Ask<MySqlConnection> for List {
-    type Reply = Vec<Row>;
-
-    async fn ask(&self, connection: &mut MySqlConnection) -> sqlx::Result<Vec<Row>> {
-        let found = sqlx::query(AssertSqlSafe(Arc::clone(&self.to.list)))
-            .bind(&self.after)
-            .bind(self.most)
-            .fetch_all(connection)
-            .await?;
-        found.iter().map(row).collect()
     }
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio::task::JoinSet;
 
-use super::asks::{CanSkip, Find, FindMany, Free, Insert, List, Now, Renew, Take, millis};
+use super::asks::{CanSkip, Find, FindMany, Free, Insert, Now, Renew, Take, millis};
 use super::driver::Connector;
 use super::ledger;
 use super::schema::{self, Create, INT_WARNING, Inspect, Layout};
@@ -15,7 +15,7 @@ use super::stamp::{Dial, Stamp};
 use super::statements::Statements;
 use crate::backend::{
     Answer, Backend, Bid, Claim, ClaimAnswer, Finding, Held, Hints, Interest, LedgerEntry, Listing,
-    Page, Profile, TickEnd,
+    Page, Profile, Prune, Pruned, TickEnd,
 };
 use crate::clock::Clock;
 use crate::error::{Error, Result};
@@ -116,15 +116,15 @@ impl MySql {
         Ok(layout)
     }
 
-    fn to(&self) -> Arc<Statements> {
+    pub(super) fn to(&self) -> Arc<Statements> {
         Arc::clone(&self.0.statements)
     }
 
-    async fn read<A: Ask<sqlx::MySqlConnection>>(&self, ask: A) -> Result<A::Reply> {
+    pub(super) async fn read<A: Ask<sqlx::MySqlConnection>>(&self, ask: A) -> Result<A::Reply> {
         self.0.pool.ask(ask, Effect::Reads).await
     }
 
-    async fn write<A: Ask<sqlx::MySqlConnection>>(&self, ask: A) -> Result<A::Reply> {
+    pub(super) async fn write<A: Ask<sqlx::MySqlConnection>>(&self, ask: A) -> Result<A::Reply> {
         self.0.pool.ask(ask, Effect::Writes).await
     }
 
@@ -150,7 +150,7 @@ impl MySql {
         Ok(Answer::refused(owner, now))
     }
 
-    fn about_now(&self) -> StoreTime {
+    pub(super) fn about_now(&self) -> StoreTime {
         StoreTime::from_millis(self.0.dial.about())
     }
 
@@ -380,24 +380,16 @@ impl Backend for MySql {
     }
 
     async fn list(&self, page: &Page) -> Result<Listing> {
-        let after = page.after.as_ref().map_or("", MutexName::as_str).to_owned();
-        let most = page.limit.saturating_add(1) as u64;
-        let rows = self
-            .read(List {
-                to: self.to(),
-                after,
-                most,
-            })
-            .await?;
-        let now = rows.first().map_or(self.about_now(), Row::now);
-        let entry = |row: &Row| row.entry(row.owner()?);
-        let entries = rows.iter().map(entry).collect::<Result<_>>()?;
-        Ok(Listing::of(entries, page, now))
+        self.list_page(page).await
     }
 
     async fn revoke(&self, name: &MutexName, token: Option<FencingToken>) -> Result<Answer> {
         self.free(name, Free::Revoked(self.to(), name.clone(), token))
             .await
+    }
+
+    async fn prune(&self, prune: &Prune) -> Result<Pruned> {
+        self.prune_step(prune).await
     }
 
     async fn check(&self) -> Vec<Finding> {

@@ -14,6 +14,8 @@ mod config;
 mod doctor;
 mod driver;
 mod ledger;
+mod listing;
+mod prune;
 mod schema;
 mod stamp;
 mod statements;

@@ -5,13 +5,23 @@
 //! bytes, whatever the table's character set and collation; the plain
 //! comparison beside it keeps the key.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::stamp::SCALE;
 
 /// Milliseconds since 1970, the same throughout a statement.
 pub(super) const NOW: &str =
     "(TIMESTAMPDIFF(MICROSECOND,'1970-01-01 00:00:00',UTC_TIMESTAMP(6)) DIV 1000)";
+
+/// Seconds since 2026, when the row at hand is written: `NOW` is read when the
+/// statement begins, and may be old by the time a lock is given.
+///
+/// A version is never smaller than this was at its grant. So it tells how long
+/// ago that was, at least, and a row that was removed and made again, by a JVM
+/// peer with version 0, still has a larger one than before. It fits a signed
+/// INT until 2094.
+pub(super) const SECONDS: &str = "(TIMESTAMPDIFF(SECOND,'2026-01-01 00:00:00',SYSDATE()) \
+     + TIMESTAMPDIFF(SECOND,NOW(),UTC_TIMESTAMP()))";
 
 const IS_NAME: &str = "mutex = ? AND BINARY CONVERT(mutex USING utf8mb4) = ?";
 const IS_OWNER: &str = "BINARY CONVERT(owner_id USING utf8mb4) = ?";
@@ -21,7 +31,7 @@ const FREE: &str = "owner_id = '', acquired_at = 0, ttl_at = 0";
 /// MySQL 8.0, MariaDB 10.6.
 const SKIP: &str = " FOR UPDATE SKIP LOCKED";
 
-const COLUMNS: &str = "mutex, owner_id, CAST(acquired_at AS UNSIGNED) AS acquired_at, \
+pub(super) const COLUMNS: &str = "mutex, owner_id, CAST(acquired_at AS UNSIGNED) AS acquired_at, \
      CAST(ttl_at AS UNSIGNED) AS ttl_at, CAST(transition_at AS UNSIGNED) AS transition_at, \
      CAST(version AS UNSIGNED) AS version";
 
@@ -43,12 +53,13 @@ pub(super) struct Statements {
     pub(super) release: Arc<str>,
     pub(super) leave: Arc<str>,
     pub(super) revoke: Arc<str>,
-    pub(super) list: Arc<str>,
     pub(super) owns: Arc<str>,
     pub(super) read_ledger: Arc<str>,
     pub(super) claim: Arc<str>,
     pub(super) claim_first: Arc<str>,
     pub(super) finish: Arc<str>,
+    /// Whether the key of the table sorts names by their bytes, once known.
+    pub(super) by_bytes: OnceLock<bool>,
 }
 
 impl Statements {
@@ -99,12 +110,6 @@ impl Statements {
                 "{freed} WHERE {IS_NAME} AND (? OR version = ?) AND transition_at >= {NOW}"
             )
             .into(),
-            list: format!(
-                "SELECT {COLUMNS}, {NOW} AS now FROM {table} WHERE transition_at >= {NOW} \
-                 AND BINARY CONVERT(mutex USING utf8mb4) > ? \
-                 ORDER BY BINARY CONVERT(mutex USING utf8mb4) LIMIT ?"
-            )
-            .into(),
             read_ledger: format!("SELECT {ledger} FROM {schedule} WHERE name = ?").into(),
             // Each a statement by itself, so that nothing is held while its
             // claimer is away. The grant may end under it: then the next
@@ -130,6 +135,7 @@ impl Statements {
                  WHERE name = ? AND last_tick = ? AND token = ? AND state <> 'planned'"
             )
             .into(),
+            by_bytes: OnceLock::new(),
             names,
             table,
             schedule,
@@ -173,7 +179,8 @@ impl Statements {
 
 fn granted() -> String {
     format!(
-        "m.version = LAST_INSERT_ID((m.version + 1) * {SCALE} + {NOW} MOD {SCALE}) DIV {SCALE}, \
+        "m.version = LAST_INSERT_ID(GREATEST(m.version + 1, {SECONDS}) * {SCALE} \
+         + {NOW} MOD {SCALE}) DIV {SCALE}, \
          m.owner_id = ?, m.acquired_at = {NOW}, m.ttl_at = {NOW} + ?, m.transition_at = {NOW} + ?"
     )
 }

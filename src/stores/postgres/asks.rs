@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use sqlx::Row as _;
 use sqlx::postgres::{PgConnection, PgRow};
+use sqlx::{Row as _, ValueRef as _};
 
 use super::statements::Statements;
 use super::wire::{Value, Wire};
 use crate::backend::{Bid, Held};
 use crate::model::{FencingToken, LeaseTerms, MutexName, StoreTime};
-use crate::stores::sql::{Ask, Row};
+use crate::stores::sql::{Ask, Row, text};
 
 /// What a statement says: whether it did it, the row, the time.
 #[derive(Clone, Debug)]
@@ -28,13 +28,13 @@ impl Said {
 
     fn read(row: &PgRow) -> sqlx::Result<Self> {
         let now = number(row, "now")?;
-        let mutex: Option<String> = row.try_get("mutex")?;
+        let mutex = text_of(row, "mutex")?;
         let (row_of, nonce) = match mutex {
             None => (None, String::new()),
             Some(mutex) => {
                 let found = Row {
                     mutex,
-                    owner_id: row.try_get("owner_id")?,
+                    owner_id: text_of(row, "owner_id")?.unwrap_or_default(),
                     acquired_at: number(row, "acquired_at")?,
                     ttl_at: number(row, "ttl_at")?,
                     transition_at: number(row, "transition_at")?,
@@ -51,6 +51,16 @@ impl Said {
             now,
         })
     }
+}
+
+/// Text, shown if it is none: a database without an encoding takes any bytes.
+fn text_of(row: &PgRow, column: &str) -> sqlx::Result<Option<String>> {
+    let raw = row.try_get_raw(column)?;
+    if raw.is_null() {
+        return Ok(None);
+    }
+    let bytes = raw.as_bytes().map_err(sqlx::Error::Decode)?;
+    Ok(Some(text(Some(bytes))))
 }
 
 fn number(row: &PgRow, column: &str) -> sqlx::Result<u64> {

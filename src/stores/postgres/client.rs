@@ -14,13 +14,14 @@ use super::statements::Statements;
 use super::wire::Wire;
 use crate::backend::{
     Answer, Backend, Bid, Claim, ClaimAnswer, Finding, Held, Hints, Interest, LedgerEntry, Listing,
-    Page, Profile, TickEnd,
+    Page, Profile, Prune, Pruned, TickEnd,
 };
 use crate::clock::Clock;
 use crate::error::{Error, ErrorKind, Outcome, Result};
 use crate::model::{FencingToken, LeaseTerms, MutexName, MutexOwner, StoreTime};
 use crate::stores::sql::{
-    Ask, Batch, Ears, Effect, Limits, Look, POLL, Passed, Passes, Pool, Row, Seen, Settings, poll,
+    Ask, Batch, Ears, Effect, Limits, Look, POLL, Passed, Passes, Pool, Row, Seen, Settings,
+    page as page_of, poll,
 };
 
 /// How often a refusal that shows nobody is looked at again: a race was lost
@@ -83,11 +84,11 @@ impl Postgres {
         self.0.pool.driver().wire
     }
 
-    async fn read<A: Ask<sqlx::PgConnection>>(&self, ask: A) -> Result<A::Reply> {
+    pub(super) async fn read<A: Ask<sqlx::PgConnection>>(&self, ask: A) -> Result<A::Reply> {
         self.0.pool.ask(ask, Effect::Reads).await
     }
 
-    async fn write<A: Ask<sqlx::PgConnection>>(&self, ask: A) -> Result<A::Reply> {
+    pub(super) async fn write<A: Ask<sqlx::PgConnection>>(&self, ask: A) -> Result<A::Reply> {
         self.0.pool.ask(ask, Effect::Writes).await
     }
 
@@ -289,22 +290,34 @@ impl Backend for Postgres {
     }
 
     async fn list(&self, page: &Page) -> Result<Listing> {
-        let after = page.after.as_ref().map_or("", MutexName::as_str);
-        let most = page.limit.saturating_add(1);
-        let said = self
-            .read(Many::list(self.statements(), self.wire(), after, most))
-            .await?;
+        let ask = match &page.names {
+            Some(names) => Many::find(self.statements(), self.wire(), names),
+            None => {
+                let after = page.after.as_ref().map_or("", MutexName::as_str);
+                let most = page.limit.saturating_add(1);
+                Many::list(self.statements(), self.wire(), after, most)
+            }
+        };
+        let said = self.read(ask).await?;
         let now = said.first().map_or(StoreTime::ZERO, Said::now);
         let rows = said.iter().filter_map(|said| said.row.as_ref());
-        let entries = rows
-            .map(|row| row.entry(owner(row)?))
-            .collect::<Result<_>>()?;
-        Ok(Listing::of(entries, page, now))
+        let told = rows.filter(|row| !row.is_free() || row.fault().is_some());
+        let entries = told.map(|row| row.entry(owner(row))).collect();
+        Ok(page_of(entries, page, now))
     }
 
     async fn revoke(&self, name: &MutexName, token: Option<FencingToken>) -> Result<Answer> {
+        if token.is_none() && self.mend(name).await? {
+            let find = One::find(self.statements(), self.wire(), name);
+            let now = self.read(find).await?.now();
+            return Ok(Answer::won(MutexOwner::NONE, now));
+        }
         self.free(One::revoke(self.statements(), self.wire(), name, token))
             .await
+    }
+
+    async fn prune(&self, prune: &Prune) -> Result<Pruned> {
+        self.prune_step(prune).await
     }
 
     async fn check(&self) -> Vec<Finding> {

@@ -14,6 +14,7 @@ mod doctor;
 mod driver;
 mod ledger;
 mod listen;
+mod prune;
 mod schema;
 mod statements;
 mod wire;

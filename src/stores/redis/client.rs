@@ -17,11 +17,11 @@ use super::push::{Registry, Says};
 use super::reply::{Reply, Rest, millis};
 use super::scripts::{Call, Lua};
 use super::server::Manner;
-use super::{health, ledger, listing, renewal, sweep};
+use super::{health, ledger, listing, prune, renewal, survey, sweep};
 use crate::backend::url::StoreUrl;
 use crate::backend::{
     Answer, Backend, Bid, Claim, ClaimAnswer, Finding, Held, Hints, Interest, LedgerEntry, Listing,
-    Page, Profile, TickEnd,
+    Page, Profile, Prune, Pruned, TickEnd,
 };
 use crate::clock::{Clock, Moment};
 use crate::error::{Error, ErrorKind, Outcome, Result};
@@ -139,6 +139,18 @@ impl Redis {
         }
     }
 
+    async fn take(&self, bid: &Bid, call: &Call) -> Result<Reply> {
+        let sent = self.send_take(bid, call, || self.leave(bid)).await;
+        if let Err(error) = &sent
+            && error.kind() == ErrorKind::Conflict
+            && bid.queue
+        {
+            // It may stand in line behind what is no owner.
+            let _ = self.leave(bid).await;
+        }
+        sent
+    }
+
     /// Sends a take. Where replicas are asked for it counts only once enough
     /// of them have it, and is undone otherwise.
     pub(super) async fn send_take<F>(
@@ -248,14 +260,14 @@ impl Backend for Redis {
             self.waits(),
         ];
         let call = Lua::Take.call(&keys.all(), &arguments);
-        let mut reply = self.send_take(bid, &call, || self.leave(bid)).await?;
+        let mut reply = self.take(bid, &call).await?;
         // Free, behind dead ones: whether it is ours is known once they are
         // out of the way.
         for _ in 0..sweep::ROUNDS {
             if reply.rest != Some(Rest::Dead) {
                 break;
             }
-            reply = self.send_take(bid, &call, || self.leave(bid)).await?;
+            reply = self.take(bid, &call).await?;
         }
         self.heed(&reply);
         sweep::go_on(self, &bid.name, bid.contender.as_str(), &reply);
@@ -285,8 +297,7 @@ impl Backend for Redis {
     }
 
     async fn owner(&self, name: &MutexName) -> Result<Answer> {
-        let entry = listing::look(self, name, false).await?;
-        Ok(Answer::refused(entry.owner, entry.now))
+        survey::look(self, name).await
     }
 
     fn changes(&self, interest: &Interest) -> Hints {
@@ -311,6 +322,10 @@ impl Backend for Redis {
     }
 
     async fn revoke(&self, name: &MutexName, token: Option<FencingToken>) -> Result<Answer> {
+        if std::str::from_utf8(name.as_bytes()).is_err() {
+            self.is_open()?;
+            return survey::remove(self, name, token).await;
+        }
         let token = token.map_or_else(String::new, |token| token.store().to_string());
         let reserve = self.reserve();
         let arguments = [token.as_str(), &reserve, self.cluster()];
@@ -318,6 +333,11 @@ impl Backend for Redis {
         let reply = self.reply(&call).await?;
         sweep::go_on(self, name, "revoked", &reply);
         reply.answer(None)
+    }
+
+    async fn prune(&self, prune: &Prune) -> Result<Pruned> {
+        self.is_open()?;
+        prune::prune(self, prune).await
     }
 
     async fn check(&self) -> Vec<Finding> {

@@ -76,13 +76,24 @@ impl Keys {
     }
 }
 
-/// The mutex whose owner key or queue `key` is.
-pub(super) fn name_of(prefix: &str, key: &str) -> Option<MutexName> {
-    let inner = key.strip_prefix(prefix)?.strip_prefix('{')?;
-    let name = inner
-        .strip_suffix('}')
-        .or_else(|| inner.strip_suffix("}:contender"))?;
-    MutexName::new(name).ok()
+/// The mutex of `key`, if that is one of the keys of a mutex in use.
+pub(super) fn name_in_use(prefix: &[u8], key: &[u8]) -> Option<MutexName> {
+    name_of(prefix, key, &["}", "}:contender", "}:grant", "}:kept"])
+}
+
+/// The mutex of `key`, if that is one of the keys that stay when nobody owns.
+pub(super) fn name_at_rest(prefix: &[u8], key: &[u8]) -> Option<MutexName> {
+    let name = name_of(prefix, key, &["}:fence", "}:schedule"])?;
+    // Where its keys lie in a cluster nobody could say of another.
+    name.fault().is_none().then_some(name)
+}
+
+fn name_of(prefix: &[u8], key: &[u8], ends: &[&str]) -> Option<MutexName> {
+    let inner = key.strip_prefix(prefix)?.strip_prefix(b"{")?;
+    let mut names = ends
+        .iter()
+        .filter_map(|end| inner.strip_suffix(end.as_bytes()));
+    names.next().map(MutexName::found)
 }
 
 /// The pattern of all keys of the store, for SCAN.
@@ -147,13 +158,23 @@ mod tests {
         for name in ["m", "a{b}", "{", "a}:contender{b", "日本", "a}b"] {
             let name = MutexName::new(name).unwrap();
             let keys = Keys::new("app:", &name);
-            assert_eq!(name_of("app:", &keys.owner).as_ref(), Some(&name));
-            assert_eq!(name_of("app:", &keys.queue()).as_ref(), Some(&name));
-            assert_eq!(name_of("app:", &keys.fence()), None);
-            assert_eq!(name_of("simba:", &keys.owner), None);
+            let (used, at_rest) = (
+                |key: &str| name_in_use(b"app:", key.as_bytes()),
+                |key: &str| name_at_rest(b"app:", key.as_bytes()),
+            );
+            for key in [keys.owner.clone(), keys.queue(), keys.grant(), keys.kept()] {
+                assert_eq!(used(&key).as_ref(), Some(&name));
+                assert_eq!(at_rest(&key), None);
+            }
+            for key in [keys.fence(), keys.schedule()] {
+                assert_eq!(used(&key), None);
+                assert_eq!(at_rest(&key).as_ref(), Some(&name));
+            }
+            assert_eq!(name_in_use(b"simba:", keys.owner.as_bytes()), None);
         }
-        assert_eq!(name_of("app:", "app:{}"), None);
-        assert_eq!(name_of("app:", "app:{"), None);
+        assert!(name_in_use(b"app:", b"app:{}").unwrap().fault().is_some());
+        assert_eq!(name_in_use(b"app:", b"app:{"), None);
+        assert_eq!(name_at_rest(b"app:", b"app:{ }:fence"), None);
     }
 
     #[test]

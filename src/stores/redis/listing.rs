@@ -1,94 +1,140 @@
-//! Looking at one mutex, and at all of them.
+//! All mutexes of the store, a page at a time.
+//!
+//! SCAN knows no order, so a listing walks through all keys once, for its
+//! first page, and the caller keeps the names that were found for the pages
+//! after it. That is a bounded number: beyond it the next names are found by
+//! another walk. Mutexes that are taken during a listing may be missing in it.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use redis::{FromRedisValue, Value};
+use tokio::task::JoinSet;
 
 use super::client::Redis;
 use super::fault::nonsense;
 use super::keys;
-use super::reply::{owner, read_time, read_word};
-use super::scripts::Lua;
 use super::server::Server;
-use crate::backend::{Entry, Listing, Page};
+use super::survey::survey;
+use crate::backend::{Bookmark, Listing, Page};
 use crate::error::Result;
-use crate::model::{ContenderId, FencingToken, MutexName, MutexOwner, StoreTime};
+use crate::model::{MutexName, StoreTime};
 
-/// One mutex as it is now.
-pub(super) struct Seen {
-    pub(super) owner: MutexOwner,
-    pub(super) now: StoreTime,
-    fence: Option<FencingToken>,
-    waiters: Vec<ContenderId>,
+/// The most names that are kept for the pages to come: some ten megabytes.
+const MOST: usize = 100_000;
+
+/// How many keys the server looks at in one SCAN: about a millisecond.
+const STRIDE: usize = 5_000;
+
+/// How many mutexes are looked at together: what the page lacks, within these.
+const TOGETHER: (usize, usize) = (200, 1_200);
+
+/// The names that were found, in order.
+struct Found {
+    names: Vec<MutexName>,
+    /// There are more behind the last.
+    cut: bool,
 }
 
-pub(super) async fn look(redis: &Redis, name: &MutexName, whole: bool) -> Result<Seen> {
-    let wanted = if whole { "1" } else { "0" };
-    let call = Lua::Look.call(&redis.keys(name).all(), &[wanted]);
-    let value = redis.run(&call).await?;
-    type Parts = (String, String, String, String, Vec<String>);
-    let (word, grant, now, fence, waiters) = Parts::from_redis_value(value).map_err(nonsense)?;
-    let now = read_time(&now)?;
-    let fence = fence.parse().ok().map(FencingToken::from_store);
-    Ok(Seen {
-        owner: owner(&read_word(&word)?, &grant, now, None)?,
-        now,
-        fence: fence.transpose()?,
-        // What is no id cannot be a waiter of ours, and a peer's would be one.
-        waiters: waiters
-            .into_iter()
-            .filter_map(|id| ContenderId::new(id).ok())
-            .collect(),
+pub(super) async fn list(redis: &Redis, page: &Page) -> Result<Listing> {
+    if let Some(names) = &page.names {
+        let (entries, now) = survey(redis, names).await?;
+        return Ok(Listing::of(entries, page, now));
+    }
+    let kept = page
+        .bookmark
+        .as_ref()
+        .and_then(|kept| kept.get::<Arc<Found>>());
+    let mut found = match kept {
+        Some(found) => Arc::clone(found),
+        None => Arc::new(find(redis, page.after.as_ref()).await?),
+    };
+    let (mut entries, mut now) = (Vec::new(), StoreTime::ZERO);
+    let mut after = page.after.clone();
+    while entries.len() <= page.limit {
+        let from = match &after {
+            Some(after) => found.names.partition_point(|name| name <= after),
+            None => 0,
+        };
+        let rest = &found.names[from..];
+        if rest.is_empty() && found.cut {
+            found = Arc::new(find(redis, after.as_ref()).await?);
+            continue;
+        }
+        let lacking = (page.limit - entries.len()).saturating_add(1);
+        let some = &rest[..rest.len().min(lacking.clamp(TOGETHER.0, TOGETHER.1))];
+        // Nobody at all: still the page has a time.
+        let (more, at) = survey(redis, some).await?;
+        now = now.max(at);
+        entries.extend(more);
+        let Some(last) = some.last() else { break };
+        after = Some(last.clone());
+    }
+    let bookmark = Bookmark::new(found);
+    Ok(Listing::of(entries, page, now).with_bookmark(bookmark))
+}
+
+/// Walks through all keys of all servers.
+async fn find(redis: &Redis, after: Option<&MutexName>) -> Result<Found> {
+    let mut walks = JoinSet::new();
+    for server in redis.0.fleet.masters() {
+        let (redis, after) = (redis.clone(), after.cloned());
+        walks.spawn(async move { walk(&redis, &server, after.as_ref()).await });
+    }
+    let (mut names, mut cut) = (BTreeSet::new(), false);
+    while let Some(walked) = walks.join_next().await {
+        let (some, some_cut) = walked.map_err(nonsense)??;
+        cut |= some_cut;
+        names.extend(some);
+    }
+    while names.len() > MOST {
+        names.pop_last();
+        cut = true;
+    }
+    Ok(Found {
+        names: names.into_iter().collect(),
+        cut,
     })
 }
 
-/// SCAN knows no order, so each page walks through all keys of the store; it
-/// is for people, and blocks nobody.
-pub(super) async fn list(redis: &Redis, page: &Page) -> Result<Listing> {
-    let mut names = BTreeSet::new();
-    for server in redis.0.fleet.masters() {
-        scan(redis, &server, page, &mut names).await?;
-    }
-    let mut entries = Vec::new();
-    let mut now = StoreTime::ZERO;
-    for name in names {
-        let seen = look(redis, &name, true).await?;
-        now = now.max(seen.now);
-        if seen.owner == MutexOwner::NONE && seen.waiters.is_empty() {
-            continue; // Gone since.
-        }
-        let token = seen.owner.token().or(seen.fence);
-        entries.push(Entry::new(name, seen.owner, token).with_waiters(seen.waiters));
-        if entries.len() > page.limit {
-            break;
-        }
-    }
-    Ok(Listing::of(entries, page, now))
-}
-
-/// Gathers the names after the page's beginning.
-async fn scan(
+/// The first names after `after` on one server, and whether that is not all.
+async fn walk(
     redis: &Redis,
     server: &Server,
-    page: &Page,
-    names: &mut BTreeSet<MutexName>,
-) -> Result<()> {
-    let prefix = &redis.0.config.prefix;
+    after: Option<&MutexName>,
+) -> Result<(BTreeSet<MutexName>, bool)> {
+    let prefix = redis.0.config.prefix.as_bytes();
+    let (mut names, mut cut) = (BTreeSet::new(), false);
     let mut cursor = "0".to_owned();
     loop {
-        let mut command = redis::cmd("SCAN");
-        command.arg(&cursor).arg("MATCH").arg(keys::pattern(prefix));
-        command.arg("COUNT").arg(1000);
-        let value: Value = server.ask(&command).await?;
-        let (next, found) = <(String, Vec<Vec<u8>>)>::from_redis_value(value).map_err(nonsense)?;
+        let (next, found) = scan(redis, server, &cursor).await?;
         let found = found
-            .into_iter()
-            .filter_map(|key| String::from_utf8(key).ok());
-        let found = found.filter_map(|key| keys::name_of(prefix, &key));
-        names.extend(found.filter(|name| page.after.as_ref().is_none_or(|after| name > after)));
+            .iter()
+            .filter_map(|key| keys::name_in_use(prefix, key));
+        for name in found.filter(|name| after.is_none_or(|after| name > after)) {
+            names.insert(name);
+            if names.len() > MOST {
+                names.pop_last();
+                cut = true;
+            }
+        }
         if next == "0" {
-            return Ok(());
+            return Ok((names, cut));
         }
         cursor = next;
     }
+}
+
+/// Some keys of the store, and where the walk goes on; "0" at its end.
+pub(super) async fn scan(
+    redis: &Redis,
+    server: &Server,
+    cursor: &str,
+) -> Result<(String, Vec<Vec<u8>>)> {
+    let mut command = redis::cmd("SCAN");
+    command.arg(cursor).arg("MATCH");
+    command.arg(keys::pattern(&redis.0.config.prefix));
+    command.arg("COUNT").arg(STRIDE);
+    let value: Value = server.ask(&command).await?;
+    FromRedisValue::from_redis_value(value).map_err(nonsense)
 }

@@ -143,13 +143,15 @@ pub(super) fn millis(length: Duration) -> u64 {
 }
 
 pub(super) fn read_word(text: &str) -> Result<OwnerWord> {
-    OwnerWord::parse(text).ok_or_else(|| {
-        // Somebody has written what is no id into the owner's key.
-        Error::new(ErrorKind::Conflict, Outcome::DidNot).with_message(
-            "the owner's key of this mutex holds what is no contender id: another program uses \
-             it; choose another mutex name or set the option \"prefix\"",
-        )
-    })
+    OwnerWord::parse(text).ok_or_else(no_id)
+}
+
+/// Somebody has written what is no id into the owner's key.
+fn no_id() -> Error {
+    Error::new(ErrorKind::Conflict, Outcome::DidNot).with_message(
+        "the owner's key of this mutex holds what is no contender id: another program uses it; \
+         choose another mutex name, set the option \"prefix\", or revoke the mutex",
+    )
 }
 
 pub(super) fn read_time(text: &str) -> Result<StoreTime> {
@@ -159,7 +161,13 @@ pub(super) fn read_time(text: &str) -> Result<StoreTime> {
 
 /// A list of texts.
 pub(super) fn texts(value: Value) -> Result<Vec<String>> {
-    Vec::<String>::from_redis_value(value).map_err(nonsense)
+    let bytes = Vec::<Vec<u8>>::from_redis_value(value).map_err(nonsense)?;
+    bytes.into_iter().map(text).collect()
+}
+
+/// What is no text was written by somebody else, and stays until it is mended.
+fn text(bytes: Vec<u8>) -> Result<String> {
+    String::from_utf8(bytes).map_err(|_| no_id())
 }
 
 fn persisted(word: &OwnerWord) -> Error {

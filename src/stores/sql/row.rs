@@ -1,8 +1,14 @@
 //! [`Row`]: a mutex as the table has it, with the server's time.
 
-use crate::backend::{Answer, Entry};
+use crate::backend::{Answer, Entry, Listing, Page};
 use crate::error::{Error, ErrorKind, Outcome, Result};
+use crate::model::text::shown;
 use crate::model::{ContenderId, FencingToken, MutexName, MutexOwner, StoreTime};
+
+const DAY: u64 = 24 * 3600 * 1000;
+
+/// Twice the longest lease that anybody can ask for.
+const LONGEST: u64 = 2 * 366 * DAY;
 
 #[derive(Clone, Debug)]
 pub(in crate::stores) struct Row {
@@ -27,19 +33,18 @@ impl Row {
     }
 
     pub(in crate::stores) fn token(&self) -> Result<FencingToken> {
-        FencingToken::from_store(self.version)
+        FencingToken::from_store(self.version).map_err(|_| self.damaged())
     }
 
     /// Who owns, without a token.
     pub(in crate::stores) fn owner(&self) -> Result<MutexOwner> {
-        if self.is_free() || self.owner_id.is_empty() {
+        if self.is_free() {
             return Ok(MutexOwner::NONE);
         }
-        let id = ContenderId::new(&self.owner_id).map_err(|error| {
-            Error::new(ErrorKind::Store, Outcome::DidNot)
-                .with_message("the owner in the table has an id that is not valid here")
-                .with_source(error)
-        })?;
+        let id = ContenderId::new(&self.owner_id).map_err(|_| self.damaged())?;
+        if self.fault().is_some() {
+            return Err(self.damaged());
+        }
         let at = StoreTime::from_millis;
         Ok(MutexOwner::new(
             id,
@@ -49,15 +54,84 @@ impl Row {
         ))
     }
 
+    /// What is wrong with the row: peers in other languages and people at the
+    /// database's prompt write it too.
+    pub(in crate::stores) fn fault(&self) -> Option<String> {
+        if self.version >= FencingToken::STORE_LIMIT {
+            let version = self.version;
+            return Some(format!(
+                "its version is {version}, and tokens end below 2^53"
+            ));
+        }
+        if self.is_free() {
+            return None;
+        }
+        let left = self.transition_at - self.now;
+        if self.owner_id.is_empty() {
+            return Some(format!(
+                "its lease runs for {left} ms more and it has no owner"
+            ));
+        }
+        if let Err(error) = ContenderId::new(&self.owner_id) {
+            return Some(format!(
+                "its owner has an id that is not valid here: {error}"
+            ));
+        }
+        (left > LONGEST).then(|| {
+            let (owner, days) = (&self.owner_id, left / DAY);
+            format!("it is owned by {owner:?} for another {days} days, longer than any lease")
+        })
+    }
+
+    /// The error of whoever wants the mutex: trying again does not help.
+    fn damaged(&self) -> Error {
+        let fault = self.fault().unwrap_or_default();
+        Error::new(ErrorKind::Conflict, Outcome::DidNot).with_message(format!(
+            "the row of this mutex is damaged: {fault}; revoke it"
+        ))
+    }
+
     /// Won, with the row's own token and times: what really remains.
     pub(in crate::stores) fn won(&self) -> Result<Answer> {
-        let owner = self.owner()?.with_token(self.token()?);
+        let owner = self
+            .owner()
+            .and_then(|owner| Ok(owner.with_token(self.token()?)));
+        // Granted, and of no use: the caller must undo it.
+        let owner = owner.map_err(|error| {
+            Error::new(error.kind(), Outcome::MayHave).with_message(error.to_string())
+        })?;
         Ok(Answer::won(owner, self.now()))
     }
 
     /// One line of a listing.
-    pub(in crate::stores) fn entry(&self, owner: MutexOwner) -> Result<Entry> {
-        let name = MutexName::new(&self.mutex)?;
-        Ok(Entry::new(name, owner, Some(self.token()?)))
+    pub(in crate::stores) fn entry(&self, owner: Result<MutexOwner>) -> Entry {
+        let name = MutexName::found(&self.mutex);
+        match (self.fault(), owner) {
+            (None, Ok(owner)) => Entry::new(name, owner, self.token().ok()),
+            (Some(fault), _) => Entry::damaged(name, format!("{fault}; revoke it")),
+            (None, Err(error)) => Entry::damaged(name, error.to_string()),
+        }
     }
+}
+
+/// Text as a column has it, shown if it is none; none for NULL.
+pub(in crate::stores) fn text(bytes: Option<&[u8]>) -> String {
+    shown(bytes.unwrap_or_default())
+}
+
+/// A page of rows, which come in the order of the server.
+pub(in crate::stores) fn page(entries: Vec<Entry>, page: &Page, now: StoreTime) -> Listing {
+    let mut listing = Listing::of(entries, page, now);
+    // One that is no text is shown, and cannot tell the server where to go on.
+    if listing
+        .next
+        .as_ref()
+        .is_some_and(|next| page.after.as_ref() >= Some(next))
+    {
+        listing.next = None;
+    }
+    listing
+        .entries
+        .sort_by(|left, right| left.name.cmp(&right.name));
+    listing
 }

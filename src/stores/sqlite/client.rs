@@ -17,7 +17,7 @@ use super::worker::{Job, Worker};
 use crate::backend::url::StoreUrl;
 use crate::backend::{
     Answer, Backend, Bid, Claim, ClaimAnswer, Finding, Held, Hints, Interest, LedgerEntry, Listing,
-    Page, Profile, TickEnd, Wakeup,
+    Page, Profile, Prune, Pruned, TickEnd, Wakeup,
 };
 use crate::error::{Error, ErrorKind, Outcome, Result};
 use crate::model::{FencingToken, MutexName};
@@ -285,6 +285,12 @@ impl Backend for Sqlite {
     async fn revoke(&self, name: &MutexName, token: Option<FencingToken>) -> Result<Answer> {
         let name = name.clone();
         self.free(move |database| database.write(|table| table.revoke(&name, token)))
+            .await
+    }
+
+    async fn prune(&self, prune: &Prune) -> Result<Pruned> {
+        let prune = prune.clone();
+        self.read(move |database| database.write(|table| table.prune(&prune)))
             .await
     }
 

@@ -28,6 +28,8 @@ mod file;
 mod header;
 mod inode;
 mod ledger;
+mod listing;
+mod prune;
 mod safely;
 mod schema;
 mod survey;

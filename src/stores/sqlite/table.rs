@@ -3,9 +3,10 @@
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::boot::{StoreClock, wall};
+use super::listing::{LONGEST, damaged, unreadable};
 use super::trouble::{failed, sqlite_code};
-use crate::backend::{Answer, Bid, Entry, Held, Listing, Nonce, Page};
-use crate::error::{Error, ErrorKind, Outcome, Result};
+use crate::backend::{Answer, Bid, Held, Nonce};
+use crate::error::{Error, Result};
 use crate::model::{ContenderId, FencingToken, MutexName, MutexOwner, StoreTime};
 
 const LOOK: &str = "
@@ -29,20 +30,14 @@ UPDATE simba_mutex
 SET acquired_at = 0, ttl_at = 0, transition_at = 0, owner_id = '', nonce = x''
 WHERE mutex = ?1";
 
-const LIST: &str = "
-SELECT owner_id, acquired_at, ttl_at, transition_at, version, boot_id, nonce, mutex
-FROM simba_mutex
-WHERE mutex > ?1 AND owner_id <> '' AND boot_id = ?2 AND transition_at >= ?3
-ORDER BY mutex LIMIT ?4";
-
 /// A wall clock beyond this (the year 2112) is wrong, and would use tokens up.
-const LATEST_WALL_MICROS: u64 = FencingToken::STORE_LIMIT / 2;
+pub(super) const LATEST_WALL_MICROS: u64 = FencingToken::STORE_LIMIT / 2;
 
 /// The rows, at one moment.
 #[derive(Debug)]
 pub(super) struct Table<'a> {
     pub(super) connection: &'a Connection,
-    boot_id: &'a str,
+    pub(super) boot_id: &'a str,
     pub(super) now: StoreTime,
 }
 
@@ -96,11 +91,7 @@ impl Grant {
     }
 
     fn owner(&self) -> Result<MutexOwner> {
-        let nonsense = |error: Error| {
-            Error::new(ErrorKind::Store, Outcome::DidNot)
-                .with_message("the table simba_mutex of the SQLite file holds nonsense")
-                .with_source(error)
-        };
+        let nonsense = |error: Error| damaged(&error.to_string());
         let id = ContenderId::new(&self.owner).map_err(nonsense)?;
         let token = FencingToken::from_store(self.version).map_err(nonsense)?;
         let owner = MutexOwner::new(id, self.acquired_at, self.ttl_at, self.transition_at);
@@ -129,7 +120,7 @@ impl<'a> Table<'a> {
             let mut statement = self.connection.prepare_cached(LOOK)?;
             statement.query_row([name.as_str()], Grant::read).optional()
         };
-        look().map_err(failed)
+        look().map_err(unreadable)
     }
 
     fn live(&self, name: &MutexName) -> Result<Option<Grant>> {
@@ -142,6 +133,13 @@ impl<'a> Table<'a> {
     }
 
     fn refused(&self, grant: Option<Grant>) -> Result<Answer> {
+        if let Some(grant) = &grant
+            && grant.transition_at.since(self.now) > LONGEST
+        {
+            return Err(damaged(
+                "its lease is longer than any that can be asked for",
+            ));
+        }
         let owner = grant.map_or(Ok(MutexOwner::NONE), |grant| grant.owner())?;
         Ok(Answer::refused(owner, self.now))
     }
@@ -236,6 +234,11 @@ impl<'a> Table<'a> {
 
     /// [`Backend::revoke`](crate::backend::Backend::revoke).
     pub(super) fn revoke(&self, name: &MutexName, token: Option<FencingToken>) -> Result<Answer> {
+        if token.is_none()
+            && let Some(answer) = self.mend(name)?
+        {
+            return Ok(answer);
+        }
         self.free_if(name, |grant| {
             token.is_none_or(|token| token.store() == grant.version)
         })
@@ -264,28 +267,6 @@ impl<'a> Table<'a> {
                 .filter(|grant| self.is_live(grant))
                 .map(|grant| grant.transition_at),
         })
-    }
-
-    /// [`Backend::list`](crate::backend::Backend::list).
-    pub(super) fn list(&self, page: &Page) -> Result<Listing> {
-        let after = page.after.as_ref().map_or("", MutexName::as_str);
-        let limit = i64::try_from(page.limit.saturating_add(1)).unwrap_or(i64::MAX);
-        let query = || {
-            let mut statement = self.connection.prepare_cached(LIST)?;
-            let wanted = params![after, self.boot_id, signed(self.now.as_millis()), limit];
-            let rows = statement.query_map(wanted, |row| {
-                Ok((row.get::<_, String>(7)?, Grant::read(row)?))
-            })?;
-            rows.collect::<rusqlite::Result<Vec<_>>>()
-        };
-        let entry = |(name, grant): (String, Grant)| {
-            let owner = grant.owner()?;
-            let token = owner.token();
-            Ok(Entry::new(MutexName::new(name)?, owner, token))
-        };
-        let rows = query().map_err(failed)?;
-        let entries = rows.into_iter().map(entry).collect::<Result<Vec<_>>>()?;
-        Ok(Listing::of(entries, page, self.now))
     }
 
     pub(super) fn change(&self, statement: &str, row: impl rusqlite::Params) -> Result<()> {

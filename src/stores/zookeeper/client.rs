@@ -16,7 +16,7 @@ use super::scale::Scale;
 use super::session::{Session, unreachable};
 use crate::backend::{
     Answer, Backend, Bid, Claim, ClaimAnswer, Finding, Held, Hints, Interest, LedgerEntry, Listing,
-    Page, Profile, TickEnd,
+    Page, Profile, Prune, Pruned, TickEnd,
 };
 use crate::clock::Clock;
 use crate::error::{Error, ErrorKind, Outcome, Result};
@@ -226,6 +226,10 @@ impl Backend for ZooKeeper {
     async fn revoke(&self, name: &MutexName, token: Option<FencingToken>) -> Result<Answer> {
         self.store.config.paths.check(name)?;
         self.store.revoke(name, token).await
+    }
+
+    async fn prune(&self, prune: &Prune) -> Result<Pruned> {
+        self.store.prune(prune).await
     }
 
     async fn check(&self) -> Vec<Finding> {

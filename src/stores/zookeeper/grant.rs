@@ -10,7 +10,7 @@ use super::session::Session;
 use super::{fault, path};
 use crate::backend::{Answer, Bid, Held, Nonce};
 use crate::error::Result;
-use crate::model::{FencingToken, MutexName, MutexOwner};
+use crate::model::{MutexName, MutexOwner};
 
 impl Store {
     /// One word of the leader or the quorum for all, then a look at each node:
@@ -155,7 +155,7 @@ impl Store {
     }
 
     /// False when there was nothing to delete.
-    async fn delete(&self, session: &Session, path: &str) -> Result<bool> {
+    pub(super) async fn delete(&self, session: &Session, path: &str) -> Result<bool> {
         let sent = session.sending(&self.clock);
         match session.client().delete(path, None).await {
             Ok(()) => {
@@ -165,25 +165,5 @@ impl Store {
             Err(Fault::NoNode) => Ok(false),
             Err(error) => Err(fault::write(error)),
         }
-    }
-
-    pub(super) async fn revoke(
-        &self,
-        name: &MutexName,
-        token: Option<FencingToken>,
-    ) -> Result<Answer> {
-        let session = self.session()?;
-        let Some((child, owner)) = self.leader(&session, name).await? else {
-            return Ok(Answer::refused(MutexOwner::NONE, self.now()));
-        };
-        let meant = match (token, owner.token()) {
-            (Some(token), Some(owner)) => token.store() == owner.store(),
-            (token, _) => token.is_none(),
-        };
-        let dir = self.config.paths.mutex(name);
-        if meant && self.delete(&session, &format!("{dir}/{child}")).await? {
-            return Ok(Answer::won(MutexOwner::NONE, self.now()));
-        }
-        self.refusal(&session, name).await
     }
 }

@@ -78,7 +78,15 @@ impl Store {
                     .await?;
                 self.refusal(session, &bid.name).await.map(Some)
             }
-            Some(before) => self.queue(session, dir, bid, &children, before).await,
+            Some(before) => {
+                let queued = self.queue(session, dir, bid, &children, before).await;
+                queued.inspect_err(|error| {
+                    // Whoever stands before it never goes: no place to wait at.
+                    if error.kind() == ErrorKind::Conflict {
+                        self.give_up(bid.nonce);
+                    }
+                })
+            }
         }
     }
 

@@ -32,6 +32,9 @@
 //! | `ears` | who listens |
 //! | `lookout` | watches for those who only observe |
 //! | `reading` | who owns, who waits |
+//! | `listing` | all mutexes, a page at a time |
+//! | `revocation` | freeing by force, and mending |
+//! | `prune` | removing what nobody uses |
 //! | `ledger` | the run ledger of schedules |
 //! | `setup` | the nodes that everything lies below |
 //! | `health` | what a person should know |
@@ -48,13 +51,16 @@ mod health;
 mod kin;
 mod latch;
 mod ledger;
+mod listing;
 mod lookout;
 mod path;
 mod places;
 mod proof;
+mod prune;
 mod reading;
 mod reaper;
 mod relay;
+mod revocation;
 mod scale;
 mod session;
 mod setup;

@@ -73,16 +73,18 @@ impl Paths {
     /// The path of `name`, which has been [checked](Self::check).
     pub(super) fn mutex(&self, name: &MutexName) -> String {
         match self.names {
+            _ if is_stray(name) => format!("{}/{name}", self.latches),
             Names::Shared => format!("{}/{name}", self.latches),
             Names::Encoded => format!("{}/{}", self.latches, encode(name.as_str())),
         }
     }
 
-    /// The mutex whose path component this is; `None` for a stranger's node.
-    pub(super) fn name(&self, component: &str) -> Option<MutexName> {
+    /// The mutex whose path component this is, also one that nobody here can
+    /// contend for.
+    pub(super) fn name(&self, component: &str) -> MutexName {
         match self.names {
-            Names::Shared => MutexName::new(component).ok(),
-            Names::Encoded => decode(component),
+            Names::Shared => MutexName::found(component.as_bytes()),
+            Names::Encoded => found(component),
         }
     }
 
@@ -100,6 +102,9 @@ impl Paths {
         format!("{}/{}", self.schedules, encode(name.as_str()))
     }
 }
+
+/// What the bytes of a node begin with whose name is no encoded one: no text.
+const STRAY: &[u8] = b"\xff";
 
 pub(super) fn encode(name: &str) -> String {
     if name.chars().all(|c| c == '.') && name.len() <= 2 {
@@ -140,6 +145,20 @@ pub(super) fn decode(component: &str) -> Option<MutexName> {
     let name = percent_decode_str(component).decode_utf8().ok()?;
     let name = MutexName::new(&name).ok()?;
     (encode(name.as_str()) == component).then_some(name)
+}
+
+/// The name that is encoded as `component`, also one that nobody here can
+/// contend for.
+pub(super) fn found(component: &str) -> MutexName {
+    match percent_decode_str(component).decode_utf8() {
+        Ok(name) if encode(&name) == component => MutexName::found(name.as_bytes()),
+        _ => MutexName::stray(component, &[STRAY, component.as_bytes()].concat()),
+    }
+}
+
+/// Whether this is the name of a node that no name leads to.
+pub(super) fn is_stray(name: &MutexName) -> bool {
+    name.as_bytes().starts_with(STRAY)
 }
 
 /// What the node of the bid `nonce` is called, before its number.
@@ -186,7 +205,7 @@ mod tests {
             ("\u{e000}", "%EE%80%80"),
         ] {
             assert_eq!(encode(name), path);
-            assert_eq!(decode(path).unwrap().as_str(), name);
+            assert_eq!(decode(path), MutexName::new(name).unwrap());
         }
     }
 
@@ -197,7 +216,7 @@ mod tests {
         for plain in ["50%", "a%2Fb", "a b", "...", "日本"] {
             paths.check(&name(plain)).unwrap();
             assert_eq!(paths.mutex(&name(plain)), format!("/simba/{plain}"));
-            assert_eq!(paths.name(plain), Some(name(plain)));
+            assert_eq!(paths.name(plain), name(plain));
         }
         for (bad, why) in [
             ("a/b", "'/'"),
@@ -218,9 +237,14 @@ mod tests {
 
     #[test]
     fn a_component_that_no_name_has_is_a_strangers() {
-        for path in ["a%2fb", "a%62", "a%", "%FF", " a"] {
-            assert_eq!(decode(path), None, "{path:?}");
+        let paths = Paths::new("", "/simba", Names::Encoded);
+        for path in ["a%2fb", "a%62", "a%", "%FF"] {
+            let name = paths.name(path);
+            assert!(is_stray(&name) && name.fault().is_some(), "{path:?}");
+            assert_eq!(paths.mutex(&name), format!("/simba/{path}"));
+            assert_ne!(name, MutexName::new(path).unwrap());
         }
+        assert!(!is_stray(&paths.name(" a")) && paths.name(" a").fault().is_some());
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Who owns, who waits.
 
-use futures_util::future::{join, join_all};
+use futures_util::future::join;
 use zookeeper_client::{Error as Fault, Stat};
 
 use super::client::Store;
@@ -8,15 +8,12 @@ use super::places::Owned;
 use super::proof::Asked;
 use super::session::Session;
 use super::{fault, path, scale};
-use crate::backend::{Answer, Entry, Listing, Page};
+use crate::backend::Answer;
 use crate::error::{Error, ErrorKind, Outcome, Result, Retry};
 use crate::model::{ContenderId, FencingToken, MutexName, MutexOwner, StoreTime};
 
 /// How often a read whose node went away in between is made again.
 pub(super) const ATTEMPTS: usize = 16;
-
-/// How many mutexes are listed at a time.
-const TOGETHER: usize = 32;
 
 /// How many owners are remembered before all are forgotten.
 const REMEMBERED: usize = 1024;
@@ -88,6 +85,11 @@ impl Store {
     ) -> Result<MutexOwner> {
         let created_at = scale::time(stat.ctime);
         self.scale.saw(created_at, self.clock.now());
+        if let Some(fault) = fault_of(child, data, stat) {
+            return Err(Error::new(ErrorKind::Conflict, Outcome::DidNot)
+                .with_message(format!("this mutex is damaged: {fault}; revoke it"))
+                .with_mutex(name));
+        }
         let owner = MutexOwner::foreign(id(data, child)?)
             .acquired_since(created_at)
             .with_token(token(stat)?);
@@ -124,56 +126,6 @@ impl Store {
         let owner = leader.map_or(MutexOwner::NONE, |(_, owner)| owner);
         Ok(Answer::refused(owner, self.now()))
     }
-
-    pub(super) async fn list(&self, page: &Page) -> Result<Listing> {
-        let session = self.session()?;
-        let components = self.synced(&session, self.config.paths.latches()).await?;
-        let paths = &self.config.paths;
-        let names = components.iter().filter_map(|part| paths.name(part));
-        let after = |name: &MutexName| page.after.as_ref().is_none_or(|after| name > after);
-        let mut names: Vec<_> = names.filter(after).collect();
-        names.sort_unstable();
-        let mut entries = Vec::new();
-        for some in names.chunks(TOGETHER) {
-            let found = join_all(some.iter().map(|name| self.entry(&session, name))).await;
-            for entry in found {
-                entries.extend(entry?);
-            }
-            if entries.len() > page.limit {
-                break;
-            }
-        }
-        Ok(Listing::of(entries, page, self.now()))
-    }
-
-    /// The mutex `name` with all who wait; `None` when nobody does.
-    async fn entry(&self, session: &Session, name: &MutexName) -> Result<Option<Entry>> {
-        let dir = self.config.paths.mutex(name);
-        let client = session.client();
-        let children = sorted(client.list_children(&dir).await, fault::read)?;
-        let paths: Vec<_> = children.iter().map(|c| format!("{dir}/{c}")).collect();
-        let read = join_all(paths.iter().map(|path| client.get_data(path))).await;
-        let mut entry = None;
-        let mut waiters = Vec::new();
-        for (child, read) in children.iter().zip(read) {
-            let (data, stat) = match read {
-                Ok(read) => read,
-                Err(Fault::NoNode) => continue,
-                Err(error) => return Err(fault::read(error)),
-            };
-            if entry.is_some() {
-                waiters.push(id(&data, child)?);
-                continue;
-            }
-            let owner = match self.known_owner(session, name, child) {
-                Some(owner) => owner,
-                None => self.remember(name, child, &data, &stat)?,
-            };
-            let token = owner.token();
-            entry = Some(Entry::new(name.clone(), owner, token));
-        }
-        Ok(entry.map(|entry| entry.with_waiters(waiters)))
-    }
 }
 
 /// A listing in order; a parent that is not there has no children.
@@ -193,10 +145,28 @@ pub(super) fn sorted(
 
 /// The contender of a node. Curator's is empty unless its user sets one: then
 /// the node's own name tells it from others.
-fn id(data: &[u8], child: &str) -> Result<ContenderId> {
+pub(super) fn id(data: &[u8], child: &str) -> Result<ContenderId> {
     let id = std::str::from_utf8(data).ok();
     id.and_then(|id| ContenderId::new(id).ok())
         .map_or_else(|| ContenderId::new(child), Ok)
+}
+
+/// What is wrong with a node among the contenders: whoever waits behind it
+/// could wait for ever.
+pub(super) fn fault_of(child: &str, data: &[u8], stat: &Stat) -> Option<String> {
+    if stat.ephemeral_owner == 0 {
+        return Some(format!(
+            "the node {child:?} stands among its contenders and belongs to no session: it never \
+             goes by itself"
+        ));
+    }
+    if id(data, child).is_err() {
+        return Some(format!(
+            "neither the data nor the name of the node {child:?} is an id"
+        ));
+    }
+    let token = token(stat).err();
+    token.map(|error| format!("the node {child:?} has no token: {error}"))
 }
 
 /// The token of the grant that this node is.

@@ -45,6 +45,11 @@ Examples:
   tenure revoke nightly-report --yes     from a script
   tenure revoke billing --token 42       only if its owner has not changed";
 
+pub(super) const PRUNE: &str = "\
+Examples:
+  tenure prune --unused-for 90d                mutexes that nobody took for 90 days
+  tenure prune --unused-for 800d --schedules   and ledgers that nobody used for 800 days";
+
 pub(super) const DOCTOR: &str = "\
 Examples:
   tenure doctor --url redis://cache

@@ -8,6 +8,7 @@ mod init;
 mod lead;
 mod once;
 mod pages;
+mod prune;
 mod revoke;
 mod run;
 mod schedule;
@@ -62,6 +63,7 @@ pub(crate) fn dispatch(cli: Cli, voice: &Voice) -> Result<ExitCode, Failure> {
                 dashboard::dashboard(dashboard, &settings, voice).await
             }
             Command::Revoke(revoke) => revoke::revoke(revoke, &settings, voice).await,
+            Command::Prune(prune) => prune::prune(prune, &settings, voice).await,
             Command::Doctor => doctor::doctor(&settings, voice).await,
             Command::Init(init) => init::init(init, &settings, voice).await,
             Command::Demo | Command::Completions { .. } | Command::Man => {

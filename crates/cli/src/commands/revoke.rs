@@ -4,13 +4,15 @@ use std::io::{BufRead, IsTerminal, Write};
 use std::process::ExitCode;
 
 use serde::Serialize;
+use tenure::Coordinator;
+use tenure::backend::{Answer, Page};
 use tenure::model::{FencingToken, MutexName};
 
 use super::waiting;
 use crate::args::Revoke;
 use crate::config::Settings;
 use crate::exit::{self, Failure};
-use crate::output::{self, Format, Voice};
+use crate::output::{self, Format, Voice, plain};
 use crate::store;
 
 /// What was done, as JSON.
@@ -20,53 +22,124 @@ struct Done<'a> {
     revoked: bool,
     owner: Option<&'a str>,
     token: Option<FencingToken>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fault: Option<&'a str>,
 }
+
+/// How many are looked through at a time.
+const PAGE: usize = 500;
 
 pub(crate) async fn revoke(
     revoke: Revoke,
     settings: &Settings,
     voice: &Voice,
 ) -> Result<ExitCode, Failure> {
-    let name = MutexName::new(&revoke.name)?;
     let token = revoke.token.as_deref().map(str::parse).transpose()?;
     if !revoke.yes && !std::io::stdin().is_terminal() {
         return Err(Failure::usage("there is nobody to ask: give --yes"));
     }
     let coordinator = store::open(settings, voice).await?;
-    let seen = coordinator.owner(&name).await?;
-    let by = waiting::described(&seen);
-    let question = match &by {
-        Some(by) => format!(
-            "{name} is owned by {by}. Its owner is not asked, and works on until its next \
+    let seen = find(&coordinator, &revoke.name).await?;
+    let shown = plain(&revoke.name);
+    let question = match &seen {
+        Seen {
+            fault: Some(fault), ..
+        } => format!(
+            "{shown} is damaged: {}. What cannot be made out of it is removed. Mend it?",
+            plain(fault)
+        ),
+        Seen { by: Some(by), .. } => format!(
+            "{shown} is owned by {by}. Its owner is not asked, and works on until its next \
              renewal fails. Free it?"
         ),
-        None => format!("{name} is free. Free it all the same?"),
+        _ => format!("{shown} is free. Free it all the same?"),
     };
     if !revoke.yes && !confirmed(&question) {
         return Err(Failure::new(exit::FAILED, "nothing was done"));
     }
     // What the person saw is what is freed, not who came meanwhile.
-    let token = token.or_else(|| seen.owner().token().filter(|_| by.is_some()));
-    let answer = coordinator.revoke(&name, token).await?;
+    let token = token.or(seen.token);
+    let answer = coordinator.revoke_found(&seen.name, token).await?;
     let _ = coordinator.close().await;
-    let owner = seen.owner().owner_id().filter(|_| by.is_some());
     if settings.output == Format::Json {
         output::json(&Done {
-            name: name.as_str(),
+            name: &revoke.name,
             revoked: answer.is_won(),
-            owner: owner.map(tenure::model::ContenderId::as_str),
+            owner: seen.owner.as_deref(),
             token,
+            fault: seen.fault.as_deref(),
         });
     } else if answer.is_won() {
-        voice.warn(&format_args!("{name} has been freed"));
+        let what = if seen.fault.is_some() {
+            "mended"
+        } else {
+            "freed"
+        };
+        voice.warn(&format_args!("{shown} has been {what}"));
     }
     if answer.is_won() {
         return Ok(ExitCode::SUCCESS);
     }
     Err(Failure::new(
         exit::FAILED,
-        format!("{name} was not freed: it is free already, or owned with another token"),
+        format!("{shown} was not freed: it is free already, or owned with another token"),
     ))
+}
+
+/// What is about to be freed.
+struct Seen {
+    name: MutexName,
+    owner: Option<String>,
+    /// The owner, described.
+    by: Option<String>,
+    token: Option<FencingToken>,
+    fault: Option<String>,
+}
+
+/// What the store has under `text`.
+async fn find(coordinator: &Coordinator, text: &str) -> Result<Seen, Failure> {
+    let name = MutexName::found(text);
+    let mut seen = Seen {
+        name: name.clone(),
+        owner: None,
+        by: None,
+        token: None,
+        fault: None,
+    };
+    if !coordinator.profile().observable {
+        return Ok(seen);
+    }
+    let mut page = Page::of([name]);
+    let listing = coordinator.list(&page).await?;
+    let mut found = listing.entries.into_iter().next();
+    // What is no text is known by how it is shown, and by no name.
+    if found.is_none() && text.contains(['\\', '%']) {
+        page = Page::first(PAGE);
+        while found.is_none() {
+            let listing = coordinator.list(&page).await?;
+            let mut entries = listing.entries.iter();
+            let shown = entries.find(|entry| entry.name.as_str() == text && entry.fault.is_some());
+            found = shown.cloned();
+            let Some(next) = listing.next_page(&page) else {
+                break;
+            };
+            page = next;
+        }
+    }
+    let Some(entry) = found else { return Ok(seen) };
+    let answer = Answer::refused(entry.owner, listing.now);
+    seen.by = waiting::described(&answer);
+    if seen.by.is_some() {
+        seen.owner = answer.owner().owner_id().map(ToString::to_string);
+        seen.token = answer.owner().token();
+    }
+    seen.fault = entry.fault.map(Into::into);
+    if seen.fault.is_some() {
+        // By force, whatever its token: that may be what is wrong.
+        seen.token = None;
+    }
+    seen.name = entry.name;
+    Ok(seen)
 }
 
 fn confirmed(question: &str) -> bool {

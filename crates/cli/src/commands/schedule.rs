@@ -131,10 +131,7 @@ async fn once(
         return Err(Unfinished::new(why).into());
     }
     if !end.left.is_empty() {
-        return Err(Failure::new(
-            exit::STILL_RUNNING,
-            "part of the command could not be ended",
-        ));
+        return Err("part of the command could not be ended".into());
     }
     if end.was_too_long {
         let limit = brief(schedule.timeout.unwrap_or_default());

@@ -11,8 +11,8 @@ use tenure_dashboard::status::{Row, gather};
 
 use crate::args::Status;
 use crate::config::Settings;
-use crate::exit::Failure;
-use crate::output::{self, Format, Voice, brief};
+use crate::exit::{self, Failure};
+use crate::output::{self, Format, Voice, brief, plain};
 use crate::store;
 
 pub(crate) async fn status(
@@ -20,11 +20,8 @@ pub(crate) async fn status(
     settings: &Settings,
     voice: &Voice,
 ) -> Result<ExitCode, Failure> {
-    let names: Vec<MutexName> = status
-        .names
-        .iter()
-        .map(MutexName::new)
-        .collect::<tenure::Result<_>>()?;
+    // Also those that only others can contend for.
+    let names: Vec<MutexName> = status.names.iter().map(MutexName::found).collect();
     #[cfg(feature = "views")]
     if status.watch {
         return live::watch(&names, settings, voice).await;
@@ -45,7 +42,19 @@ pub(crate) async fn status(
         }
     }
     let _ = coordinator.close().await;
-    Ok(ExitCode::SUCCESS)
+    let damaged: Vec<&Row> = rows.iter().filter(|row| row.fault.is_some()).collect();
+    for row in &damaged {
+        let fault = row.fault.as_deref().unwrap_or_default();
+        voice.warn(&format_args!(
+            "{} is damaged: {}",
+            plain(&row.name),
+            plain(fault)
+        ));
+    }
+    if damaged.is_empty() {
+        return Ok(ExitCode::SUCCESS);
+    }
+    Ok(ExitCode::from(exit::DAMAGED))
 }
 
 fn table(rows: &[Row]) -> String {
@@ -56,8 +65,12 @@ fn table(rows: &[Row]) -> String {
         vec![["NAME", "OWNER", "TOKEN", "HELD FOR", "TIME LEFT", "WAITERS"].map(String::from)];
     cells.extend(rows.iter().map(|row| {
         [
-            row.name.clone(),
-            row.owner.clone().unwrap_or_else(|| "-".into()),
+            plain(&row.name),
+            match (&row.owner, &row.fault) {
+                (Some(owner), _) => plain(owner),
+                (None, Some(_)) => "?".into(),
+                (None, None) => "-".into(),
+            },
             row.token
                 .map_or_else(|| "-".into(), |token| token.to_string()),
             told(row.held_ms),

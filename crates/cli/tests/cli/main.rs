@@ -1,5 +1,6 @@
 //! The real program, as processes.
 
+mod damage;
 mod data;
 mod demo;
 mod doctor;

@@ -30,12 +30,16 @@ async fn pages<S: Subject>(
             let late = listing.entries.iter().all(|entry| entry.name > *after);
             assert!(late, "a page begins after {after:?}: {listing:?}");
         }
-        entries.extend(listing.entries);
+        entries.extend(listing.entries.clone());
         match listing.next {
             None => break,
-            Some(next) => {
-                assert!(page.after.as_ref() < Some(&next), "no progress at {next:?}");
-                page = page.after(next);
+            Some(ref next) => {
+                assert!(page.after.as_ref() < Some(next), "no progress at {next:?}");
+                // Whoever has lost the listing asks by name: the same is told.
+                let by_name = Page::first(limit).after(next.clone());
+                let asked = fastrand::bool();
+                let following = listing.next_page(&page).expect("there is a next");
+                page = if asked { by_name } else { following };
             }
         }
     }
@@ -146,4 +150,29 @@ pub async fn a_free_mutex_is_not_listed(subject: &impl Subject) {
         "only what is in use"
     );
     ground.release(&client, &kept.held).await;
+}
+
+/// A page of names tells those of them that are in use, and no other.
+pub async fn named_mutexes_are_looked_up(subject: &impl Subject) {
+    let ground = Ground::new(subject);
+    let client = ground.lasting_client().await;
+    if unlisted(&client, "named_mutexes_are_looked_up") {
+        return;
+    }
+    let mut wins = Vec::new();
+    for text in ["b", "a", "other"] {
+        let bid = ground.long_bid(&ground.name(text), "a");
+        wins.push(ground.win(&client, &bid).await);
+    }
+    let names = ["b", "free", "a", "b"].map(|text| ground.name(text));
+    let listing = client.list(&Page::of(names)).await;
+    let listing = listing.unwrap_or_else(|error| panic!("list failed: {error:?}"));
+    assert_eq!(listing.next, None, "a page of names has no next");
+    let told: Vec<_> = listing.entries.iter().map(|entry| &entry.name).collect();
+    assert_eq!(told, [&wins[1].held.name, &wins[0].held.name], "each once");
+    let owner = &listing.entries[1].owner;
+    assert!(owner.is_owner(&wins[0].held.contender), "{listing:?}");
+    for win in wins {
+        ground.release(&client, &win.held).await;
+    }
 }

@@ -51,6 +51,7 @@ pub mod list;
 pub mod names;
 pub mod order;
 pub mod owner;
+pub mod prune;
 pub mod release;
 pub mod renewal;
 pub mod revoke;

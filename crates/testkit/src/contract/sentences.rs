@@ -117,6 +117,14 @@ macro_rules! __contract_sentences {
                 pages_follow_each_other_in_the_order_of_names,
                 a_listing_tells_who_waits,
                 a_free_mutex_is_not_listed,
+                named_mutexes_are_looked_up,
+            }
+            prune {
+                tokens_rise_over_a_pruning,
+                what_is_owned_survives_a_pruning,
+                who_waits_survives_a_pruning,
+                a_pruning_leaves_ledgers_alone,
+                takers_and_prunings_do_not_meet,
             }
             owner {
                 nobody_owns_an_unknown_name,

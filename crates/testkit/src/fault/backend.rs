@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tenure::backend::{
     Answer, Backend, Bid, Claim, ClaimAnswer, Finding, Held, Hints, Interest, LedgerEntry, Listing,
-    Page, Profile, TickEnd,
+    Page, Profile, Prune, Pruned, TickEnd,
 };
 use tenure::model::{FencingToken, MutexName};
 use tenure::{Error, ErrorKind, Outcome, Result};
@@ -219,6 +219,15 @@ impl<B: Backend> Backend for FaultBackend<B> {
         self.run(Call::Revoke, names, move |inner| {
             let name = name.clone();
             async move { inner.revoke(&name, token).await }
+        })
+        .await
+    }
+
+    async fn prune(&self, prune: &Prune) -> Result<Pruned> {
+        let prune = prune.clone();
+        self.run(Call::Prune, Vec::new(), move |inner| {
+            let prune = prune.clone();
+            async move { inner.prune(&prune).await }
         })
         .await
     }

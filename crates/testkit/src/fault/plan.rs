@@ -31,6 +31,8 @@ pub enum Call {
     List,
     /// [`Backend::revoke`](tenure::backend::Backend::revoke).
     Revoke,
+    /// [`Backend::prune`](tenure::backend::Backend::prune).
+    Prune,
     /// [`Backend::check`](tenure::backend::Backend::check).
     Check,
     /// [`Backend::read_ledger`](tenure::backend::Backend::read_ledger).

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tenure::Result;
 use tenure::backend::{
     Answer, Backend, Bid, Claim, ClaimAnswer, Entry, Finding, Held, Hint, Hints, Interest,
-    LedgerEntry, Listing, Page, Profile, TickEnd,
+    LedgerEntry, Listing, Page, Profile, Prune, Pruned, TickEnd,
 };
 use tenure::clock::Clock;
 use tenure::model::{FencingToken, LeaseTerms, MutexName, MutexOwner};
@@ -52,6 +52,10 @@ pub(crate) enum Flaw {
     FinishAlways,
     ListReversed,
     ListsFree,
+    ListsOthers,
+    PruneResets,
+    PruneTakesOwned,
+    PruneTakesLedgers,
     IdleClose,
 }
 
@@ -64,6 +68,7 @@ pub(crate) struct Flawed {
     clock: Clock,
     grants: Grants,
     queued: Arc<Mutex<Vec<Bid>>>,
+    pruned: Arc<Mutex<bool>>,
 }
 
 impl Flawed {
@@ -75,6 +80,7 @@ impl Flawed {
             clock,
             grants: Grants::default(),
             queued: Arc::default(),
+            pruned: Arc::default(),
         }
     }
 }
@@ -88,6 +94,7 @@ impl Subject for Flawed {
             inner: self.store.another_client(),
             grants: Arc::clone(&self.grants),
             queued: Arc::clone(&self.queued),
+            pruned: Arc::clone(&self.pruned),
         })
     }
 
@@ -102,6 +109,7 @@ pub(crate) struct Broken {
     inner: Memory,
     grants: Grants,
     queued: Arc<Mutex<Vec<Bid>>>,
+    pruned: Arc<Mutex<bool>>,
 }
 
 impl Broken {
@@ -146,7 +154,7 @@ impl Broken {
             return held;
         };
         let is_meant = by_any || (by_id && last.contender == held.contender);
-        if is_meant || self.is(Flaw::SameToken) {
+        if is_meant || matches!(self.flaw, Flaw::SameToken | Flaw::PruneResets) {
             return last;
         }
         held
@@ -155,6 +163,9 @@ impl Broken {
     fn said(&self, answer: Answer) -> Answer {
         let token = match self.flaw {
             Flaw::SameToken => FencingToken::from_store(7).unwrap(),
+            Flaw::PruneResets if *self.pruned.lock().unwrap() => {
+                FencingToken::from_store(7).unwrap()
+            }
             _ => return answer,
         };
         match answer.owner().token() {
@@ -314,6 +325,8 @@ impl Backend for Broken {
     }
 
     async fn list(&self, page: &Page) -> Result<Listing> {
+        let named = page.names.is_some() && self.is(Flaw::ListsOthers);
+        let page = if named { &Page::first(1000) } else { page };
         let mut listing = self.inner.list(page).await?;
         if self.is(Flaw::ListReversed) {
             listing.entries.reverse();
@@ -331,6 +344,23 @@ impl Backend for Broken {
     async fn revoke(&self, name: &MutexName, token: Option<FencingToken>) -> Result<Answer> {
         let token = token.filter(|_| !self.is(Flaw::RevokeAny));
         self.inner.revoke(name, token).await
+    }
+
+    async fn prune(&self, prune: &Prune) -> Result<Pruned> {
+        match self.flaw {
+            Flaw::PruneResets => *self.pruned.lock().unwrap() = true,
+            Flaw::PruneTakesOwned => {
+                let names: Vec<_> = self.grants.lock().unwrap().keys().cloned().collect();
+                for name in names {
+                    self.inner.revoke(&name, None).await?;
+                }
+            }
+            Flaw::PruneTakesLedgers => {
+                return self.inner.prune(&prune.clone().with_schedules()).await;
+            }
+            _ => {}
+        }
+        self.inner.prune(prune).await
     }
 
     async fn check(&self) -> Vec<Finding> {

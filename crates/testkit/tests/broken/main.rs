@@ -121,6 +121,16 @@ caught! {
         ListReversed => list::pages_follow_each_other_in_the_order_of_names;
     a_list_of_what_was_is_caught:
         ListsFree => list::a_free_mutex_is_not_listed;
+    a_page_of_names_that_tells_others_is_caught:
+        ListsOthers => list::named_mutexes_are_looked_up;
+    a_pruning_that_resets_tokens_is_caught:
+        PruneResets => prune::tokens_rise_over_a_pruning;
+    a_pruning_that_meets_takers_is_caught:
+        PruneResets => prune::takers_and_prunings_do_not_meet;
+    a_pruning_that_takes_what_is_owned_is_caught:
+        PruneTakesOwned => prune::what_is_owned_survives_a_pruning;
+    a_pruning_that_takes_ledgers_is_caught:
+        PruneTakesLedgers => prune::a_pruning_leaves_ledgers_alone;
     a_close_that_closes_nothing_is_caught:
         IdleClose => close::calls_after_close_fail_as_closed;
     streams_that_outlive_the_close_are_caught:

@@ -23,7 +23,7 @@ use super::scripts::Lua;
 use crate::backend::url::StoreUrl;
 use crate::backend::{
     Answer, Backend, Bid, Claim, ClaimAnswer, Finding, Held, Hints, HoldStore, Interest,
-    LedgerEntry, Listing, Page, Profile, TickEnd,
+    LedgerEntry, Listing, Page, Profile, Prune, Pruned, TickEnd,
 };
 use crate::clock::Clock;
 use crate::error::{Error, ErrorKind, Outcome, Result};
@@ -252,6 +252,11 @@ impl Backend for RedisHash {
     async fn revoke(&self, name: &MutexName, token: Option<FencingToken>) -> Result<Answer> {
         let token = token.map_or_else(String::new, |token| token.store().to_string());
         self.free(name, "", &token).await
+    }
+
+    async fn prune(&self, _prune: &Prune) -> Result<Pruned> {
+        self.redis.is_open()?;
+        Err(unsupported("pruning: their keys look like anybody's"))
     }
 
     async fn check(&self) -> Vec<Finding> {

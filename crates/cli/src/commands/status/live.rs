@@ -10,11 +10,11 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Cell, Paragraph, Row as Cells, Table};
 use tenure::Coordinator;
 use tenure::model::MutexName;
-use tenure_dashboard::status::{Row, gather};
+use tenure_dashboard::status::{Row, gather_into};
 
 use crate::config::Settings;
 use crate::exit::{self, Failure, told};
-use crate::output::{Format, Voice, brief};
+use crate::output::{Format, Voice, brief, plain};
 use crate::signals::Signals;
 use crate::store;
 use crate::view::{Palette, Screen, asked_to_quit};
@@ -85,8 +85,12 @@ async fn show(mut screen: Screen, names: &[MutexName], coordinator: &Coordinator
             let _ = screen.draw(|frame| draw(frame, &seen, palette));
         };
         match rows {
-            Ok(rows) => (seen.rows, seen.at, seen.trouble) = (rows, Some(at), None),
-            Err(trouble) => seen.trouble = Some(trouble),
+            (rows, None) => (seen.rows, seen.at, seen.trouble) = (rows, Some(at), None),
+            (rows, Some(trouble)) if rows.is_empty() => seen.trouble = Some(trouble),
+            (rows, Some(trouble)) => {
+                let trouble = format!("not all: {trouble}");
+                (seen.rows, seen.at, seen.trouble) = (rows, Some(at), Some(trouble));
+            }
         }
         let next = Instant::now() + LOOK;
         while Instant::now() < next {
@@ -96,11 +100,15 @@ async fn show(mut screen: Screen, names: &[MutexName], coordinator: &Coordinator
     }
 }
 
-async fn look(names: &[MutexName], coordinator: &Coordinator) -> Result<Vec<Row>, String> {
-    match tokio::time::timeout(PATIENCE, gather(coordinator, names)).await {
-        Ok(rows) => rows.map_err(|error| told(&error)),
-        Err(_) => Err("the store does not answer".to_owned()),
-    }
+/// What the store tells in time, and why that is not all.
+async fn look(names: &[MutexName], coordinator: &Coordinator) -> (Vec<Row>, Option<String>) {
+    let mut rows = Vec::new();
+    let gathered = gather_into(&mut rows, coordinator, names);
+    let trouble = match tokio::time::timeout(PATIENCE, gathered).await {
+        Ok(done) => done.err().map(|error| told(&error)),
+        Err(_) => Some("the store does not answer".to_owned()),
+    };
+    (rows, trouble)
 }
 
 fn draw(frame: &mut Frame<'_>, seen: &Seen, palette: Palette) {
@@ -158,9 +166,10 @@ fn cells(row: &Row, age: Duration, lease: Duration, palette: Palette) -> Cells<'
     let dash = || "-".to_owned();
     let held = row.held_ms.map(Duration::from_millis);
     let left = row.left_ms.map(Duration::from_millis);
-    let owner = match &row.owner {
-        Some(owner) => Cell::from(owner.clone()).style(palette.good()),
-        None => Cell::from("free").style(palette.quiet()),
+    let owner = match (&row.owner, &row.fault) {
+        (_, Some(fault)) => Cell::from(plain(fault)).style(palette.bad()),
+        (Some(owner), None) => Cell::from(plain(owner)).style(palette.good()),
+        (None, None) => Cell::from("free").style(palette.quiet()),
     };
     let waiters = match row.waiters.as_slice() {
         [] => dash(),
@@ -168,7 +177,7 @@ fn cells(row: &Row, age: Duration, lease: Duration, palette: Palette) -> Cells<'
         [first, rest @ ..] => format!("{first} and {} more", rest.len()),
     };
     Cells::new([
-        Cell::from(row.name.clone()),
+        Cell::from(plain(&row.name)),
         owner,
         Cell::from(row.token.map_or_else(dash, |token| token.to_string())),
         Cell::from(held.map_or_else(dash, |held| brief(held + age))),

@@ -165,7 +165,7 @@ async fn one_way(
                     if let Some(at) = ends.and_then(|ends| control.fall_silent(&ends)) {
                         let rest = bytes.split_off(at);
                         to.write_all(&bytes).await.map_err(|_| Cut)?;
-                        pass(way, arrived, &mut rules).await;
+                        pass(way, peer, arrived, &mut rules).await;
                         bytes = rest;
                     }
                     let allowed = control.spend(way, bytes.len());

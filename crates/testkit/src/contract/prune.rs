@@ -1,0 +1,204 @@
+//! Removing what nobody uses, while tokens rise.
+
+use std::time::Duration;
+
+use tenure::ErrorKind;
+use tenure::backend::{Backend, Claim, ClaimAnswer, Prune};
+use tenure::model::{FencingToken, MutexName, StoreTime};
+
+use super::ground::not_applicable;
+use super::{Ground, Subject, Waiter};
+
+/// Removes all that may be removed. False where the store says that it cannot.
+async fn prune(client: &impl Backend) -> bool {
+    // The smallest that a store can tell from now.
+    let mut wanted = Prune::unused_for(Duration::from_millis(1));
+    let mut tries = 0;
+    loop {
+        match client.prune(&wanted).await {
+            // Others may be in its way for a while, on a store that tests share.
+            Err(error) if error.kind() == ErrorKind::Timeout && tries < 20 => tries += 1,
+            Ok(pruned) if pruned.bookmark.is_none() => return true,
+            Ok(pruned) => wanted.bookmark = pruned.bookmark,
+            Err(error) => {
+                let can = client.profile().observable;
+                assert!(!can, "prune failed: {error:?}");
+                assert_eq!(error.kind(), ErrorKind::Invalid, "it says so: {error:?}");
+                return false;
+            }
+        }
+    }
+}
+
+/// Says so of a store that cannot be pruned.
+async fn unpruned(client: &impl Backend, sentence: &str) -> bool {
+    let can = prune(client).await;
+    if !can {
+        not_applicable(&client.profile(), sentence, "its mutexes cannot be pruned");
+    }
+    !can
+}
+
+/// A mutex that was removed is granted again under a larger token.
+pub async fn tokens_rise_over_a_pruning(subject: &impl Subject) {
+    let ground = Ground::new(subject);
+    let client = ground.client().await;
+    if unpruned(&client, "tokens_rise_over_a_pruning").await {
+        return;
+    }
+    let name = ground.name("m");
+    let mut last: Option<FencingToken> = None;
+    for round in 0..6 {
+        let win = ground.win(&client, &ground.bid(&name, "a")).await;
+        assert!(last < Some(win.token()), "{:?} after {last:?}", win.token());
+        last = Some(win.token());
+        ground.release(&client, &win.held).await;
+        // At least once long enough that a store of whole seconds sees it.
+        let pause = if round == 0 { 2_500 } else { 5 };
+        ground.clock().sleep(Duration::from_millis(pause)).await;
+        prune(&client).await;
+    }
+}
+
+/// Nobody loses what it owns.
+pub async fn what_is_owned_survives_a_pruning(subject: &impl Subject) {
+    let ground = Ground::new(subject);
+    let (client, other) = (ground.lasting_client().await, ground.client().await);
+    if unpruned(&client, "what_is_owned_survives_a_pruning").await {
+        return;
+    }
+    let win = ground
+        .win(&client, &ground.long_bid(&ground.name("m"), "a"))
+        .await;
+    ground.clock().sleep(Duration::from_millis(20)).await;
+    prune(&other).await;
+    ground
+        .still_owns(&client, &win, "what was unused was removed")
+        .await;
+    let answer = ground.renew(&client, &win.held).await;
+    assert!(answer.is_won(), "it is renewed as before: {answer:?}");
+    ground.release(&client, &win.held).await;
+}
+
+/// Nobody loses its place.
+pub async fn who_waits_survives_a_pruning(subject: &impl Subject) {
+    let ground = Ground::new(subject);
+    let (here, there) = (ground.lasting_client().await, ground.lasting_client().await);
+    if unpruned(&here, "who_waits_survives_a_pruning").await {
+        return;
+    }
+    let name = ground.name("m");
+    let win = ground.win(&here, &ground.long_bid(&name, "a")).await;
+    let mut waiter = Waiter::stand(&ground, &there, ground.long_bid(&name, "b")).await;
+    ground.clock().sleep(Duration::from_millis(20)).await;
+    prune(&here).await;
+    ground.release(&here, &win.held).await;
+    let limit = ground.wake_up(&there);
+    let next = waiter
+        .win_by_hints(&ground, &there, limit, "its turn")
+        .await;
+    assert!(next.token() > win.token(), "{next:?} after {win:?}");
+}
+
+/// Unless it is asked for, no schedule forgets anything, and it goes on.
+pub async fn a_pruning_leaves_ledgers_alone(subject: &impl Subject) {
+    let ground = Ground::new(subject);
+    let client = ground.lasting_client().await;
+    let profile = client.profile();
+    if !profile.ledger || unpruned(&client, "a_pruning_leaves_ledgers_alone").await {
+        return not_applicable(
+            &profile,
+            "a_pruning_leaves_ledgers_alone",
+            "it keeps no ledger",
+        );
+    }
+    let name = ground.name("m");
+    for tick in 1..=3 {
+        let win = ground.win(&client, &ground.long_bid(&name, "a")).await;
+        let at = StoreTime::from_millis(tick);
+        let claim = Claim::new("plan", StoreTime::from_millis(1), tick, at);
+        let answer = client.claim_tick(&win.held, &claim).await;
+        let answer = answer.unwrap_or_else(|error| panic!("claim failed: {error:?}"));
+        assert_eq!(answer, ClaimAnswer::Claimed, "tick {tick} after a pruning");
+        ground.release(&client, &win.held).await;
+        ground.clock().sleep(Duration::from_millis(20)).await;
+        prune(&client).await;
+        let ledger = client.read_ledger(&name).await.expect("the ledger");
+        assert_eq!(
+            ledger.map(|entry| entry.last_tick),
+            Some(tick),
+            "it is kept"
+        );
+    }
+}
+
+/// Eight who take and free again and again, while all that is free is removed:
+/// tokens rise throughout, and never do two own.
+pub async fn takers_and_prunings_do_not_meet(subject: &impl Subject) {
+    let ground = Ground::new(subject);
+    let client = ground.client().await;
+    if unpruned(&client, "takers_and_prunings_do_not_meet").await {
+        return;
+    }
+    let names = [ground.name("m"), ground.name("n")];
+    let mut clients = Vec::new();
+    for _ in 0..8 {
+        clients.push(ground.lasting_client().await);
+    }
+    let last = std::sync::Mutex::new([None::<FencingToken>; 2]);
+    let takers = clients.iter().enumerate().map(async |(who, client)| {
+        for round in 0..12 {
+            let at = (who + round) % 2;
+            take_and_free(&ground, client, &names[at], &last, at).await;
+        }
+    });
+    let mut takers: Vec<_> = takers.map(Box::pin).collect();
+    let all = std::future::poll_fn(|cx| {
+        takers.retain_mut(|taker| taker.as_mut().poll(cx).is_pending());
+        match takers.is_empty() {
+            true => std::task::Poll::Ready(()),
+            false => std::task::Poll::Pending,
+        }
+    });
+    let mut all = std::pin::pin!(all);
+    loop {
+        let mut pruning = std::pin::pin!(async {
+            prune(&client).await;
+            ground.clock().sleep(Duration::from_millis(2)).await;
+        });
+        let done = std::future::poll_fn(|cx| {
+            if all.as_mut().poll(cx).is_ready() {
+                return std::task::Poll::Ready(true);
+            }
+            pruning.as_mut().poll(cx).map(|()| false)
+        });
+        if done.await {
+            break;
+        }
+    }
+}
+
+async fn take_and_free<S: Subject>(
+    ground: &Ground<'_, S>,
+    client: &S::Backend,
+    name: &MutexName,
+    last: &std::sync::Mutex<[Option<FencingToken>; 2]>,
+    at: usize,
+) {
+    let bid = ground.long_bid(name, "a");
+    let limit = ground.patience() * 12;
+    let win = ground
+        .win_within(client, &bid, limit, "others free it")
+        .await;
+    {
+        let mut last = last.lock().expect("nobody panics with it");
+        assert!(
+            last[at] < Some(win.token()),
+            "{:?} after {:?}: a pruning reset the tokens",
+            win.token(),
+            last[at]
+        );
+        last[at] = Some(win.token());
+    }
+    ground.release(client, &win.held).await;
+}

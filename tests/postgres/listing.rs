@@ -1,0 +1,123 @@
+//! Rows that others have written, pages, and removing what is old.
+
+use std::time::Duration;
+
+use tenure::Coordinator;
+use tenure::backend::{Backend, Page, Prune};
+
+use crate::SERVER;
+use crate::ground::{client, until};
+use crate::listing_damage::{damage, is_isolated_and_mended};
+use crate::listing_prune::{pruned, removes_what_is_old, works_for_people};
+
+/// The URL of tables that only the caller uses.
+fn tables(name: &str) -> String {
+    format!("{}?table={name}&schedule_table={name}_s", SERVER.url())
+}
+
+#[tokio::test]
+async fn damaged_rows_are_named_and_mended_and_hurt_no_other() {
+    let coordinator = Coordinator::connect(&tables("damaged")).await.unwrap();
+    let soon = "extract(epoch FROM now() + interval '1 hour')::bigint * 1000";
+    let row = |name: &str, owner: &str, until: &str, version: &str| {
+        let sql = format!("INSERT INTO damaged VALUES ({name}, 1, 1, {until}, {owner}, {version})");
+        SERVER.sql(&sql).unwrap();
+    };
+    row("'no-id'", "'a' || chr(10)", soon, "5");
+    row("'two-parts'", "'a@@b'", soon, "5");
+    row("'nobody'", "''", soon, "5");
+    row("'for-ever'", "'a'", "9223372036854775807", "5");
+    row("'no-token'", "'a'", soon, "9007199254740992");
+    let long = "名".repeat(66);
+    row(&format!("'{long}'"), "'a'", soon, "5");
+    row("' padded'", "'a'", soon, "5");
+    row("chr(10) || 'line'", "'a'", soon, "5");
+    let damage = [
+        damage("no-id", "white space"),
+        damage("two-parts", "'@@'"),
+        damage("nobody", "no owner"),
+        damage("for-ever", "longer than any lease"),
+        damage("no-token", "2^53"),
+        damage(&long, "at most 66 bytes"),
+        damage(" padded", "white space"),
+        damage("\nline", "white space"),
+    ];
+    is_isolated_and_mended(&coordinator, &damage).await;
+    coordinator.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_page_is_a_range_of_the_key() {
+    let client = client(&tables("ranged")).await.unwrap();
+    SERVER
+        .sql(
+            "INSERT INTO ranged SELECT 'm' || lpad(n::text, 6, '0'), 1, 1, \
+              CASE WHEN n % 10 = 0 THEN 9000000000000 ELSE 0 END, \
+              CASE WHEN n % 10 = 0 THEN 'a' ELSE '' END, 5 FROM generate_series(1, 30000) AS n; \
+              ANALYZE ranged",
+        )
+        .unwrap();
+    let plan = SERVER
+        .sql(
+            "EXPLAIN SELECT * FROM ranged AS o WHERE o.transition_at >= 1 AND \
+              o.mutex > 'm015000' COLLATE \"C\" ORDER BY o.mutex COLLATE \"C\" LIMIT 500",
+        )
+        .unwrap();
+    assert!(
+        plan.contains("Index Scan") && !plan.contains("Sort"),
+        "{plan}"
+    );
+    let mut page = Page::first(500);
+    let mut names = Vec::new();
+    loop {
+        let listing = client.list(&page).await.unwrap();
+        names.extend(listing.entries.iter().map(|entry| entry.name.clone()));
+        match listing.next_page(&page) {
+            Some(next) => page = next,
+            None => break,
+        }
+    }
+    assert_eq!(names.len(), 3000);
+    assert!(names.is_sorted());
+    client.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn old_rows_and_ledgers_go_and_tokens_rise() {
+    let client = client(&tables("aged")).await.unwrap();
+    let mutexes = removes_what_is_old(&client, 620, Duration::from_secs(6)).await;
+    assert_eq!(mutexes, 619, "all but the one that is owned");
+    works_for_people(&Coordinator::connect(&tables("aged")).await.unwrap()).await;
+}
+
+/// A removal waits for the table, never for long, and never in others' way.
+#[tokio::test]
+async fn a_stranger_on_the_table_delays_a_pruning_and_nobody_else() {
+    let client = client(&tables("visited")).await.unwrap();
+    SERVER
+        .sql("INSERT INTO visited VALUES ('old', 0, 0, 0, '', 5), ('held', 0, 0, 0, '', 5)")
+        .unwrap();
+    let stranger = std::thread::spawn(|| {
+        SERVER.sql(
+            "BEGIN; SELECT 1 FROM visited WHERE mutex = 'held' FOR UPDATE; \
+                    UPDATE visited SET ttl_at = 0 WHERE mutex = 'held'; SELECT pg_sleep(4); COMMIT",
+        )
+    });
+    until("the stranger is there", async || {
+        let held = SERVER.sql(
+            "SELECT count(*) FROM pg_locks l JOIN pg_class c ON c.oid = l.relation \
+                               WHERE c.relname = 'visited' AND l.mode = 'RowExclusiveLock'",
+        );
+        (!held.unwrap().contains(" 0")).then_some(())
+    })
+    .await;
+    let start = std::time::Instant::now();
+    let refused = client.prune(&Prune::unused_for(Duration::ZERO)).await;
+    println!("{refused:?} after {:?}", start.elapsed());
+    let coordinator = Coordinator::connect(&tables("visited")).await.unwrap();
+    let guard = coordinator.lock("other").unwrap().acquire().await.unwrap();
+    guard.release().await.unwrap();
+    stranger.join().unwrap().unwrap();
+    let (rows, _) = pruned(&client, Prune::unused_for(Duration::ZERO)).await;
+    assert!(rows >= 2, "afterwards it goes: {rows}");
+}

@@ -1,0 +1,91 @@
+//! Rows that somebody else has written, pages, and removing what is old.
+
+use std::time::Duration;
+
+use tenure::Coordinator;
+
+use crate::listing_damage::{damage, is_isolated_and_mended};
+use crate::listing_prune::{removes_what_is_old, works_for_people};
+use crate::support::Place;
+
+/// A row as a person at the prompt might write it.
+fn row(place: &Place, name: &str, owner: &str, until: &str, version: &str) {
+    let sql = place.sql();
+    let boot = "(SELECT boot_id FROM tenure_clock)";
+    let sql_text = format!(
+        "INSERT INTO simba_mutex VALUES ({name}, 1, 1, {until}, {owner}, {version}, {boot}, x'00')"
+    );
+    sql.execute_batch(&sql_text)
+        .unwrap_or_else(|error| panic!("{sql_text}: {error}"));
+}
+
+#[tokio::test]
+async fn damaged_rows_are_named_and_mended_and_hurt_no_other() {
+    let place = Place::new();
+    let coordinator = Coordinator::connect(&place.url()).await.unwrap();
+    // The store's clock is about the wall clock.
+    let soon = "(CAST(strftime('%s') AS INTEGER) + 3600) * 1000";
+    row(&place, "'no-id'", "'a' || char(10)", soon, "5");
+    row(&place, "'two-parts'", "'a@@b'", soon, "5");
+    row(&place, "'owner-bytes'", "CAST(x'61ff' AS TEXT)", soon, "5");
+    row(&place, "'negative'", "'a'", "-5", "5");
+    row(&place, "'before-zero'", "'a'", soon, "-5");
+    row(&place, "'no-token'", "'a'", soon, "9007199254740992");
+    row(&place, "'for-ever'", "'a'", "9223372036854775807", "5");
+    row(&place, "CAST(x'62ff' AS TEXT)", "'a'", soon, "5");
+    let jvm = "名".repeat(66);
+    row(&place, &format!("'{jvm}'"), "'a'", soon, "5");
+    row(&place, "' padded'", "'a'", soon, "5");
+    row(&place, "''", "'a'", soon, "5");
+    let damage = [
+        damage("no-id", "white space"),
+        damage("two-parts", "'@@'"),
+        damage("owner-bytes", r"a\\xff"),
+        damage("negative", "negative"),
+        damage("before-zero", "negative"),
+        damage("no-token", "2^53"),
+        damage("for-ever", "longer than any lease"),
+        damage(r"b\xff", "UTF-8"),
+        damage(&jvm, "at most 66 bytes"),
+        damage(" padded", "white space"),
+        damage("", "blank"),
+    ];
+    is_isolated_and_mended(&coordinator, &damage).await;
+    coordinator.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn old_rows_and_ledgers_go_and_tokens_rise() {
+    let place = Place::new();
+    let client = place.open().await;
+    let mutexes = removes_what_is_old(&client, 620, Duration::from_secs(4)).await;
+    assert_eq!(mutexes, 619, "all but the one that is owned");
+    works_for_people(&Coordinator::connect(&place.url()).await.unwrap()).await;
+}
+
+#[tokio::test]
+async fn a_version_ahead_of_the_clock_stays() {
+    let place = Place::new();
+    let client = place.open().await;
+    row(&place, "'m'", "''", "0", "4000000000000000");
+    let prune = tenure::backend::Prune::unused_for(Duration::ZERO);
+    let pruned = crate::listing_prune::pruned(&client, prune).await;
+    assert_eq!(pruned, (0, 0), "a new row would begin with a smaller token");
+}
+
+#[tokio::test]
+async fn a_page_is_a_range_of_the_key() {
+    let place = Place::new();
+    drop(place.open().await);
+    let sql = "EXPLAIN QUERY PLAN SELECT mutex FROM simba_mutex WHERE mutex > CAST(x'61' AS TEXT) \
+               AND (owner_id <> '' AND boot_id = 'b' AND transition_at >= 5 OR version < 0) \
+               ORDER BY mutex LIMIT 5";
+    let plan: String = place
+        .sql()
+        .query_row(sql, [], |row| row.get("detail"))
+        .unwrap();
+    assert!(
+        plan.starts_with("SEARCH simba_mutex USING PRIMARY KEY"),
+        "{plan}"
+    );
+}

@@ -1,0 +1,128 @@
+//! Nodes that others have made, many mutexes, and removing what is old.
+
+use std::time::Duration;
+
+use tenure::Coordinator;
+use tenure::backend::{Backend, Page, Prune};
+
+use crate::ground::{SERVER, bid, client};
+use crate::listing_damage::{damage, is_isolated_and_mended};
+use crate::listing_prune::{pruned, works_for_people};
+
+/// A coordinator below a node of its own, which it makes.
+async fn below(root: &str) -> Coordinator {
+    SERVER.shell(&["create", root]).unwrap();
+    let url = format!("zookeeper://{}{root}?session_timeout=8s", SERVER.address());
+    Coordinator::connect(&url).await.unwrap()
+}
+
+#[tokio::test]
+async fn strange_nodes_are_named_and_mended_and_hurt_no_other() {
+    let coordinator = below("/damaged").await;
+    let make = |path: &str, data: &str| {
+        let path = format!("/damaged{path}");
+        SERVER.shell(&["create", &path, data]).unwrap();
+    };
+    make("/simba", "x");
+    let long_child = format!("_c_{}-latch-0000000000", "x".repeat(130));
+    for (mutex, child) in [
+        ("persistent", "_c_a-latch-0000000000"),
+        ("junk", "!junk"),
+        ("nested", "_c_b-latch-0000000000"),
+        ("long-child", long_child.as_str()),
+        ("a%2fb", "_c_c-latch-0000000000"),
+    ] {
+        make(&format!("/simba/{mutex}"), "x");
+        make(&format!("/simba/{mutex}/{child}"), "a");
+    }
+    make("/simba/nested/_c_b-latch-0000000000/deeper", "x");
+    let padded = "x".repeat(70);
+    make(&format!("/simba/{padded}"), "x");
+    make(&format!("/simba/{padded}/_c_d-latch-0000000000"), "a");
+    let damage = [
+        damage("persistent", "belongs to no session"),
+        damage("junk", "belongs to no session"),
+        damage("nested", "belongs to no session"),
+        damage("long-child", "belongs to no session"),
+        damage("a%2fb", "not how the name"),
+        damage(&padded, "belongs to no session"),
+    ];
+    is_isolated_and_mended(&coordinator, &damage).await;
+    coordinator.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_thousand_mutexes_are_told_in_pages() {
+    SERVER.shell(&["create", "/many"]).unwrap();
+    let client = client(SERVER.address(), "/many?session_timeout=20s")
+        .await
+        .unwrap();
+    for number in 0..1000 {
+        let answer = client
+            .acquire(&bid(&format!("m{number:04}"), "a"))
+            .await
+            .unwrap();
+        assert!(answer.is_won());
+    }
+    let start = std::time::Instant::now();
+    let mut page = Page::first(300);
+    let mut names = Vec::new();
+    loop {
+        let listing = client.list(&page).await.unwrap();
+        names.extend(listing.entries.iter().map(|entry| entry.name.clone()));
+        match listing.next_page(&page) {
+            Some(next) => page = next,
+            None => break,
+        }
+    }
+    println!("1000 mutexes in {:?}", start.elapsed());
+    assert_eq!(names.len(), 1000);
+    assert!(names.is_sorted());
+    client.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn empty_parents_and_old_ledgers_go() {
+    let coordinator = below("/aged").await;
+    for path in ["/aged/simba", "/aged/simba/empty", "/aged/simba/used"] {
+        SERVER.shell(&["create", path]).unwrap();
+    }
+    SERVER
+        .shell(&["create", "/aged/simba/used/_c_a-latch-0000000000", "a"])
+        .unwrap();
+    let client = client(SERVER.address(), "/aged?session_timeout=8s")
+        .await
+        .unwrap();
+    let held = bid("yearly", "a");
+    let answer = client.acquire(&held).await.unwrap();
+    let held = held.held(answer.token().unwrap());
+    let at = tenure::model::StoreTime::from_millis(1);
+    let claim = tenure::backend::Claim::new("plan", at, 3, at);
+    client.claim_tick(&held, &claim).await.unwrap();
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    let second = Duration::from_secs(1);
+    let all = Prune::unused_for(second).with_schedules();
+    assert_eq!(
+        pruned(&client, all.clone()).await,
+        (1, 0),
+        "its leader is in office"
+    );
+    client.release(&held).await.unwrap();
+    assert_eq!(
+        pruned(&client, Prune::unused_for(second)).await.1,
+        0,
+        "not asked for"
+    );
+    assert!(client.read_ledger(&held.name).await.unwrap().is_some());
+    let year = Prune::unused_for(Duration::from_secs(366 * 24 * 3600)).with_schedules();
+    assert_eq!(
+        pruned(&client, year).await,
+        (0, 0),
+        "a yearly plan is in use"
+    );
+    assert_eq!(pruned(&client, all).await.1, 1);
+    assert!(client.read_ledger(&held.name).await.unwrap().is_none());
+    let left = SERVER.shell(&["ls", "/aged/simba"]).unwrap();
+    assert!(left.contains("used") && !left.contains("empty"), "{left}");
+    works_for_people(&coordinator).await;
+}
