@@ -224,7 +224,9 @@ mod tests {
         let lock = coordinator.lock("held").unwrap();
         let guard = lock.acquire().await.unwrap();
         let names = ["held", "free"].map(|name| MutexName::new(name).unwrap());
-        let rows = gather(&coordinator, &names).await.unwrap();
+        let rows = tenure_dashboard::status::gather(&coordinator, &names)
+            .await
+            .unwrap();
         drop(guard);
         Seen {
             rows,
