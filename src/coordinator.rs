@@ -168,11 +168,17 @@ impl Coordinator {
     }
 
     /// Ends everything that this coordinator and its clones own and wait for,
-    /// waits until the store has been told, and closes the store. Later calls
+    /// waits until the store has been told, and closes the store. Guards are
+    /// dead at once; whoever holds an office is asked to
+    /// [end](crate::Tenure::ending), and waited for. Later calls
     /// fail with [`Closed`](ErrorKind::Closed); closing again is fine.
     ///
     /// # Errors
-    /// What closing the store fails with.
+    /// [`Unconfirmed`](ErrorKind::Unconfirmed) when something was not released
+    /// for certain, naming it: its work did not end within the
+    /// [`quiesce`](CoordinatorBuilder::quiesce) time, or the store did not
+    /// answer before the lease ran out. Otherwise what closing the store fails
+    /// with.
     ///
     /// # Cancel safety
     /// Dropped, the releases go on in the background; call it again to wait.
@@ -184,7 +190,12 @@ impl Coordinator {
             }
         };
         tokio::join!(self.engine.settle(), desk);
-        self.engine.close().await
+        let closed = self.engine.backend().close().await;
+        self.engine.confirmed()?;
+        if let Some(desk) = self.desk.get() {
+            desk.confirmed()?;
+        }
+        closed
     }
 }
 

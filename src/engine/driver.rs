@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tokio::sync::mpsc;
 
 use super::machine::Machine;
-use super::plan::{Call, Effect, Event, Notice, Plan, Stop};
+use super::plan::{Call, Effect, Event, Finish, Notice, Plan, Stop};
 use super::roster::Ticket;
 use super::tenure::{Lease, Tenure};
 use super::{Engine, wake};
@@ -18,16 +18,17 @@ use crate::model::{MutexOwner, StoreTime};
 #[derive(Debug)]
 pub(crate) struct Contention {
     inbox: mpsc::UnboundedSender<Event>,
+    at_drop: Stop,
 }
 
 impl Contention {
-    /// Stops it: the local side is told first, then the store.
-    pub(crate) fn stop(&self) {
-        let _ = self.inbox.send(Event::Stop(Stop::Wanted));
+    /// The same; dropped, it begins no further term, and the present one goes
+    /// on while its holder likes.
+    pub(crate) fn sparing_the_term(mut self) -> Self {
+        self.at_drop = Stop::LastTerm;
+        self
     }
-}
 
-impl Contention {
     /// Stops it where no local side is left: at once, whatever it has won.
     pub(crate) fn abandon(&self) {
         let _ = self.inbox.send(Event::Abandoned);
@@ -44,7 +45,7 @@ impl Contention {
 
 impl Drop for Contention {
     fn drop(&mut self) {
-        self.stop();
+        let _ = self.inbox.send(Event::Stop(self.at_drop));
     }
 }
 
@@ -58,6 +59,16 @@ pub(crate) struct Quiescer {
 impl Quiescer {
     pub(crate) fn quiesced(&self) {
         let _ = self.inbox.send(Event::Quiesced { term: self.term });
+    }
+
+    /// Takes what was won in hand; false when it went back meanwhile, because
+    /// nobody came. Now somebody is there, and it is contended for again.
+    pub(crate) fn pick_up(&self, tenure: &Tenure) -> bool {
+        let is_ours = tenure.pick_up();
+        if !is_ours {
+            let _ = self.inbox.send(Event::Attended);
+        }
+        is_ours
     }
 
     /// The tenure is over before its lease is: it is renewed no more.
@@ -93,7 +104,10 @@ impl Engine {
             term: 0,
         };
         self.spawn(driver.run(plan, events));
-        Contention { inbox }
+        Contention {
+            inbox,
+            at_drop: Stop::Wanted,
+        }
     }
 }
 
@@ -119,15 +133,15 @@ impl Driver {
         let mut stopped = false;
         let (mut machine, mut effects) = Machine::start(plan, engine.dice(), engine.clock().now());
         loop {
-            let mut expired = None;
+            let mut next = None;
             for effect in effects.drain(..) {
-                expired = self.carry_out(effect).or(expired);
+                next = self.carry_out(effect).or(next);
             }
             if machine.is_finished() {
                 return;
             }
-            let event = if let Some(Expired { term }) = expired {
-                Event::Expired { term }
+            let event = if let Some(event) = next {
+                event
             } else {
                 let wake_at = machine.wake_at();
                 tokio::select! {
@@ -147,7 +161,9 @@ impl Driver {
         }
     }
 
-    fn carry_out(&mut self, effect: Effect) -> Option<Expired> {
+    /// Carries `effect` out, and says what follows from it at once, if anything
+    /// does.
+    fn carry_out(&mut self, effect: Effect) -> Option<Event> {
         match effect {
             Effect::Call(call, limit) => self.call = Some(self.call(call, limit)),
             Effect::DropCall => self.call = None,
@@ -157,9 +173,10 @@ impl Driver {
                 deadline,
                 max_batch,
             } => {
+                let lease = self.lease.clone()?;
                 let reply = self.inbox.clone();
                 let roster = &self.engine.0.roster;
-                self.ticket = Some(roster.enter(held, at, deadline, max_batch, reply));
+                self.ticket = Some(roster.enter((held, lease), at, deadline, max_batch, reply));
             }
             Effect::StopRenewing => self.ticket = None,
             Effect::Subscribe => {
@@ -190,10 +207,19 @@ impl Driver {
                     lease.read_clock(reading);
                     lease.extend(deadline)
                 });
-                return (!alive).then_some(Expired { term: self.term });
+                return (!alive).then_some(Event::Expired { term: self.term });
             }
             Effect::End(cause) => self.end(cause),
             Effect::Quiesce { term, cause } => {
+                let lease = self.lease.as_ref()?;
+                if lease.take_back() {
+                    // Nobody has it in hand: there is no local side to end.
+                    return Some(Event::Quiesced { term });
+                }
+                // What is lost cannot be asked to end.
+                if matches!(cause, LossCause::Released | LossCause::Closed) {
+                    lease.ask_to_end(cause);
+                }
                 let done = self.quiescer(term);
                 (self.sink)(Notice::Quiesce(cause, done));
             }
@@ -203,13 +229,20 @@ impl Driver {
                 (self.sink)(Notice::Trouble(error));
             }
             Effect::TidyLater(bid) => self.tidy_later(bid),
-            Effect::Finish(finish) => (self.sink)(Notice::Finished(finish)),
+            Effect::Finish(finish) => {
+                let was_lost = matches!(finish, Finish::StillRunning)
+                    && !self.lease.as_ref().is_some_and(|lease| lease.is_asked());
+                if !was_lost {
+                    self.engine.note_end(&self.plan.name, &finish);
+                }
+                (self.sink)(Notice::Finished(finish));
+            }
         }
         None
     }
 
     fn end(&mut self, cause: LossCause) {
-        if let Some(lease) = self.lease.take() {
+        if let Some(lease) = &self.lease {
             lease.end(cause);
         }
     }
@@ -271,11 +304,6 @@ impl Drop for Driver {
     fn drop(&mut self) {
         self.end(LossCause::Closed);
     }
-}
-
-/// The tenure was over when its extension came.
-struct Expired {
-    term: u64,
 }
 
 fn undone() -> Answer {

@@ -6,6 +6,7 @@
 //! | `machine/` | the contention of one contender, a pure state machine |
 //! | `driver` | the task that carries out what a machine wants |
 //! | `roster` | all renewals of a coordinator, aligned and sent in batches |
+//! | `claim` | whether somebody has a grant in hand |
 //! | `tenure` | a period of ownership, ended by the local clock |
 //! | `watch` | looking without contending |
 //! | `notify` | callbacks, in order and off the async workers |
@@ -14,6 +15,7 @@
 //! | `plan` | what goes into a machine and what comes out |
 //! | `dice` | all the chance there is, seedable |
 
+mod claim;
 mod dice;
 mod driver;
 mod machine;
@@ -76,6 +78,8 @@ struct Shared {
     roster: Roster,
     tasks: TaskTracker,
     closing: CancellationToken,
+    /// What the close could not confirm the end of, and why.
+    unconfirmed: Mutex<Vec<String>>,
 }
 
 impl Engine {
@@ -96,6 +100,7 @@ impl Engine {
             roster,
             tasks: TaskTracker::new(),
             closing: CancellationToken::new(),
+            unconfirmed: Mutex::default(),
         }))
     }
 
@@ -184,18 +189,47 @@ impl Engine {
         self.0.closing.cancelled().await;
     }
 
-    /// Stops every contention, waits for their releases, closes the store.
+    /// Stops every contention, and waits for their releases. The store is not
+    /// closed: others may still use it.
     /// Cancel-safe: what has begun goes on, and it can be called again.
-    pub(crate) async fn close(&self) -> Result<()> {
-        self.settle().await;
-        self.0.backend.close().await
-    }
-
-    /// The same, without closing the store: others may still use it.
     pub(crate) async fn settle(&self) {
         self.0.closing.cancel();
         self.0.tasks.close();
         self.0.tasks.wait().await;
+    }
+
+    /// Takes note of how a contention ended: what was not confirmed is said,
+    /// by the log and by [`confirmed`](Self::confirmed).
+    fn note_end(&self, name: &MutexName, finish: &Finish) {
+        let why = match finish {
+            Finish::StillRunning => "its work still runs",
+            Finish::Unconfirmed => "the store has not confirmed it",
+            _ => return,
+        };
+        tracing::warn!(
+            target: "tenure::engine",
+            mutex = %name,
+            "not released, {why}: nobody can own before the lease has run out"
+        );
+        if self.0.closing.is_cancelled() {
+            self.unconfirmed().push(format!("{name} ({why})"));
+        }
+    }
+
+    /// An error when something that ended at the close was not released for
+    /// certain.
+    pub(crate) fn confirmed(&self) -> Result<()> {
+        let names = self.unconfirmed();
+        if names.is_empty() {
+            return Ok(());
+        }
+        let message = format!("not released, so the leases run out: {}", names.join(", "));
+        Err(Error::new(ErrorKind::Unconfirmed, Outcome::MayHave).with_message(message))
+    }
+
+    fn unconfirmed(&self) -> std::sync::MutexGuard<'_, Vec<String>> {
+        let names = self.0.unconfirmed.lock();
+        names.unwrap_or_else(PoisonError::into_inner)
     }
 
     /// How long to wait after the `failures`-th failure in a row.

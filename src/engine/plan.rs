@@ -48,12 +48,15 @@ pub(crate) enum Stop {
     Wanted,
     /// The coordinator closes.
     Closed,
+    /// Nobody wants another term; the present one goes on while its holder
+    /// likes.
+    LastTerm,
 }
 
 impl Stop {
     pub(crate) fn cause(self) -> LossCause {
         match self {
-            Self::Wanted => LossCause::Released,
+            Self::Wanted | Self::LastTerm => LossCause::Released,
             Self::Closed => LossCause::Closed,
         }
     }
@@ -74,6 +77,15 @@ pub(crate) enum Event {
         batch: usize,
         result: Result<crate::backend::Answer>,
     },
+    /// The renewal of the grant of this nonce was due, and nobody has picked
+    /// the grant up. It was put down a moment ago, and is looked at again
+    /// `until` then; or it is nobody's for good.
+    Unclaimed {
+        nonce: Nonce,
+        until: Option<Moment>,
+    },
+    /// Whoever did not pick up what was won is there again.
+    Attended,
     /// The tenure was seen to be over by somebody who looked at the clock, or
     /// its holder has held it for too long.
     Expired {

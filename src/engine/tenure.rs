@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use tokio::sync::Notify;
 
+use super::claim::{Claim, PickUp, patience};
 use super::reading::{Reading, StoreClock};
 use crate::backend::Held;
 use crate::clock::{Clock, Moment};
@@ -41,18 +42,51 @@ struct Own {
 const OVER: u64 = 0;
 
 /// What all views of a tenure share.
+#[derive(Debug)]
 pub(crate) struct Lease {
     held: Held,
     clock: Clock,
     store_clock: Mutex<StoreClock>,
     deadline: AtomicU64,
     cause: OnceLock<LossCause>,
+    claim: Claim,
+    /// Why it is to end, once somebody has asked for it.
+    asked: OnceLock<LossCause>,
     changed: Notify,
     /// Rung when the deadline has moved, for those who pass it on.
     moved: Notify,
 }
 
 impl Lease {
+    /// Whether somebody has it in hand: it is renewed then. What nobody has
+    /// picked up by the end of its time goes back, and is `Over`.
+    pub(crate) fn pick_up_or_return(&self, now: Moment) -> PickUp {
+        self.claim.pick_up_or_return(now)
+    }
+
+    /// Whether somebody has it in hand.
+    pub(crate) fn is_in_hand(&self) -> bool {
+        self.claim.is_held()
+    }
+
+    /// Takes back what nobody has picked up; false when somebody has it.
+    pub(crate) fn take_back(&self) -> bool {
+        self.claim.take_back()
+    }
+
+    /// Somebody wants it to end: its holder is told, and it lasts on until the
+    /// local side has ended.
+    pub(crate) fn ask_to_end(&self, cause: LossCause) {
+        if self.asked.set(cause).is_ok() {
+            self.changed.notify_waiters();
+        }
+    }
+
+    /// Whether somebody has asked for its end.
+    pub(crate) fn is_asked(&self) -> bool {
+        self.asked.get().is_some()
+    }
+
     /// The moment at which it ends, if it is not over.
     fn deadline(&self) -> Option<Moment> {
         loop {
@@ -133,13 +167,15 @@ impl Tenure {
         deadline: Moment,
         reading: Reading,
     ) -> (Self, Arc<Lease>) {
-        let token = held.token;
+        let (token, terms) = (held.token, held.terms);
         let lease = Arc::new(Lease {
             held,
             clock,
             store_clock: Mutex::new(StoreClock::new(reading)),
             deadline: AtomicU64::new(deadline.as_nanos().max(1)),
             cause: OnceLock::new(),
+            claim: Claim::offered(patience(&terms), reading.heard_at),
+            asked: OnceLock::new(),
             changed: Notify::new(),
             moved: Notify::new(),
         });
@@ -164,11 +200,24 @@ impl Tenure {
         Some(Self::held(Arc::clone(&self.lease), token, limit))
     }
 
-    /// Ends it for this holder; the grant may live on for the next.
-    pub(crate) fn end(&self, cause: LossCause) {
-        if self.own.ended.set(cause).is_ok() {
+    /// Ends it for this holder; the grant may live on for the next. False when
+    /// it had ended for it before.
+    pub(crate) fn end(&self, cause: LossCause) -> bool {
+        let ends = self.own.ended.set(cause).is_ok();
+        if ends {
             self.lease.changed.notify_waiters();
         }
+        ends
+    }
+
+    /// Takes the grant in hand: false when it has gone back meanwhile.
+    pub(crate) fn pick_up(&self) -> bool {
+        self.lease.claim.pick_up()
+    }
+
+    /// Puts the grant down for the next holder, who has to pick it up.
+    pub(crate) fn put_down(&self) {
+        self.lease.claim.put_down(self.lease.clock.now());
     }
 
     /// The token, whether or not ownership has ended.
@@ -300,24 +349,98 @@ impl Tenure {
                     moved.await;
                 }
             };
-            tenure.protect(has_moved).await?;
+            tenure.while_owned(has_moved).await?;
             // The end of ownership is a move of the deadline too.
             tenure.token().map(drop)
         }
     }
 
-    /// Runs `work` while ownership lasts; drops it at the loss.
+    /// Whether ownership has ended, or is to end: see [`ending`](Self::ending).
+    #[must_use]
+    pub fn is_ending(&self) -> bool {
+        self.lease.is_asked() || self.is_lost()
+    }
+
+    /// Returns when ownership is to end: somebody has asked for it, by stopping
+    /// the service, the scheduler or the coordinator that it belongs to, or it
+    /// has been lost.
+    ///
+    /// After a mere asking ownership lasts on, [`token`](Self::token) is good,
+    /// and the lease is renewed until its holder has let go: the holder of a
+    /// lock or an office by dropping it, a run or a callback by returning. That
+    /// is when the next one can own, so do what must be done, and let go soon.
+    /// After the coordinator's
+    /// [`quiesce`](crate::CoordinatorBuilder::quiesce) time ownership ends all
+    /// the same, and nobody can own before the lease has run out.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> tenure::Result<()> {
+    /// use tenure::{CampaignEvent, Coordinator};
+    ///
+    /// let coordinator = Coordinator::connect("memory:").await?;
+    /// let mut campaign = coordinator.elector("billing")?.campaign();
+    /// let leadership = loop {
+    ///     if let Some(CampaignEvent::Elected(leadership)) = campaign.next().await {
+    ///         break leadership;
+    ///     }
+    /// };
+    /// let worker = tokio::spawn(async move {
+    ///     leadership.tenure().ending().await;
+    ///     assert!(leadership.tenure().token().is_ok()); // still ours: tidy up
+    /// }); // and dropped here
+    /// # tokio::task::yield_now().await;
+    /// coordinator.close().await?; // waits for the worker, and resigns
+    /// # worker.await.unwrap();
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Cancel safety
+    /// Dropping it changes nothing; it can be called again.
+    pub async fn ending(&self) {
+        let asked = async {
+            loop {
+                let changed = self.lease.changed.notified();
+                tokio::pin!(changed);
+                changed.as_mut().enable();
+                if self.lease.is_asked() {
+                    return;
+                }
+                changed.await;
+            }
+        };
+        tokio::select! {
+            biased;
+            () = asked => {}
+            _ = self.lost() => {}
+        }
+    }
+
+    /// Runs `work` while ownership lasts; drops it at the loss, and when
+    /// somebody asks for the [end](Self::ending) of ownership, so that it can
+    /// be given back at once. Work that wants to end in its own time listens to
+    /// [`ending`](Self::ending) and [`lost`](Self::lost) itself.
     ///
     /// Between two awaits `work` runs on: let it check
     /// [`token`](Self::token) where it matters.
     ///
     /// # Errors
-    /// [`LeaseLost`] when ownership ended before `work` did, or before it
-    /// began.
+    /// [`LeaseLost`] when ownership ended or was to end before `work` did, or
+    /// before it began.
     ///
     /// # Cancel safety
     /// Dropping it drops `work`.
     pub async fn protect<F: Future>(&self, work: F) -> Result<F::Output, LeaseLost> {
+        tokio::select! {
+            biased;
+            () = self.ending() => Err(self.loss()),
+            output = work => Ok(output),
+        }
+    }
+
+    /// What `work` returns, unless ownership ends before.
+    async fn while_owned<F: Future>(&self, work: F) -> Result<F::Output, LeaseLost> {
         tokio::select! {
             biased;
             lost = self.lost() => Err(lost),
@@ -331,6 +454,7 @@ impl Tenure {
         let own = self.own.ended.get();
         let cause = *own
             .or(self.lease.cause.get())
+            .or(self.lease.asked.get())
             .unwrap_or(&LossCause::Deadline);
         LeaseLost {
             mutex: self.lease.held.name.clone(),

@@ -70,8 +70,11 @@ impl Lock {
         }
         loop {
             match self.contend(mode, progress).await? {
-                // A guard whose time ran out while nobody looked is none.
-                Some(estate) if estate.tenure.is_lost() => {}
+                // A guard that went back or ran out while nobody looked is
+                // none. Our own old grant must not stand in our way.
+                Some(estate) if !estate.tenure.pick_up() || estate.tenure.is_lost() => {
+                    let _ = estate.give_back(None).await;
+                }
                 Some(estate) => {
                     place.won();
                     return Ok(Some(LockGuard::new(self.clone(), estate, place)));
@@ -88,7 +91,8 @@ impl Lock {
             .max_hold
             .map(|hold| self.engine().clock().now() + hold);
         estate.tenure = estate.tenure.succeeded_by(limit)?;
-        let is_ours = estate.terms == self.terms() && !estate.tenure.is_lost();
+        let is_ours =
+            estate.tenure.pick_up() && estate.terms == self.terms() && !estate.tenure.is_lost();
         is_ours.then_some(estate)
     }
 

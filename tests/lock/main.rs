@@ -1,8 +1,10 @@
 //! Locks, electors and the queue under them, over the memory store.
 
 mod basics;
+mod ending;
 mod endings;
 mod hand_over;
 mod inspect;
 mod leader;
 mod support;
+mod unclaimed;

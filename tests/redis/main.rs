@@ -8,6 +8,7 @@ mod contract;
 mod costs;
 mod failover;
 mod faults;
+mod holders;
 mod interop;
 mod jvm;
 mod outage;

@@ -77,3 +77,14 @@ async fn the_end_for_one_holder_is_not_the_end_for_the_next() {
         "the first cause stays"
     );
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_holder_whose_limit_was_seen_to_pass_has_nothing_to_release() {
+    let clock = Clock::tokio();
+    let (tenure, _lease) = begin(&clock);
+    let tenure = tenure.limited(Some(clock.now() + SECOND));
+    clock.sleep(SECOND).await;
+    assert!(tenure.is_lost());
+    assert!(!tenure.end(LossCause::Released), "it had ended before");
+    assert_eq!(tenure.token().unwrap_err().cause, LossCause::Deadline);
+}
