@@ -13,11 +13,13 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
+use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use rustix::time::{
     Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create,
     timerfd_settime,
 };
+use tokio::sync::Notify;
 
 use super::{Moment, boot_now};
 
@@ -30,6 +32,9 @@ type Sleepers = BTreeMap<(Moment, u64), Waker>;
 #[derive(Debug)]
 pub(super) struct Alarm {
     timer: OwnedFd,
+    /// Tells when the wall clock is set, if the system can.
+    wall: Option<OwnedFd>,
+    wall_set: Notify,
     state: Mutex<State>,
 }
 
@@ -42,14 +47,32 @@ struct State {
 impl Alarm {
     /// The process's alarm; `None` where the system has no timerfd for us.
     pub(super) fn shared() -> Option<&'static Arc<Self>> {
-        static SHARED: OnceLock<Option<Arc<Alarm>>> = OnceLock::new();
-        SHARED.get_or_init(|| Alarm::start().ok()).as_ref()
+        static FIRST: OnceLock<(u32, Option<Arc<Alarm>>)> = OnceLock::new();
+        static OF_FORKS: Mutex<BTreeMap<u32, Option<&'static Arc<Alarm>>>> =
+            Mutex::new(BTreeMap::new());
+        let here = std::process::id();
+        let (process, alarm) = FIRST.get_or_init(|| (here, Alarm::start().ok()));
+        if *process == here {
+            return alarm.as_ref();
+        }
+        // A fork has the memory and not the thread: it needs an alarm of its
+        // own, which lives as long as it does.
+        let mut of_forks = OF_FORKS.lock().unwrap_or_else(PoisonError::into_inner);
+        *of_forks
+            .entry(here)
+            .or_insert_with(|| Some(Box::leak(Box::new(Alarm::start().ok()?))))
     }
 
     fn start() -> std::io::Result<Arc<Self>> {
         let timer = timerfd_create(TimerfdClockId::Boottime, TimerfdFlags::CLOEXEC)?;
+        let wall = timerfd_create(
+            TimerfdClockId::Realtime,
+            TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK,
+        );
         let alarm = Arc::new(Self {
             timer,
+            wall: wall.ok().filter(|wall| watch(wall).is_ok()),
+            wall_set: Notify::new(),
             state: Mutex::default(),
         });
         let ringer = Arc::clone(&alarm);
@@ -67,9 +90,16 @@ impl Alarm {
         }
     }
 
+    /// Returns when the wall clock has been set.
+    pub(super) async fn wall_set(&self) {
+        self.wall_set.notified().await;
+    }
+
     fn ring_for_ever(&self) {
         loop {
-            wait_for(&self.timer);
+            if wait_for(&self.timer, self.wall.as_ref()) {
+                self.wall_set.notify_waiters();
+            }
             let due = {
                 let mut state = self.lock();
                 let now = boot_now();
@@ -119,16 +149,52 @@ impl Alarm {
 }
 
 /// Blocks until the timer, as last set, has expired, or something came in
-/// between: the clock is looked at in any case.
-fn wait_for(timer: &OwnedFd) {
+/// between: the clock is looked at in any case. Whether the wall clock was set.
+fn wait_for(timer: &OwnedFd, wall: Option<&OwnedFd>) -> bool {
+    let ready = PollFlags::IN;
+    let mut files = vec![PollFd::new(timer, ready)];
+    files.extend(wall.map(|wall| PollFd::new(wall, ready)));
+    if poll(&mut files, None).is_err() {
+        // Interrupted, or worse: never as fast as it goes.
+        std::thread::sleep(STEP);
+        return false;
+    }
+    let (rang, was_set) = (
+        !files[0].revents().is_empty(),
+        files.get(1).is_some_and(|wall| !wall.revents().is_empty()),
+    );
     let mut expirations = [0_u8; 8];
-    match rustix::io::read(timer, &mut expirations) {
-        Ok(8) | Err(Errno::INTR) => {}
+    if rang && !matches!(rustix::io::read(timer, &mut expirations), Ok(8)) {
         // Somebody has closed our descriptor, as programs do that become a
         // daemon, or made it another's: from now on the clock is looked at in
         // short steps.
-        _ => std::thread::sleep(STEP),
+        std::thread::sleep(STEP);
     }
+    if let Some(wall) = wall.filter(|_| was_set) {
+        let told = rustix::io::read(wall, &mut expirations);
+        if told != Err(Errno::CANCELED) || watch(wall).is_err() {
+            std::thread::sleep(STEP);
+        }
+    }
+    was_set
+}
+
+/// Lets reads of `wall` fail when the wall clock is set.
+fn watch(wall: &OwnedFd) -> rustix::io::Result<()> {
+    let never = Timespec {
+        tv_sec: i64::from(u32::MAX), // in 2106
+        tv_nsec: 0,
+    };
+    let zero = Timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    let setting = Itimerspec {
+        it_interval: zero,
+        it_value: never,
+    };
+    let flags = TimerfdTimerFlags::ABSTIME | TimerfdTimerFlags::CANCEL_ON_SET;
+    timerfd_settime(wall, flags, &setting).map(drop)
 }
 
 /// A sleeper; forgotten by the alarm when dropped.
@@ -188,6 +254,7 @@ mod tests {
 
     /// A waker whose end runs the code of whoever made it: an executor may drop
     /// a whole task with it, and the sleeps in that task.
+    #[allow(dead_code)] // held, to be dropped with it
     struct Heavy(Mutex<Option<Sleep<'static>>>);
 
     impl Wake for Heavy {
@@ -198,7 +265,7 @@ mod tests {
         Alarm::shared().unwrap().sleep_until(boot_now() + after)
     }
 
-    fn poll(sleep: &mut Sleep<'static>, waker: &Waker) {
+    fn poll_once(sleep: &mut Sleep<'static>, waker: &Waker) {
         let poll = Pin::new(sleep).poll(&mut Context::from_waker(waker));
         assert!(poll.is_pending());
     }
@@ -206,7 +273,7 @@ mod tests {
     /// A waker that holds a sleeper which the alarm knows.
     fn heavy() -> Waker {
         let mut inner = sleeper(Duration::from_secs(3600));
-        poll(&mut inner, Waker::noop());
+        poll_once(&mut inner, Waker::noop());
         Waker::from(Arc::new(Heavy(Mutex::new(Some(inner)))))
     }
 
@@ -225,7 +292,7 @@ mod tests {
     fn a_waker_that_is_dropped_with_its_sleep_may_use_the_alarm() {
         returns(|| {
             let mut sleep = sleeper(Duration::from_secs(3600));
-            poll(&mut sleep, &heavy());
+            poll_once(&mut sleep, &heavy());
             drop(sleep);
         });
     }
@@ -249,8 +316,8 @@ mod tests {
             sleeper(Duration::from_millis(300)),
             sleeper(Duration::from_millis(400)),
         );
-        poll(&mut first, &Waker::from(Arc::new(Angry)));
-        poll(&mut second, &Waker::from(Arc::new(Told(tell))));
+        poll_once(&mut first, &Waker::from(Arc::new(Angry)));
+        poll_once(&mut second, &Waker::from(Arc::new(Told(tell))));
         let told = told.recv_timeout(Duration::from_secs(20));
         told.expect("the alarm has died of another's panic");
     }
@@ -263,7 +330,7 @@ mod tests {
         for file in [nothing, unreadable] {
             let (timer, begin) = (OwnedFd::from(file), Instant::now());
             for _ in 0..5 {
-                wait_for(&timer);
+                wait_for(&timer, None);
             }
             assert!(begin.elapsed() >= STEP * 5, "it spins");
         }
@@ -273,8 +340,8 @@ mod tests {
     fn a_waker_that_is_replaced_may_use_the_alarm() {
         returns(|| {
             let mut sleep = sleeper(Duration::from_secs(3600));
-            poll(&mut sleep, &heavy());
-            poll(&mut sleep, Waker::noop());
+            poll_once(&mut sleep, &heavy());
+            poll_once(&mut sleep, Waker::noop());
         });
     }
 }

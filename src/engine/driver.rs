@@ -11,6 +11,7 @@ use super::roster::Ticket;
 use super::tenure::{Lease, Tenure};
 use super::{Engine, wake};
 use crate::backend::{Answer, Backend, Bid, Hints, Interest};
+use crate::clock::Sight;
 use crate::error::{Error, ErrorKind, LossCause, Outcome, Result};
 use crate::model::{MutexOwner, StoreTime};
 
@@ -101,6 +102,7 @@ impl Engine {
             hints: None,
             ticket: None,
             lease: None,
+            sent: self.clock().look_before(),
             term: 0,
         };
         self.spawn(driver.run(plan, events));
@@ -122,6 +124,8 @@ struct Driver {
     /// The renewal that has been asked for.
     ticket: Option<Ticket>,
     lease: Option<Arc<Lease>>,
+    /// What the clocks showed when the request was sent whose answer counts.
+    sent: Sight,
     /// The number of the tenure that the lease belongs to.
     term: u64,
 }
@@ -155,8 +159,12 @@ impl Driver {
                     () = until(&engine, wake_at) => Event::Timer,
                     result = finished(&mut self.call) => Event::Called(result),
                     hint = next_hint(&mut self.hints) => Event::Hint(hint),
+                    () = engine.clock().wall_set(), if machine.is_owner() => self.look(),
                 }
             };
+            if let Event::Renewed { sent, .. } = &event {
+                self.sent = *sent;
+            }
             effects = machine.on(engine.clock().now(), event);
         }
     }
@@ -165,7 +173,10 @@ impl Driver {
     /// does.
     fn carry_out(&mut self, effect: Effect) -> Option<Event> {
         match effect {
-            Effect::Call(call, limit) => self.call = Some(self.call(call, limit)),
+            Effect::Call(call, limit) => {
+                self.sent = self.engine.clock().look_before();
+                self.call = Some(self.call(call, limit));
+            }
             Effect::DropCall => self.call = None,
             Effect::Renew {
                 held,
@@ -196,7 +207,7 @@ impl Driver {
                 reading,
             } => {
                 let clock = self.engine.clock().clone();
-                let (tenure, lease) = Tenure::begin(held, clock, deadline, reading);
+                let (tenure, lease) = Tenure::begin(held, clock, deadline, reading, self.sent);
                 self.term = term;
                 self.lease = Some(lease);
                 let done = self.quiescer(term);
@@ -205,7 +216,7 @@ impl Driver {
             Effect::Extend { deadline, reading } => {
                 let alive = self.lease.as_ref().is_some_and(|lease| {
                     lease.read_clock(reading);
-                    lease.extend(deadline)
+                    lease.extend(deadline, self.sent)
                 });
                 return (!alive).then_some(Event::Expired { term: self.term });
             }
@@ -239,6 +250,14 @@ impl Driver {
             }
         }
         None
+    }
+
+    /// Looks at the tenure, which may have ended by the clocks.
+    fn look(&self) -> Event {
+        match &self.lease {
+            Some(lease) if lease.is_over() => Event::Expired { term: self.term },
+            _ => Event::Timer,
+        }
     }
 
     fn end(&mut self, cause: LossCause) {

@@ -6,6 +6,8 @@
 //! | `machine/` | the contention of one contender, a pure state machine |
 //! | `driver` | the task that carries out what a machine wants |
 //! | `roster` | all renewals of a coordinator, aligned and sent in batches |
+//! | `birth` | the process in which something was made |
+//! | `jump` | whether the clocks of this machine jumped |
 //! | `claim` | whether somebody has a grant in hand |
 //! | `tenure` | a period of ownership, ended by the local clock |
 //! | `watch` | looking without contending |
@@ -15,9 +17,11 @@
 //! | `plan` | what goes into a machine and what comes out |
 //! | `dice` | all the chance there is, seedable |
 
+mod birth;
 mod claim;
 mod dice;
 mod driver;
+mod jump;
 mod machine;
 mod notify;
 mod plan;
@@ -38,11 +42,13 @@ use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+pub(crate) use birth::Birth;
 pub(crate) use dice::Dice;
 pub(crate) use driver::{Contention, Quiescer};
 pub(crate) use notify::Dispatch;
 pub(crate) use plan::{Finish, Mode, Notice, Plan};
 pub use tenure::Tenure;
+pub(crate) use wake::backoff;
 pub(crate) use watch::Watch;
 
 use crate::backend::{AnyBackend, Backend, LeaseBound, Traced, Wakeup};
@@ -78,6 +84,7 @@ struct Shared {
     roster: Roster,
     tasks: TaskTracker,
     closing: CancellationToken,
+    birth: Birth,
     /// What the close could not confirm the end of, and why.
     unconfirmed: Mutex<Vec<String>>,
 }
@@ -101,6 +108,7 @@ impl Engine {
             tasks: TaskTracker::new(),
             closing: CancellationToken::new(),
             unconfirmed: Mutex::default(),
+            birth: Birth::here(),
         }))
     }
 
@@ -175,8 +183,10 @@ impl Engine {
         }
     }
 
-    /// An error when the coordinator has been closed.
+    /// An error when the coordinator has been closed, or belongs to another
+    /// process.
     pub(crate) fn open(&self) -> Result<()> {
+        self.0.birth.check()?;
         if self.0.closing.is_cancelled() {
             return Err(Error::new(ErrorKind::Closed, Outcome::DidNot)
                 .with_message("the coordinator has been closed"));

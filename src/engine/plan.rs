@@ -6,7 +6,7 @@ use super::driver::Quiescer;
 use super::reading::Reading;
 use super::tenure::Tenure;
 use crate::backend::{Bid, Held, Hint, Nonce};
-use crate::clock::Moment;
+use crate::clock::{Moment, Sight};
 use crate::error::{Error, LossCause, Result};
 use crate::model::{ContenderId, Jitter, LeaseTerms, MutexName, MutexOwner};
 
@@ -69,11 +69,11 @@ pub(crate) enum Event {
     Timer,
     /// The call it asked for has ended.
     Called(Result<crate::backend::Answer>),
-    /// The renewal of the grant of this nonce, sent at `sent_at` among `batch`
+    /// The renewal of the grant of this nonce, sent at `sent` among `batch`
     /// others, has ended.
     Renewed {
         nonce: Nonce,
-        sent_at: Moment,
+        sent: Sight,
         batch: usize,
         result: Result<crate::backend::Answer>,
     },

@@ -192,7 +192,8 @@ impl Roster {
 
     async fn send(self, batch: Vec<Renewal>) {
         let clock = &self.0.clock;
-        let sent_at = clock.now();
+        let sent = clock.look_before();
+        let sent_at = sent.now;
         let limit = |r: &Renewal| wake::renewal_limit(&r.held.terms, r.deadline, sent_at);
         let Some(limit) = batch.iter().map(limit).min() else {
             return;
@@ -213,7 +214,7 @@ impl Roster {
             // A contention that has ended does not want to know.
             let _ = renewal.reply.send(Event::Renewed {
                 nonce: renewal.held.nonce,
-                sent_at,
+                sent,
                 batch: size,
                 result,
             });

@@ -7,10 +7,12 @@ use std::time::Duration;
 
 use tokio::sync::Notify;
 
+use super::birth::Birth;
 use super::claim::{Claim, PickUp, patience};
+use super::jump::Jump;
 use super::reading::{Reading, StoreClock};
 use crate::backend::Held;
-use crate::clock::{Clock, Moment};
+use crate::clock::{Clock, Moment, Sight};
 use crate::error::{LeaseLost, LossCause};
 use crate::model::{ContenderId, FencingToken, MutexName, StoreTime};
 
@@ -50,6 +52,8 @@ pub(crate) struct Lease {
     deadline: AtomicU64,
     cause: OnceLock<LossCause>,
     claim: Claim,
+    jump: Jump,
+    birth: Birth,
     /// Why it is to end, once somebody has asked for it.
     asked: OnceLock<LossCause>,
     changed: Notify,
@@ -82,6 +86,11 @@ impl Lease {
         }
     }
 
+    /// Whether it is over, by the clocks or otherwise.
+    pub(crate) fn is_over(&self) -> bool {
+        self.deadline().is_none()
+    }
+
     /// Whether somebody has asked for its end.
     pub(crate) fn is_asked(&self) -> bool {
         self.asked.get().is_some()
@@ -95,23 +104,32 @@ impl Lease {
                 return None;
             }
             let moment = Moment::from_nanos(deadline);
-            if self.clock.now() < moment {
+            let sight = self.clock.look();
+            let cause = if self.jump.is_seen(sight, &self.clock) {
+                LossCause::ClockJump
+            } else if !self.birth.is_here() {
+                LossCause::Forked
+            } else if sight.now < moment {
                 return Some(moment);
-            }
+            } else {
+                LossCause::Deadline
+            };
             // Whoever sees the deadline pass makes it final, so that a renewal
             // whose answer comes late cannot bring the tenure back.
             let swap =
                 self.deadline
                     .compare_exchange(deadline, OVER, Ordering::AcqRel, Ordering::Acquire);
             if swap.is_ok() {
-                self.settle(LossCause::Deadline);
+                self.settle(cause);
                 return None;
             }
         }
     }
 
-    /// Moves the deadline; false when the tenure is over.
-    pub(crate) fn extend(&self, deadline: Moment) -> bool {
+    /// Moves the deadline, for a renewal that was sent at `sent`; false when
+    /// the tenure is over.
+    pub(crate) fn extend(&self, deadline: Moment, sent: Sight) -> bool {
+        self.jump.confirmed(sent);
         loop {
             let Some(present) = self.deadline() else {
                 return false;
@@ -166,6 +184,18 @@ impl Tenure {
         clock: Clock,
         deadline: Moment,
         reading: Reading,
+        sent: Sight,
+    ) -> (Self, Arc<Lease>) {
+        Self::begin_in(Birth::here(), held, clock, deadline, reading, sent)
+    }
+
+    pub(super) fn begin_in(
+        birth: Birth,
+        held: Held,
+        clock: Clock,
+        deadline: Moment,
+        reading: Reading,
+        sent: Sight,
     ) -> (Self, Arc<Lease>) {
         let (token, terms) = (held.token, held.terms);
         let lease = Arc::new(Lease {
@@ -175,6 +205,8 @@ impl Tenure {
             deadline: AtomicU64::new(deadline.as_nanos().max(1)),
             cause: OnceLock::new(),
             claim: Claim::offered(patience(&terms), reading.heard_at),
+            jump: Jump::since(sent, terms.margin()),
+            birth,
             asked: OnceLock::new(),
             changed: Notify::new(),
             moved: Notify::new(),
@@ -320,6 +352,7 @@ impl Tenure {
                 biased;
                 () = changed => {}
                 () = self.lease.clock.sleep_until(deadline) => {}
+                () = self.lease.clock.wall_set() => {}
             }
         }
     }

@@ -197,6 +197,11 @@ impl Teller {
                 if let Some(tenure) = self.tenure.take() {
                     let mutex = tenure.mutex().clone();
                     let token = tenure.own_token();
+                    // The machine knows that it is over, the tenure why.
+                    let cause = match tenure.token() {
+                        Err(lost) if lost.cause == LossCause::ClockJump => lost.cause,
+                        _ => cause,
+                    };
                     self.say(CampaignEvent::Deposed(LeaseLost {
                         mutex,
                         token,

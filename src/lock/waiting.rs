@@ -12,7 +12,7 @@ use super::hub::Lock;
 use super::queue::{Competitor, Place};
 use crate::backend::{Backend, LeaseBound};
 use crate::engine::{Finish, Mode, Notice, Tenure};
-use crate::error::{Error, LossCause, Result};
+use crate::error::{Error, ErrorKind, LossCause, Outcome, Result};
 use crate::model::LeaseTerms;
 
 /// A task in the local line.
@@ -134,9 +134,13 @@ impl Lock {
         };
         match end {
             Ok(Finish::Failed(error)) => Err(error.with_mutex(self.name())),
-            // The coordinator was closed while we waited, or the runtime has
-            // gone; otherwise the one attempt was refused.
-            _ => engine.open().map(|()| None),
+            // The coordinator was closed while we waited; otherwise the one
+            // attempt was refused.
+            Ok(_) => engine.open().map(|()| None),
+            // Not even a last word: nobody carries out anything any more.
+            Err(_) => Err(Error::new(ErrorKind::Closed, Outcome::DidNot)
+                .with_message("the runtime that the coordinator lives on has ended")
+                .with_mutex(self.name())),
         }
     }
 }

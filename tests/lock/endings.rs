@@ -173,3 +173,26 @@ async fn a_limit_that_passes_in_the_moment_of_a_hand_over_spares_the_heir() {
         heir.release().await.unwrap();
     }
 }
+
+#[test]
+fn a_lock_whose_runtime_has_ended_is_closed() {
+    let runtime = || {
+        tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+    };
+    let home = runtime().unwrap();
+    let lock = home.block_on(async {
+        let coordinator = tenure::Coordinator::connect("memory:").await.unwrap();
+        coordinator.lock("m").unwrap()
+    });
+    drop(home);
+    runtime().unwrap().block_on(async {
+        let tried = lock.try_acquire().await.unwrap_err();
+        assert_eq!(tried.kind(), ErrorKind::Closed, "{tried}");
+        let waited = lock.acquire_within(SOON).await.unwrap_err();
+        assert_eq!(waited.kind(), ErrorKind::Closed);
+        let waited = lock.acquire().await.unwrap_err();
+        assert_eq!(waited.kind(), ErrorKind::Closed);
+    });
+}

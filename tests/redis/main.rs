@@ -11,6 +11,7 @@ mod faults;
 mod holders;
 mod interop;
 mod jvm;
+mod lazy;
 mod outage;
 mod permits;
 mod processes;

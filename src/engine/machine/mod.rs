@@ -107,11 +107,11 @@ impl Machine {
             // The answer may have outlived the tenure it was for.
             Event::Renewed { nonce, .. } if !self.owns(nonce) => {}
             Event::Renewed {
-                sent_at,
+                sent,
                 batch,
                 result,
                 ..
-            } => self.renewed(now, sent_at, batch, result),
+            } => self.renewed(now, sent.now, batch, result),
             Event::Unclaimed { nonce, until } if self.owns(nonce) => match until {
                 Some(until) => self.ask_renewal(until),
                 None => self.unclaimed(now),
@@ -134,6 +134,11 @@ impl Machine {
             State::Freeing(freeing) => Some(freeing.wake_at()),
             State::Idle | State::Finished => None,
         }
+    }
+
+    /// Whether it owns, by its own account.
+    pub(crate) fn is_owner(&self) -> bool {
+        matches!(self.state, State::Owning(_))
     }
 
     pub(crate) fn is_finished(&self) -> bool {

@@ -5,6 +5,7 @@ mod demo;
 mod doctor;
 mod guardian;
 mod init;
+mod late;
 mod lead;
 mod person;
 mod restart;
