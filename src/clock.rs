@@ -182,7 +182,7 @@ impl Clock {
     /// Returns when the wall clock has been set, where that can be known.
     pub(crate) async fn wall_set(&self) {
         match &self.source {
-            Source::Host(host) if self.watches_wall => host.wall_set().await,
+            Source::Host(host) if self.watches_wall => Box::pin(host.wall_set()).await,
             #[cfg(target_os = "linux")]
             Source::Boot if self.watches_wall => match alarm::Alarm::shared() {
                 Some(alarm) => alarm.wall_set().await,
@@ -199,7 +199,8 @@ impl Clock {
     pub async fn sleep_until(&self, at: Moment) {
         match &self.source {
             Source::Boot => boot_sleep(at).await,
-            Source::Host(host) => host.sleep_until(at).await,
+            // In a box: the sleeps of tests must not make those of all larger.
+            Source::Host(host) => Box::pin(host.sleep_until(at)).await,
             Source::Tokio { origin } => {
                 let Some(at) = origin.checked_add(Duration::from_nanos(at.0)) else {
                     return std::future::pending().await;

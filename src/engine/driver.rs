@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use tokio::sync::mpsc;
 
+use super::lease::Lease;
 use super::machine::Machine;
 use super::plan::{Call, Effect, Event, Finish, Notice, Plan, Stop};
 use super::roster::Ticket;
-use super::tenure::{Lease, Tenure};
+use super::tenure::Tenure;
 use super::{Engine, wake};
 use crate::backend::{Answer, Backend, Bid, Hints, Interest};
 use crate::clock::Sight;

@@ -9,7 +9,8 @@
 //! | `birth` | the process in which something was made |
 //! | `jump` | whether the clocks of this machine jumped |
 //! | `claim` | whether somebody has a grant in hand |
-//! | `tenure` | a period of ownership, ended by the local clock |
+//! | `lease` | how long a grant lasts, by the local clock |
+//! | `tenure` | a period of ownership, as its holder sees it |
 //! | `watch` | looking without contending |
 //! | `notify` | callbacks, in order and off the async workers |
 //! | `reading` | the store's clock, as its answers tell it |
@@ -22,6 +23,7 @@ mod claim;
 mod dice;
 mod driver;
 mod jump;
+mod lease;
 mod machine;
 mod notify;
 mod plan;

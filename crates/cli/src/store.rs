@@ -58,12 +58,24 @@ fn prepare(settings: &Settings, voice: &Voice) -> Result<(CoordinatorBuilder, St
     if let Ok(shown) = tenure::backend::url::StoreUrl::parse(&url) {
         voice.detail(&format_args!("the store is {shown}"));
     }
-    let mut builder = Coordinator::builder();
+    let mut builder = Coordinator::builder().watch_wall_clock(watches_wall_clock()?);
     if let Some(id) = &settings.id {
         ContenderId::new(id)?;
         builder = builder.ids(Called(id.clone()));
     }
     Ok((builder, url))
+}
+
+/// Whether ownership ends when the wall clock goes ahead.
+fn watches_wall_clock() -> Result<bool, Failure> {
+    match std::env::var_os("TENURE_WALL_CLOCK") {
+        None => Ok(true),
+        Some(word) if word == "watch" => Ok(true),
+        Some(word) if word == "ignore" => Ok(false),
+        Some(word) => Err(Failure::usage(format!(
+            "TENURE_WALL_CLOCK is \"watch\" or \"ignore\", not {word:?}"
+        ))),
+    }
 }
 
 /// The URL that the settings name, or that of the embedded store, whose

@@ -6,8 +6,9 @@ use std::time::Duration;
 use crate::backend::Bid;
 use crate::clock::Clock;
 use crate::engine::birth::Birth;
+use crate::engine::lease::Lease;
 use crate::engine::reading::Reading;
-use crate::engine::tenure::{Lease, Tenure};
+use crate::engine::tenure::Tenure;
 use crate::error::LossCause;
 use crate::model::{ContenderId, FencingToken, LeaseTerms, MutexName, StoreTime};
 

@@ -107,3 +107,13 @@ fn it_can_be_ended_while_it_waits() {
     signal(&watcher.0, Signal::TERM);
     assert_eq!(code(&mut watcher.0), Some(128 + 15));
 }
+
+#[test]
+fn the_wall_clock_is_watched_or_ignored() {
+    let home = Home::new();
+    for (word, code) in [("watch", 0), ("ignore", 0), ("sometimes", 2)] {
+        let mut run = home.run_script("true");
+        let output = super::support::bounded(run.env("TENURE_WALL_CLOCK", word));
+        assert_eq!(output.status.code(), Some(code), "{word}: {output:?}");
+    }
+}
