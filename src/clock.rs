@@ -6,12 +6,21 @@
 //! `timerfd` on the same clock, rings at once: timers of the async runtime
 //! stand still in suspend and would ring late.
 //!
+//! A machine can stand still without its clocks noticing: a virtual one that
+//! its hypervisor pauses or restores from a snapshot. What can be seen from
+//! inside is that somebody then sets its wall clock right. So the two clocks are
+//! compared at every look, and ownership ends when the wall clock went ahead:
+//! see docs/decisions/0021-a-wall-clock-that-goes-ahead-is-a-loss.md.
+//!
 //! Elsewhere the fallback is [`std::time::Instant`] with the runtime's timers.
 //! Whether that clock counts a suspend is up to the system; where it does not,
 //! a lease may be believed for as long as the suspend lasted.
 
 #[cfg(target_os = "linux")]
 mod alarm;
+mod host;
+
+pub use host::VirtualHost;
 
 use std::fmt;
 use std::ops::{Add, Sub};
@@ -74,36 +83,112 @@ impl fmt::Debug for Moment {
 /// # }
 /// ```
 #[derive(Clone, Debug)]
-pub struct Clock(Source);
+pub struct Clock {
+    source: Source,
+    watches_wall: bool,
+}
 
 #[derive(Clone, Debug)]
 enum Source {
     Boot,
     Tokio { origin: tokio::time::Instant },
+    Host(VirtualHost),
+}
+
+/// What the clocks of a machine show at one moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Sight {
+    pub(crate) now: Moment,
+    /// How far the wall clock is ahead of the other, in nanoseconds. Only its
+    /// changes mean something. On Linux both go at the same speed, however the
+    /// wall clock is slewed, and through a suspend; only setting it, and a leap
+    /// second, changes this.
+    pub(crate) wall_lead: i64,
 }
 
 impl Clock {
     /// The suspend-aware monotonic clock of this machine.
     #[must_use]
     pub fn boot() -> Self {
-        Self(Source::Boot)
+        Self {
+            source: Source::Boot,
+            watches_wall: cfg!(target_os = "linux"),
+        }
     }
 
     /// The runtime's clock: virtual where the runtime's time is paused. For
     /// tests; it does not count the time of a suspend.
     #[must_use]
     pub fn tokio() -> Self {
-        Self(Source::Tokio {
-            origin: tokio::time::Instant::now(),
-        })
+        Self {
+            source: Source::Tokio {
+                origin: tokio::time::Instant::now(),
+            },
+            watches_wall: false,
+        }
+    }
+
+    /// The same clock, for a machine whose wall clock says nothing: it is set
+    /// by hand, or by tests.
+    #[must_use]
+    pub fn ignoring_wall(mut self) -> Self {
+        self.watches_wall = false;
+        self
     }
 
     /// The present moment.
     #[must_use]
     pub fn now(&self) -> Moment {
-        match self.0 {
+        match &self.source {
             Source::Boot => boot_now(),
             Source::Tokio { origin } => Moment(nanos(origin.elapsed())),
+            Source::Host(host) => host.look().now,
+        }
+    }
+
+    /// Both clocks. Whoever is held up between the two readings takes the wall
+    /// clock to be less ahead than it is, never more.
+    pub(crate) fn look(&self) -> Sight {
+        match &self.source {
+            _ if !self.watches_wall => Sight {
+                now: self.now(),
+                wall_lead: 0,
+            },
+            Source::Host(host) => host.look(),
+            _ => {
+                let wall = wall_now();
+                let now = boot_now();
+                Sight {
+                    now,
+                    wall_lead: lead(wall, now),
+                }
+            }
+        }
+    }
+
+    /// Both clocks, to compare later looks with: whoever is held up between
+    /// the readings takes the wall clock to be more ahead than it is.
+    pub(crate) fn look_before(&self) -> Sight {
+        match &self.source {
+            Source::Boot if self.watches_wall => {
+                let now = boot_now();
+                let wall_lead = lead(wall_now(), now);
+                Sight { now, wall_lead }
+            }
+            _ => self.look(),
+        }
+    }
+
+    /// Returns when the wall clock has been set, where that can be known.
+    pub(crate) async fn wall_set(&self) {
+        match &self.source {
+            Source::Host(host) if self.watches_wall => Box::pin(host.wall_set()).await,
+            #[cfg(target_os = "linux")]
+            Source::Boot if self.watches_wall => match alarm::Alarm::shared() {
+                Some(alarm) => alarm.wall_set().await,
+                None => std::future::pending().await,
+            },
+            _ => std::future::pending().await,
         }
     }
 
@@ -112,8 +197,10 @@ impl Clock {
     /// # Cancel safety
     /// Dropping it forgets the alarm.
     pub async fn sleep_until(&self, at: Moment) {
-        match self.0 {
+        match &self.source {
             Source::Boot => boot_sleep(at).await,
+            // In a box: the sleeps of tests must not make those of all larger.
+            Source::Host(host) => Box::pin(host.sleep_until(at)).await,
             Source::Tokio { origin } => {
                 let Some(at) = origin.checked_add(Duration::from_nanos(at.0)) else {
                     return std::future::pending().await;
@@ -148,11 +235,32 @@ fn nanos(length: Duration) -> u64 {
     u64::try_from(length.as_nanos()).unwrap_or(u64::MAX)
 }
 
+/// How far the wall clock is ahead.
+fn lead(wall: u64, now: Moment) -> i64 {
+    i64::try_from(i128::from(wall) - i128::from(now.0)).unwrap_or(0)
+}
+
 #[cfg(target_os = "linux")]
 fn boot_now() -> Moment {
-    let now = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
+    Moment(read(rustix::time::ClockId::Boottime))
+}
+
+/// The wall clock, in nanoseconds of its own.
+#[cfg(target_os = "linux")]
+fn wall_now() -> u64 {
+    read(rustix::time::ClockId::Realtime)
+}
+
+#[cfg(target_os = "linux")]
+fn read(clock: rustix::time::ClockId) -> u64 {
+    let now = rustix::time::clock_gettime(clock);
     let whole = u64::try_from(now.tv_sec).unwrap_or(0) * 1_000_000_000;
-    Moment(whole + u64::try_from(now.tv_nsec).unwrap_or(0))
+    whole + u64::try_from(now.tv_nsec).unwrap_or(0)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn wall_now() -> u64 {
+    0
 }
 
 #[cfg(target_os = "linux")]

@@ -2,6 +2,7 @@
 
 mod combination;
 mod inspect;
+mod lazy;
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -10,6 +11,7 @@ use std::time::Duration;
 use tokio::runtime::Handle;
 
 pub use combination::CombinationBuilder;
+pub use lazy::LazyCoordinator;
 
 use crate::backend::url::StoreUrl;
 use crate::backend::{AnyBackend, AnyHoldStore, Backend, Traced};
@@ -59,6 +61,16 @@ impl Coordinator {
     /// Dropped, the connection is closed.
     pub async fn connect(url: &str) -> Result<Self> {
         Self::builder().connect(url).await
+    }
+
+    /// As [`connect`](Self::connect), when it is first used: only the URL is
+    /// checked now. No I/O.
+    ///
+    /// # Errors
+    /// [`Invalid`](ErrorKind::Invalid) for a scheme or option that is not
+    /// known, naming those that are.
+    pub fn connect_lazy(url: &str) -> Result<LazyCoordinator> {
+        Self::builder().connect_lazy(url)
     }
 
     /// Sets more than a URL can.
@@ -168,11 +180,17 @@ impl Coordinator {
     }
 
     /// Ends everything that this coordinator and its clones own and wait for,
-    /// waits until the store has been told, and closes the store. Later calls
+    /// waits until the store has been told, and closes the store. Guards are
+    /// dead at once; whoever holds an office is asked to
+    /// [end](crate::Tenure::ending), and waited for. Later calls
     /// fail with [`Closed`](ErrorKind::Closed); closing again is fine.
     ///
     /// # Errors
-    /// What closing the store fails with.
+    /// [`Unconfirmed`](ErrorKind::Unconfirmed) when something was not released
+    /// for certain, naming it: its work did not end within the
+    /// [`quiesce`](CoordinatorBuilder::quiesce) time, or the store did not
+    /// answer before the lease ran out. Otherwise what closing the store fails
+    /// with.
     ///
     /// # Cancel safety
     /// Dropped, the releases go on in the background; call it again to wait.
@@ -184,7 +202,12 @@ impl Coordinator {
             }
         };
         tokio::join!(self.engine.settle(), desk);
-        self.engine.close().await
+        let closed = self.engine.backend().close().await;
+        self.engine.confirmed()?;
+        if let Some(desk) = self.desk.get() {
+            desk.confirmed()?;
+        }
+        closed
     }
 }
 
@@ -220,6 +243,7 @@ pub struct CoordinatorBuilder {
     settings: Settings,
     runtime: Option<Handle>,
     clock: Clock,
+    watch_wall_clock: bool,
     seed: Option<u64>,
     ids: Arc<dyn ContenderIdGenerator>,
 }
@@ -236,6 +260,7 @@ impl Default for CoordinatorBuilder {
             },
             runtime: None,
             clock: Clock::boot(),
+            watch_wall_clock: true,
             seed: None,
             ids: Arc::new(Host::new()),
         }
@@ -287,6 +312,16 @@ impl CoordinatorBuilder {
         self
     }
 
+    /// Whether ownership ends when the wall clock of this machine goes ahead of
+    /// its other clocks by more than the margin, as it does after a virtual
+    /// machine stood still. On by default, on Linux. Turn it off where the wall
+    /// clock is set by hand or steps often: every step forward costs what is
+    /// owned then.
+    pub fn watch_wall_clock(mut self, watch: bool) -> Self {
+        self.watch_wall_clock = watch;
+        self
+    }
+
     /// Makes every run the same: chance comes from `seed`, callbacks run where
     /// they arise. For simulations on virtual time.
     #[doc(hidden)]
@@ -315,6 +350,15 @@ impl CoordinatorBuilder {
         Ok(coordinator)
     }
 
+    /// As [`connect`](Self::connect), when it is first used: only the URL is
+    /// checked now. No I/O.
+    ///
+    /// # Errors
+    /// As [`Coordinator::connect_lazy`].
+    pub fn connect_lazy(self, url: &str) -> Result<LazyCoordinator> {
+        LazyCoordinator::new(self, url)
+    }
+
     /// A coordinator over a backend of your own.
     ///
     /// # Errors
@@ -329,9 +373,13 @@ impl CoordinatorBuilder {
                 "a coordinator is made inside a tokio runtime, or with builder().runtime(handle)",
             )
             })?;
+        let clock = match self.watch_wall_clock {
+            true => self.clock,
+            false => self.clock.ignoring_wall(),
+        };
         let backend = AnyBackend::new(Traced::new(backend));
         let dice = self.seed.map_or_else(Dice::random, Dice::seeded);
-        let engine = Engine::new(backend, self.clock, runtime, self.settings, dice);
+        let engine = Engine::new(backend, clock, runtime, self.settings, dice);
         let hub = Hub::new(engine.clone(), Ids::made_by(&self.ids));
         Ok(Coordinator {
             engine,

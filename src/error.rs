@@ -257,6 +257,15 @@ pub enum LossCause {
     Released,
     /// The coordinator was closed.
     Closed,
+    /// Nobody picked it up: the future that won it was not polled, or the
+    /// event that told of it not read, until its first renewal was due.
+    Unclaimed,
+    /// The wall clock went ahead of the clock that measures the lease, as it
+    /// does after this machine was frozen: more time may have passed than was
+    /// counted.
+    ClockJump,
+    /// This process is a fork of the one that owns.
+    Forked,
 }
 
 impl LossCause {
@@ -266,6 +275,9 @@ impl LossCause {
             Self::Taken => "the store has given it to another",
             Self::Released => "it was released",
             Self::Closed => "the coordinator was closed",
+            Self::Unclaimed => "nobody picked it up in time, and it was given back",
+            Self::ClockJump => "the clock jumped, so this machine may have stood still",
+            Self::Forked => "this process is a fork of the one that owns",
         }
     }
 }

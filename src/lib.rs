@@ -13,7 +13,7 @@ pub mod schedule;
 pub mod service;
 pub mod stores;
 
-pub use coordinator::{CombinationBuilder, Coordinator, CoordinatorBuilder};
+pub use coordinator::{CombinationBuilder, Coordinator, CoordinatorBuilder, LazyCoordinator};
 pub use engine::Tenure;
 pub use error::{Error, ErrorKind, LeaseLost, LossCause, Outcome, Result, Retry};
 pub use leader::{Campaign, CampaignEvent, Elector, Leadership, Observer};

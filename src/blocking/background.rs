@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::oneshot;
 
+use crate::engine::Birth;
 use crate::error::{Error, ErrorKind, Outcome, Result};
 
 /// How long the thread goes on for releases after everybody has left.
@@ -25,6 +26,7 @@ pub(super) struct Background(Arc<Shared>);
 struct Shared {
     runtime: Handle,
     thread: ThreadId,
+    birth: Birth,
     /// What to do when nobody is left.
     farewell: Arc<OnceLock<Farewell>>,
     /// Its drop ends the thread.
@@ -62,6 +64,7 @@ impl Background {
         Ok(Self(Arc::new(Shared {
             runtime: handle,
             thread: thread.thread().id(),
+            birth: Birth::here(),
             farewell,
             _stay: stay,
         })))
@@ -121,6 +124,7 @@ impl Background {
     }
 
     fn check(&self) -> Result<()> {
+        self.0.birth.check()?;
         if thread::current().id() == self.0.thread {
             return Err(
                 Error::new(ErrorKind::WrongState, Outcome::DidNot).with_message(
@@ -142,5 +146,22 @@ impl fmt::Debug for Background {
         f.debug_struct("Background")
             .field("thread", &self.0.thread)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fork_is_told_instead_of_waiting_for_ever() {
+        let mut background = Background::start().unwrap();
+        assert!(background.wait(async { Ok(()) }).is_ok());
+        let shared = Arc::get_mut(&mut background.0).unwrap();
+        shared.birth = Birth::elsewhere();
+        let error = background.wait(async { Ok(()) }).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::WrongState);
+        let within = background.wait_within(Duration::from_secs(1), async {});
+        assert_eq!(within.unwrap_err().kind(), ErrorKind::WrongState);
     }
 }

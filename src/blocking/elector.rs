@@ -40,8 +40,9 @@ impl Elector {
     /// while still in office, resigns and returns what it returned; if the
     /// office was lost meanwhile, stands again and calls it again.
     ///
-    /// Nothing can drop `work` here: it must look at its tenure and return
-    /// when that is lost.
+    /// Nothing can drop `work` here: it must look at its tenure, and return
+    /// when that is [lost](Tenure::is_lost) or to [end](Tenure::is_ending): a
+    /// `close` waits for it, and the next leader as well.
     ///
     /// # Errors
     /// [`Closed`](ErrorKind::Closed) when the coordinator is closed meanwhile.

@@ -53,6 +53,24 @@ impl Tenure {
         self.inner.is_lost()
     }
 
+    /// Whether ownership has ended, or is to end: see
+    /// [`tenure::Tenure::ending`](crate::Tenure::ending).
+    #[must_use]
+    pub fn is_ending(&self) -> bool {
+        self.inner.is_ending()
+    }
+
+    /// Waits until somebody asks for the end of ownership, or it ends, for at
+    /// most `timeout`; whether that is so. While it is only asked for,
+    /// [`token`](Self::token) is good: do what must be done, and return.
+    #[must_use]
+    pub fn wait_ending(&self, timeout: Duration) -> bool {
+        let tenure = self.inner.clone();
+        let waiting = async move { tenure.ending().await };
+        let waited = self.background.wait_within(timeout, waiting);
+        matches!(waited, Ok(Some(()))) || self.is_ending()
+    }
+
     /// Waits until ownership ends, for at most `timeout`; `None` when it has
     /// not ended by then.
     #[must_use]

@@ -5,12 +5,14 @@ use std::sync::Arc;
 
 use tokio::sync::mpsc;
 
+use super::lease::Lease;
 use super::machine::Machine;
-use super::plan::{Call, Effect, Event, Notice, Plan, Stop};
+use super::plan::{Call, Effect, Event, Finish, Notice, Plan, Stop};
 use super::roster::Ticket;
-use super::tenure::{Lease, Tenure};
+use super::tenure::Tenure;
 use super::{Engine, wake};
 use crate::backend::{Answer, Backend, Bid, Hints, Interest};
+use crate::clock::Sight;
 use crate::error::{Error, ErrorKind, LossCause, Outcome, Result};
 use crate::model::{MutexOwner, StoreTime};
 
@@ -18,16 +20,17 @@ use crate::model::{MutexOwner, StoreTime};
 #[derive(Debug)]
 pub(crate) struct Contention {
     inbox: mpsc::UnboundedSender<Event>,
+    at_drop: Stop,
 }
 
 impl Contention {
-    /// Stops it: the local side is told first, then the store.
-    pub(crate) fn stop(&self) {
-        let _ = self.inbox.send(Event::Stop(Stop::Wanted));
+    /// The same; dropped, it begins no further term, and the present one goes
+    /// on while its holder likes.
+    pub(crate) fn sparing_the_term(mut self) -> Self {
+        self.at_drop = Stop::LastTerm;
+        self
     }
-}
 
-impl Contention {
     /// Stops it where no local side is left: at once, whatever it has won.
     pub(crate) fn abandon(&self) {
         let _ = self.inbox.send(Event::Abandoned);
@@ -44,7 +47,7 @@ impl Contention {
 
 impl Drop for Contention {
     fn drop(&mut self) {
-        self.stop();
+        let _ = self.inbox.send(Event::Stop(self.at_drop));
     }
 }
 
@@ -58,6 +61,16 @@ pub(crate) struct Quiescer {
 impl Quiescer {
     pub(crate) fn quiesced(&self) {
         let _ = self.inbox.send(Event::Quiesced { term: self.term });
+    }
+
+    /// Takes what was won in hand; false when it went back meanwhile, because
+    /// nobody came. Now somebody is there, and it is contended for again.
+    pub(crate) fn pick_up(&self, tenure: &Tenure) -> bool {
+        let is_ours = tenure.pick_up();
+        if !is_ours {
+            let _ = self.inbox.send(Event::Attended);
+        }
+        is_ours
     }
 
     /// The tenure is over before its lease is: it is renewed no more.
@@ -90,10 +103,14 @@ impl Engine {
             hints: None,
             ticket: None,
             lease: None,
+            sent: self.clock().look_before(),
             term: 0,
         };
         self.spawn(driver.run(plan, events));
-        Contention { inbox }
+        Contention {
+            inbox,
+            at_drop: Stop::Wanted,
+        }
     }
 }
 
@@ -108,6 +125,8 @@ struct Driver {
     /// The renewal that has been asked for.
     ticket: Option<Ticket>,
     lease: Option<Arc<Lease>>,
+    /// What the clocks showed when the request was sent whose answer counts.
+    sent: Sight,
     /// The number of the tenure that the lease belongs to.
     term: u64,
 }
@@ -119,15 +138,15 @@ impl Driver {
         let mut stopped = false;
         let (mut machine, mut effects) = Machine::start(plan, engine.dice(), engine.clock().now());
         loop {
-            let mut expired = None;
+            let mut next = None;
             for effect in effects.drain(..) {
-                expired = self.carry_out(effect).or(expired);
+                next = self.carry_out(effect).or(next);
             }
             if machine.is_finished() {
                 return;
             }
-            let event = if let Some(Expired { term }) = expired {
-                Event::Expired { term }
+            let event = if let Some(event) = next {
+                event
             } else {
                 let wake_at = machine.wake_at();
                 tokio::select! {
@@ -141,15 +160,24 @@ impl Driver {
                     () = until(&engine, wake_at) => Event::Timer,
                     result = finished(&mut self.call) => Event::Called(result),
                     hint = next_hint(&mut self.hints) => Event::Hint(hint),
+                    () = engine.clock().wall_set(), if machine.is_owner() => self.look(),
                 }
             };
+            if let Event::Renewed { sent, .. } = &event {
+                self.sent = *sent;
+            }
             effects = machine.on(engine.clock().now(), event);
         }
     }
 
-    fn carry_out(&mut self, effect: Effect) -> Option<Expired> {
+    /// Carries `effect` out, and says what follows from it at once, if anything
+    /// does.
+    fn carry_out(&mut self, effect: Effect) -> Option<Event> {
         match effect {
-            Effect::Call(call, limit) => self.call = Some(self.call(call, limit)),
+            Effect::Call(call, limit) => {
+                self.sent = self.engine.clock().look_before();
+                self.call = Some(self.call(call, limit));
+            }
             Effect::DropCall => self.call = None,
             Effect::Renew {
                 held,
@@ -157,9 +185,10 @@ impl Driver {
                 deadline,
                 max_batch,
             } => {
+                let lease = self.lease.clone()?;
                 let reply = self.inbox.clone();
                 let roster = &self.engine.0.roster;
-                self.ticket = Some(roster.enter(held, at, deadline, max_batch, reply));
+                self.ticket = Some(roster.enter((held, lease), at, deadline, max_batch, reply));
             }
             Effect::StopRenewing => self.ticket = None,
             Effect::Subscribe => {
@@ -179,7 +208,7 @@ impl Driver {
                 reading,
             } => {
                 let clock = self.engine.clock().clone();
-                let (tenure, lease) = Tenure::begin(held, clock, deadline, reading);
+                let (tenure, lease) = Tenure::begin(held, clock, deadline, reading, self.sent);
                 self.term = term;
                 self.lease = Some(lease);
                 let done = self.quiescer(term);
@@ -188,12 +217,21 @@ impl Driver {
             Effect::Extend { deadline, reading } => {
                 let alive = self.lease.as_ref().is_some_and(|lease| {
                     lease.read_clock(reading);
-                    lease.extend(deadline)
+                    lease.extend(deadline, self.sent)
                 });
-                return (!alive).then_some(Expired { term: self.term });
+                return (!alive).then_some(Event::Expired { term: self.term });
             }
             Effect::End(cause) => self.end(cause),
             Effect::Quiesce { term, cause } => {
+                let lease = self.lease.as_ref()?;
+                if lease.take_back() {
+                    // Nobody has it in hand: there is no local side to end.
+                    return Some(Event::Quiesced { term });
+                }
+                // What is lost cannot be asked to end.
+                if matches!(cause, LossCause::Released | LossCause::Closed) {
+                    lease.ask_to_end(cause);
+                }
                 let done = self.quiescer(term);
                 (self.sink)(Notice::Quiesce(cause, done));
             }
@@ -203,13 +241,28 @@ impl Driver {
                 (self.sink)(Notice::Trouble(error));
             }
             Effect::TidyLater(bid) => self.tidy_later(bid),
-            Effect::Finish(finish) => (self.sink)(Notice::Finished(finish)),
+            Effect::Finish(finish) => {
+                let was_lost = matches!(finish, Finish::StillRunning)
+                    && !self.lease.as_ref().is_some_and(|lease| lease.is_asked());
+                if !was_lost {
+                    self.engine.note_end(&self.plan.name, &finish);
+                }
+                (self.sink)(Notice::Finished(finish));
+            }
         }
         None
     }
 
+    /// Looks at the tenure, which may have ended by the clocks.
+    fn look(&self) -> Event {
+        match &self.lease {
+            Some(lease) if lease.is_over() => Event::Expired { term: self.term },
+            _ => Event::Timer,
+        }
+    }
+
     fn end(&mut self, cause: LossCause) {
-        if let Some(lease) = self.lease.take() {
+        if let Some(lease) = &self.lease {
             lease.end(cause);
         }
     }
@@ -271,11 +324,6 @@ impl Drop for Driver {
     fn drop(&mut self) {
         self.end(LossCause::Closed);
     }
-}
-
-/// The tenure was over when its extension came.
-struct Expired {
-    term: u64,
 }
 
 fn undone() -> Answer {

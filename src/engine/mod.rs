@@ -6,7 +6,11 @@
 //! | `machine/` | the contention of one contender, a pure state machine |
 //! | `driver` | the task that carries out what a machine wants |
 //! | `roster` | all renewals of a coordinator, aligned and sent in batches |
-//! | `tenure` | a period of ownership, ended by the local clock |
+//! | `birth` | the process in which something was made |
+//! | `jump` | whether the clocks of this machine jumped |
+//! | `claim` | whether somebody has a grant in hand |
+//! | `lease` | how long a grant lasts, by the local clock |
+//! | `tenure` | a period of ownership, as its holder sees it |
 //! | `watch` | looking without contending |
 //! | `notify` | callbacks, in order and off the async workers |
 //! | `reading` | the store's clock, as its answers tell it |
@@ -14,8 +18,12 @@
 //! | `plan` | what goes into a machine and what comes out |
 //! | `dice` | all the chance there is, seedable |
 
+mod birth;
+mod claim;
 mod dice;
 mod driver;
+mod jump;
+mod lease;
 mod machine;
 mod notify;
 mod plan;
@@ -36,11 +44,13 @@ use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+pub(crate) use birth::Birth;
 pub(crate) use dice::Dice;
 pub(crate) use driver::{Contention, Quiescer};
 pub(crate) use notify::Dispatch;
 pub(crate) use plan::{Finish, Mode, Notice, Plan};
 pub use tenure::Tenure;
+pub(crate) use wake::backoff;
 pub(crate) use watch::Watch;
 
 use crate::backend::{AnyBackend, Backend, LeaseBound, Traced, Wakeup};
@@ -76,6 +86,9 @@ struct Shared {
     roster: Roster,
     tasks: TaskTracker,
     closing: CancellationToken,
+    birth: Birth,
+    /// What the close could not confirm the end of, and why.
+    unconfirmed: Mutex<Vec<String>>,
 }
 
 impl Engine {
@@ -96,6 +109,8 @@ impl Engine {
             roster,
             tasks: TaskTracker::new(),
             closing: CancellationToken::new(),
+            unconfirmed: Mutex::default(),
+            birth: Birth::here(),
         }))
     }
 
@@ -171,8 +186,10 @@ impl Engine {
         }
     }
 
-    /// An error when the coordinator has been closed.
+    /// An error when the coordinator has been closed, or belongs to another
+    /// process.
     pub(crate) fn open(&self) -> Result<()> {
+        self.0.birth.check()?;
         if self.0.closing.is_cancelled() {
             return Err(Error::new(ErrorKind::Closed, Outcome::DidNot)
                 .with_message("the coordinator has been closed"));
@@ -185,18 +202,47 @@ impl Engine {
         self.0.closing.cancelled().await;
     }
 
-    /// Stops every contention, waits for their releases, closes the store.
+    /// Stops every contention, and waits for their releases. The store is not
+    /// closed: others may still use it.
     /// Cancel-safe: what has begun goes on, and it can be called again.
-    pub(crate) async fn close(&self) -> Result<()> {
-        self.settle().await;
-        self.0.backend.close().await
-    }
-
-    /// The same, without closing the store: others may still use it.
     pub(crate) async fn settle(&self) {
         self.0.closing.cancel();
         self.0.tasks.close();
         self.0.tasks.wait().await;
+    }
+
+    /// Takes note of how a contention ended: what was not confirmed is said,
+    /// by the log and by [`confirmed`](Self::confirmed).
+    fn note_end(&self, name: &MutexName, finish: &Finish) {
+        let why = match finish {
+            Finish::StillRunning => "its work still runs",
+            Finish::Unconfirmed => "the store has not confirmed it",
+            _ => return,
+        };
+        tracing::warn!(
+            target: "tenure::engine",
+            mutex = %name,
+            "not released, {why}: nobody can own before the lease has run out"
+        );
+        if self.0.closing.is_cancelled() {
+            self.unconfirmed().push(format!("{name} ({why})"));
+        }
+    }
+
+    /// An error when something that ended at the close was not released for
+    /// certain.
+    pub(crate) fn confirmed(&self) -> Result<()> {
+        let names = self.unconfirmed();
+        if names.is_empty() {
+            return Ok(());
+        }
+        let message = format!("not released, so the leases run out: {}", names.join(", "));
+        Err(Error::new(ErrorKind::Unconfirmed, Outcome::MayHave).with_message(message))
+    }
+
+    fn unconfirmed(&self) -> std::sync::MutexGuard<'_, Vec<String>> {
+        let names = self.0.unconfirmed.lock();
+        names.unwrap_or_else(PoisonError::into_inner)
     }
 
     /// How long to wait after the `failures`-th failure in a row.

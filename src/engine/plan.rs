@@ -6,7 +6,7 @@ use super::driver::Quiescer;
 use super::reading::Reading;
 use super::tenure::Tenure;
 use crate::backend::{Bid, Held, Hint, Nonce};
-use crate::clock::Moment;
+use crate::clock::{Moment, Sight};
 use crate::error::{Error, LossCause, Result};
 use crate::model::{ContenderId, Jitter, LeaseTerms, MutexName, MutexOwner};
 
@@ -50,12 +50,15 @@ pub(crate) enum Stop {
     Wanted,
     /// The coordinator closes.
     Closed,
+    /// Nobody wants another term; the present one goes on while its holder
+    /// likes.
+    LastTerm,
 }
 
 impl Stop {
     pub(crate) fn cause(self) -> LossCause {
         match self {
-            Self::Wanted => LossCause::Released,
+            Self::Wanted | Self::LastTerm => LossCause::Released,
             Self::Closed => LossCause::Closed,
         }
     }
@@ -68,14 +71,23 @@ pub(crate) enum Event {
     Timer,
     /// The call it asked for has ended.
     Called(Result<crate::backend::Answer>),
-    /// The renewal of the grant of this nonce, sent at `sent_at` among `batch`
+    /// The renewal of the grant of this nonce, sent at `sent` among `batch`
     /// others, has ended.
     Renewed {
         nonce: Nonce,
-        sent_at: Moment,
+        sent: Sight,
         batch: usize,
         result: Result<crate::backend::Answer>,
     },
+    /// The renewal of the grant of this nonce was due, and nobody has picked
+    /// the grant up. It was put down a moment ago, and is looked at again
+    /// `until` then; or it is nobody's for good.
+    Unclaimed {
+        nonce: Nonce,
+        until: Option<Moment>,
+    },
+    /// Whoever did not pick up what was won is there again.
+    Attended,
     /// The tenure was seen to be over by somebody who looked at the clock, or
     /// its holder has held it for too long.
     Expired {

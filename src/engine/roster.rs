@@ -9,6 +9,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::runtime::Handle;
 use tokio::sync::{Notify, mpsc};
 
+use super::claim::PickUp;
+use super::lease::Lease;
 use super::plan::Event;
 use super::{driver, wake};
 use crate::backend::{AnyBackend, Backend, Held};
@@ -40,6 +42,7 @@ struct Book {
 #[derive(Debug)]
 struct Renewal {
     held: Held,
+    lease: Arc<Lease>,
     deadline: Moment,
     max_batch: usize,
     reply: mpsc::UnboundedSender<Event>,
@@ -48,7 +51,24 @@ struct Renewal {
 impl Renewal {
     /// The earliest moment at which it may go along with others.
     fn from(&self, at: Moment) -> Moment {
+        // What nobody has picked up has its time to be: it goes alone.
+        if !self.lease.is_in_hand() {
+            return at;
+        }
         at - self.held.terms.renew_after() / COMPANY
+    }
+
+    /// Whether it is to be sent: a grant that nobody has picked up is not
+    /// renewed.
+    fn is_wanted(&self, now: Moment) -> bool {
+        let until = match self.lease.pick_up_or_return(now) {
+            PickUp::Held => return true,
+            PickUp::Wait(until) => Some(until),
+            PickUp::Gone => None,
+        };
+        let nonce = self.held.nonce;
+        let _ = self.reply.send(Event::Unclaimed { nonce, until });
+        false
     }
 }
 
@@ -81,7 +101,7 @@ impl Roster {
     /// Renews `held` at `at`, and answers `reply` with [`Event::Renewed`].
     pub(super) fn enter(
         &self,
-        held: Held,
+        (held, lease): (Held, Arc<Lease>),
         at: Moment,
         deadline: Moment,
         max_batch: usize,
@@ -98,6 +118,7 @@ impl Roster {
             key,
             Renewal {
                 held,
+                lease,
                 deadline,
                 max_batch,
                 reply,
@@ -153,6 +174,7 @@ impl Roster {
             .extract_if(.., |(at, _), renewal| renewal.from(*at) <= now);
         let mut due: Vec<_> = due.map(|(_, renewal)| renewal).collect();
         drop(book);
+        due.retain(|renewal| renewal.is_wanted(now));
         // Those that were cut off in a large batch go in smaller ones.
         due.sort_by_key(|renewal| std::cmp::Reverse(renewal.max_batch));
         let mut batches: Vec<Vec<Renewal>> = Vec::new();
@@ -170,7 +192,8 @@ impl Roster {
 
     async fn send(self, batch: Vec<Renewal>) {
         let clock = &self.0.clock;
-        let sent_at = clock.now();
+        let sent = clock.look_before();
+        let sent_at = sent.now;
         let limit = |r: &Renewal| wake::renewal_limit(&r.held.terms, r.deadline, sent_at);
         let Some(limit) = batch.iter().map(limit).min() else {
             return;
@@ -191,7 +214,7 @@ impl Roster {
             // A contention that has ended does not want to know.
             let _ = renewal.reply.send(Event::Renewed {
                 nonce: renewal.held.nonce,
-                sent_at,
+                sent,
                 batch: size,
                 result,
             });

@@ -1,15 +1,15 @@
 //! [`Tenure`]: one continuous period of ownership.
 
 use std::fmt;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use tokio::sync::Notify;
-
-use super::reading::{Reading, StoreClock};
+use super::birth::Birth;
+use super::lease::Lease;
+use super::reading::Reading;
 use crate::backend::Held;
-use crate::clock::{Clock, Moment};
+use crate::clock::{Clock, Moment, Sight};
 use crate::error::{LeaseLost, LossCause};
 use crate::model::{ContenderId, FencingToken, MutexName, StoreTime};
 
@@ -37,112 +37,27 @@ struct Own {
     ended: OnceLock<LossCause>,
 }
 
-/// The deadline in nanoseconds of the clock; zero: over.
-const OVER: u64 = 0;
-
-/// What all views of a tenure share.
-pub(crate) struct Lease {
-    held: Held,
-    clock: Clock,
-    store_clock: Mutex<StoreClock>,
-    deadline: AtomicU64,
-    cause: OnceLock<LossCause>,
-    changed: Notify,
-    /// Rung when the deadline has moved, for those who pass it on.
-    moved: Notify,
-}
-
-impl Lease {
-    /// The moment at which it ends, if it is not over.
-    fn deadline(&self) -> Option<Moment> {
-        loop {
-            let deadline = self.deadline.load(Ordering::Acquire);
-            if deadline == OVER {
-                return None;
-            }
-            let moment = Moment::from_nanos(deadline);
-            if self.clock.now() < moment {
-                return Some(moment);
-            }
-            // Whoever sees the deadline pass makes it final, so that a renewal
-            // whose answer comes late cannot bring the tenure back.
-            let swap =
-                self.deadline
-                    .compare_exchange(deadline, OVER, Ordering::AcqRel, Ordering::Acquire);
-            if swap.is_ok() {
-                self.settle(LossCause::Deadline);
-                return None;
-            }
-        }
-    }
-
-    /// Moves the deadline; false when the tenure is over.
-    pub(crate) fn extend(&self, deadline: Moment) -> bool {
-        loop {
-            let Some(present) = self.deadline() else {
-                return false;
-            };
-            let swap = self.deadline.compare_exchange(
-                present.as_nanos(),
-                deadline.as_nanos().max(1),
-                Ordering::AcqRel,
-                Ordering::Acquire,
-            );
-            if swap.is_ok() {
-                // A sleeper wakes at the old deadline and looks again; only one
-                // that came nearer must be told.
-                if deadline < present {
-                    self.changed.notify_waiters();
-                }
-                self.moved.notify_waiters();
-                return true;
-            }
-        }
-    }
-
-    /// Learns what the store's clock showed.
-    pub(crate) fn read_clock(&self, reading: Reading) {
-        self.store_clock().take(reading);
-    }
-
-    fn store_clock(&self) -> std::sync::MutexGuard<'_, StoreClock> {
-        self.store_clock
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Ends the tenure, unless it is over.
-    pub(crate) fn end(&self, cause: LossCause) {
-        if self.deadline.swap(OVER, Ordering::AcqRel) != OVER {
-            self.settle(cause);
-        }
-    }
-
-    /// Only whoever moved the deadline to `OVER` comes here.
-    fn settle(&self, cause: LossCause) {
-        let _ = self.cause.set(cause);
-        self.changed.notify_waiters();
-        self.moved.notify_waiters();
-    }
-}
-
 impl Tenure {
     pub(crate) fn begin(
         held: Held,
         clock: Clock,
         deadline: Moment,
         reading: Reading,
+        sent: Sight,
+    ) -> (Self, Arc<Lease>) {
+        Self::begin_in(Birth::here(), held, clock, deadline, reading, sent)
+    }
+
+    pub(super) fn begin_in(
+        birth: Birth,
+        held: Held,
+        clock: Clock,
+        deadline: Moment,
+        reading: Reading,
+        sent: Sight,
     ) -> (Self, Arc<Lease>) {
         let token = held.token;
-        let lease = Arc::new(Lease {
-            held,
-            clock,
-            store_clock: Mutex::new(StoreClock::new(reading)),
-            deadline: AtomicU64::new(deadline.as_nanos().max(1)),
-            cause: OnceLock::new(),
-            changed: Notify::new(),
-            moved: Notify::new(),
-        });
+        let lease = Arc::new(Lease::begin(birth, held, clock, deadline, reading, sent));
         (Self::held(Arc::clone(&lease), token, None), lease)
     }
 
@@ -164,11 +79,24 @@ impl Tenure {
         Some(Self::held(Arc::clone(&self.lease), token, limit))
     }
 
-    /// Ends it for this holder; the grant may live on for the next.
-    pub(crate) fn end(&self, cause: LossCause) {
-        if self.own.ended.set(cause).is_ok() {
+    /// Ends it for this holder; the grant may live on for the next. False when
+    /// it had ended for it before.
+    pub(crate) fn end(&self, cause: LossCause) -> bool {
+        let ends = self.own.ended.set(cause).is_ok();
+        if ends {
             self.lease.changed.notify_waiters();
         }
+        ends
+    }
+
+    /// Takes the grant in hand: false when it has gone back meanwhile.
+    pub(crate) fn pick_up(&self) -> bool {
+        self.lease.claim.pick_up()
+    }
+
+    /// Puts the grant down for the next holder, who has to pick it up.
+    pub(crate) fn put_down(&self) {
+        self.lease.claim.put_down(self.lease.clock.now());
     }
 
     /// The token, whether or not ownership has ended.
@@ -259,18 +187,29 @@ impl Tenure {
     /// # Cancel safety
     /// Dropping it changes nothing; it can be called again.
     pub async fn lost(&self) -> LeaseLost {
+        self.over(false).await;
+        self.loss()
+    }
+
+    /// Returns when ownership has ended, or, if `or_asked`, when somebody has
+    /// asked for it.
+    async fn over(&self, or_asked: bool) {
         loop {
             let changed = self.lease.changed.notified();
             tokio::pin!(changed);
             // Listen before looking: an end in between must not be missed.
             changed.as_mut().enable();
+            if or_asked && self.lease.is_asked() {
+                return;
+            }
             let Some(deadline) = self.deadline() else {
-                return self.loss();
+                return;
             };
             tokio::select! {
                 biased;
                 () = changed => {}
                 () = self.lease.clock.sleep_until(deadline) => {}
+                () = self.lease.clock.wall_set() => {}
             }
         }
     }
@@ -300,24 +239,83 @@ impl Tenure {
                     moved.await;
                 }
             };
-            tenure.protect(has_moved).await?;
+            tenure.while_owned(has_moved).await?;
             // The end of ownership is a move of the deadline too.
             tenure.token().map(drop)
         }
     }
 
-    /// Runs `work` while ownership lasts; drops it at the loss.
+    /// Whether ownership has ended, or is to end: see [`ending`](Self::ending).
+    #[must_use]
+    pub fn is_ending(&self) -> bool {
+        self.lease.is_asked() || self.is_lost()
+    }
+
+    /// Returns when ownership is to end: somebody has asked for it, by stopping
+    /// the service, the scheduler or the coordinator that it belongs to, or it
+    /// has been lost.
+    ///
+    /// After a mere asking ownership lasts on, [`token`](Self::token) is good,
+    /// and the lease is renewed until its holder has let go: the holder of a
+    /// lock or an office by dropping it, a run or a callback by returning. That
+    /// is when the next one can own, so do what must be done, and let go soon.
+    /// After the coordinator's
+    /// [`quiesce`](crate::CoordinatorBuilder::quiesce) time ownership ends all
+    /// the same, and nobody can own before the lease has run out.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> tenure::Result<()> {
+    /// use tenure::{CampaignEvent, Coordinator};
+    ///
+    /// let coordinator = Coordinator::connect("memory:").await?;
+    /// let mut campaign = coordinator.elector("billing")?.campaign();
+    /// let leadership = loop {
+    ///     if let Some(CampaignEvent::Elected(leadership)) = campaign.next().await {
+    ///         break leadership;
+    ///     }
+    /// };
+    /// let worker = tokio::spawn(async move {
+    ///     leadership.tenure().ending().await;
+    ///     assert!(leadership.tenure().token().is_ok()); // still ours: tidy up
+    /// }); // and dropped here
+    /// # tokio::task::yield_now().await;
+    /// coordinator.close().await?; // waits for the worker, and resigns
+    /// # worker.await.unwrap();
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Cancel safety
+    /// Dropping it changes nothing; it can be called again.
+    pub async fn ending(&self) {
+        self.over(true).await;
+    }
+
+    /// Runs `work` while ownership lasts; drops it at the loss, and when
+    /// somebody asks for the [end](Self::ending) of ownership, so that it can
+    /// be given back at once. Work that wants to end in its own time listens to
+    /// [`ending`](Self::ending) and [`lost`](Self::lost) itself.
     ///
     /// Between two awaits `work` runs on: let it check
     /// [`token`](Self::token) where it matters.
     ///
     /// # Errors
-    /// [`LeaseLost`] when ownership ended before `work` did, or before it
-    /// began.
+    /// [`LeaseLost`] when ownership ended or was to end before `work` did, or
+    /// before it began.
     ///
     /// # Cancel safety
     /// Dropping it drops `work`.
     pub async fn protect<F: Future>(&self, work: F) -> Result<F::Output, LeaseLost> {
+        tokio::select! {
+            biased;
+            () = self.ending() => Err(self.loss()),
+            output = work => Ok(output),
+        }
+    }
+
+    /// What `work` returns, unless ownership ends before.
+    async fn while_owned<F: Future>(&self, work: F) -> Result<F::Output, LeaseLost> {
         tokio::select! {
             biased;
             lost = self.lost() => Err(lost),
@@ -331,6 +329,7 @@ impl Tenure {
         let own = self.own.ended.get();
         let cause = *own
             .or(self.lease.cause.get())
+            .or(self.lease.asked.get())
             .unwrap_or(&LossCause::Deadline);
         LeaseLost {
             mutex: self.lease.held.name.clone(),

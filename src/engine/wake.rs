@@ -47,7 +47,7 @@ pub(super) fn after_refusal(
 }
 
 /// The pause after the `failures`-th failure in a row: doubling, jittered.
-pub(super) fn backoff(failures: u32, roll: f64) -> Duration {
+pub(crate) fn backoff(failures: u32, roll: f64) -> Duration {
     let (first, longest) = BACKOFF;
     let full = first
         .saturating_mul(1 << failures.saturating_sub(1).min(16))

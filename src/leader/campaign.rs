@@ -1,6 +1,7 @@
 //! [`Campaign`]: standing for election, event by event.
 
 use std::fmt;
+use std::future::poll_fn;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
@@ -17,7 +18,9 @@ use crate::model::{ContenderId, MutexName, MutexOwner, MutexState};
 pub enum CampaignEvent {
     /// Elected. Lead while the leadership lives and is not lost.
     Elected(Leadership),
-    /// Leads no more. Drop the [`Leadership`] to stand again.
+    /// Leads no more, or, when the coordinator is closed, is to end: the
+    /// [`Leadership`] is valid until it is dropped then. Drop it to stand again
+    /// or to let `close` go on.
     Deposed(LeaseLost),
     /// Who leads has changed.
     Observed(MutexState),
@@ -43,6 +46,11 @@ impl Leadership {
         &self.tenure
     }
 
+    /// Whether it is still to be had by whoever reads of it now.
+    fn is_taken_up(&self) -> bool {
+        self.quiescer.pick_up(&self.tenure)
+    }
+
     /// Gives the office back, in the background. The same as dropping it.
     pub fn resign(self) {}
 }
@@ -55,6 +63,9 @@ impl Drop for Leadership {
 }
 
 /// A stream of [`CampaignEvent`]s; it ends when the coordinator is closed.
+///
+/// It must be read: an election that nobody reads of before its first renewal
+/// is due is given back, and the candidate rests until somebody reads again.
 ///
 /// Dropped, the candidate stands no more, and an office it holds is resigned
 /// as soon as its [`Leadership`] has been dropped too.
@@ -82,7 +93,9 @@ impl Campaign {
             tenure: None,
         };
         let sink = Box::new(move |notice| teller.hear(notice));
-        let contention = Some(engine.contend(plan, true, sink));
+        // An office that is held when the campaign is dropped is its holder's
+        // for as long as it likes.
+        let contention = Some(engine.contend(plan, true, sink).sparing_the_term());
         Self {
             contention,
             contender: Some(id),
@@ -112,7 +125,19 @@ impl Campaign {
     /// # Cancel safety
     /// Dropping it loses no event.
     pub async fn next(&mut self) -> Option<CampaignEvent> {
-        self.events.recv().await
+        poll_fn(|cx| self.poll_event(cx)).await
+    }
+
+    fn poll_event(&mut self, cx: &mut Context<'_>) -> Poll<Option<CampaignEvent>> {
+        loop {
+            return match self.events.poll_recv(cx) {
+                // Won while nobody read, and given back since.
+                Poll::Ready(Some(CampaignEvent::Elected(office))) if !office.is_taken_up() => {
+                    continue;
+                }
+                event => event,
+            };
+        }
     }
 
     /// Returns when the office that is held must be given up.
@@ -128,7 +153,7 @@ impl Campaign {
 
     /// Stops standing and waits until the store has been told.
     pub(crate) async fn end(mut self) {
-        self.contention = None;
+        drop(self.contention.take());
         while self.events.recv().await.is_some() {}
     }
 }
@@ -137,7 +162,7 @@ impl Stream for Campaign {
     type Item = CampaignEvent;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<CampaignEvent>> {
-        self.events.poll_recv(cx)
+        self.poll_event(cx)
     }
 }
 
@@ -172,6 +197,11 @@ impl Teller {
                 if let Some(tenure) = self.tenure.take() {
                     let mutex = tenure.mutex().clone();
                     let token = tenure.own_token();
+                    // The machine knows that it is over, the tenure why.
+                    let cause = match tenure.token() {
+                        Err(lost) if lost.cause == LossCause::ClockJump => lost.cause,
+                        _ => cause,
+                    };
                     self.say(CampaignEvent::Deposed(LeaseLost {
                         mutex,
                         token,

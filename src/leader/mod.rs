@@ -8,11 +8,18 @@
 //!
 //! Being elected begins a [`Tenure`](crate::Tenure). A leader that loses the
 //! office and wins it again has a new one, with a larger token; work that
-//! belongs to the old one must end with it. When the coordinator is closed,
-//! the work of [`lead`](Elector::lead) is dropped and the office resigned; a
-//! campaign is told by [`Deposed`](CampaignEvent::Deposed), and `close` waits
-//! (for the coordinator's `quiesce` time) until its [`Leadership`] has been
-//! dropped: read the events, and drop it there.
+//! belongs to the old one must end with it.
+//!
+//! When the coordinator is closed, an office that is held is asked to end. The
+//! work of [`lead`](Elector::lead) is dropped and the office resigned. Whoever
+//! holds the [`Leadership`] of a campaign is told by its tenure
+//! ([`ending`](crate::Tenure::ending), and [`protect`](crate::Tenure::protect)
+//! returns) and by [`Deposed`](CampaignEvent::Deposed); `close` waits, for the
+//! coordinator's `quiesce` time, until it has been dropped, and says so when it
+//! was not. `examples/graceful.rs` shows it.
+//!
+//! An election that nobody reads of is given back after its first ttl, and the
+//! campaign stands again when it is read.
 
 mod campaign;
 mod elector;

@@ -132,15 +132,17 @@ impl LockGuard {
     /// Hands the grant on, or gives it back and says where the answer comes.
     fn let_go(&mut self) -> Option<oneshot::Receiver<Finish>> {
         let estate = self.estate.take()?;
-        // What is lost is nobody's to hand on.
-        let is_lost = self.tenure.is_lost();
-        self.tenure.end(LossCause::Released);
+        // What is lost is nobody's to hand on. One question and one answer:
+        // whoever watches over a limit on this guard may see it pass at any
+        // moment, and would forfeit what the next one holds by then.
+        let is_lost = self.tenure.is_lost() || !self.tenure.end(LossCause::Released);
         let Some(place) = estate.seat.take() else {
             return Some(estate.give_back(None));
         };
         if is_lost || !self.lock.may_hand_on(&estate, &place) {
             return Some(estate.give_back(Some(place)));
         }
+        estate.tenure.put_down();
         let (place, estate) = place.bequeath(estate).err()?;
         Some(estate.give_back(Some(place)))
     }

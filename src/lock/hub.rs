@@ -139,7 +139,10 @@ impl Lock {
     ///
     /// # Cancel safety
     /// Dropped, it leaves the line, and whatever it may have won in the store
-    /// is given back in the background.
+    /// is given back in the background. Kept and not polled, it gives back
+    /// after the first ttl what it has won, and contends again when it is
+    /// polled; until then it keeps its place before the other tasks of its
+    /// process, as with every async lock.
     pub async fn acquire(&self) -> Result<LockGuard> {
         let progress = Shared::default();
         match self.wait(&progress).await? {

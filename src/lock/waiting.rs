@@ -12,7 +12,7 @@ use super::hub::Lock;
 use super::queue::{Competitor, Place};
 use crate::backend::{Backend, LeaseBound};
 use crate::engine::{Finish, Mode, Notice, Tenure};
-use crate::error::{Error, LossCause, Result};
+use crate::error::{Error, ErrorKind, LossCause, Outcome, Result};
 use crate::model::LeaseTerms;
 
 /// A task in the local line.
@@ -80,8 +80,11 @@ impl Lock {
         }
         loop {
             match self.contend(mode, progress).await? {
-                // A guard whose time ran out while nobody looked is none.
-                Some(estate) if estate.tenure.is_lost() => {}
+                // A guard that went back or ran out while nobody looked is
+                // none. Our own old grant must not stand in our way.
+                Some(estate) if !estate.tenure.pick_up() || estate.tenure.is_lost() => {
+                    let _ = estate.give_back(None).await;
+                }
                 Some(estate) => {
                     place.won();
                     return Ok(Some(LockGuard::new(self.clone(), estate, place)));
@@ -99,7 +102,8 @@ impl Lock {
             .map(|hold| self.engine().clock().now() + hold);
         estate.tenure = estate.tenure.succeeded_by(limit)?;
         // Who shares a fence needs a number of its own.
-        let is_ours = estate.terms == self.terms()
+        let is_ours = estate.tenure.pick_up()
+            && estate.terms == self.terms()
             && !estate.tenure.is_lost()
             && !self.options().shares_fence;
         is_ours.then_some(estate)
@@ -145,9 +149,13 @@ impl Lock {
         };
         match end {
             Ok(Finish::Failed(error)) => Err(error.with_mutex(self.name())),
-            // The coordinator was closed while we waited, or the runtime has
-            // gone; otherwise the one attempt was refused.
-            _ => engine.open().map(|()| None),
+            // The coordinator was closed while we waited; otherwise the one
+            // attempt was refused.
+            Ok(_) => engine.open().map(|()| None),
+            // Not even a last word: nobody carries out anything any more.
+            Err(_) => Err(Error::new(ErrorKind::Closed, Outcome::DidNot)
+                .with_message("the runtime that the coordinator lives on has ended")
+                .with_mutex(self.name())),
         }
     }
 }

@@ -46,6 +46,8 @@ async fn contend(life: &Life, worker: &str, work: &mut impl Work) -> Result<()> 
     let mut failure = None;
     loop {
         match notices.recv().await {
+            // Won while nobody polled us, and given back since.
+            Some(Notice::Began(tenure, _, quiescer)) if !quiescer.pick_up(&tenure) => {}
             Some(Notice::Began(tenure, _, quiescer)) => {
                 let office = Office::enter(core, tenure, quiescer);
                 let error = office.hold(worker, work, &mut notices).await.err();

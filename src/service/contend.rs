@@ -172,6 +172,8 @@ impl<C: Contender> Core<C> {
     fn hear(self: &Arc<Self>, life: u64, notice: Notice) {
         match notice {
             Notice::Began(tenure, owner, _) => {
+                // Callbacks come in any case: somebody is always there.
+                tenure.pick_up();
                 self.view().tenure = Some(tenure);
                 self.changed(life, owner, None);
             }

@@ -100,6 +100,21 @@ pub async fn open(url: &StoreUrl, clock: Clock) -> Result<AnyBackend> {
     }
 }
 
+/// Whether `url` names a store that this crate can open, with options that the
+/// store knows. No I/O.
+///
+/// # Errors
+/// [`Invalid`](crate::ErrorKind::Invalid), naming what is known.
+pub fn check(url: &StoreUrl) -> Result<()> {
+    let scheme = Scheme::find(SCHEMES, url.scheme())?;
+    match scheme.name {
+        "memory" => memory::open(url, Clock::boot()).map(drop),
+        #[cfg(all(feature = "sqlite", target_os = "linux"))]
+        "sqlite" => sqlite::check_url(url),
+        _ => setup(url).map(drop),
+    }
+}
+
 /// Opens the reentrant locks of the store that `url` names.
 ///
 /// # Errors

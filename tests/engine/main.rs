@@ -1,5 +1,6 @@
 //! The engine through the public API: the ten promises, services, simulation.
 
+mod clock_jumps;
 mod many;
 mod promises;
 mod services;

@@ -1,8 +1,8 @@
 //! Whole processes through the real driver, on virtual time, with faults.
 //!
 //! Each seed is one world: a few processes over one store, locks, services and
-//! campaigns in them, and a store that fails in every way that
-//! [`FaultBackend`] knows. A failing seed is printed;
+//! campaigns in them, machines that stand still, and a store that fails in every
+//! way that [`FaultBackend`] knows. A failing seed is printed;
 //! `TENURE_SIM_SEED=<seed> cargo test -p tenure --test engine simulation`
 //! runs that one alone, and it takes the same course. `TENURE_SIM_SEEDS` sets
 //! how many worlds there are.
@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use tenure::backend::{Backend, Page};
-use tenure::clock::Clock;
+use tenure::clock::{Clock, VirtualHost};
 use tenure::lock::Fence;
 use tenure::model::{ContenderId, ContenderIdGenerator, LeaseTerms, StoreTime};
 use tenure::service::LocalContender;
@@ -81,7 +81,7 @@ fn run(seed: u64) -> (u64, String) {
     runtime.unwrap().block_on(world)
 }
 
-type Process = (Coordinator, Faults, Rates);
+type Process = (Coordinator, Faults, Rates, VirtualHost);
 
 /// Ids that are the same in every run.
 #[derive(Debug)]
@@ -145,8 +145,9 @@ impl World {
             let seed = self.seed * 31 + number;
             let faults = Faults::seeded(self.clock.clone(), seed, rates);
             let store = FaultBackend::new(self.store.another_client(), &faults);
+            let host = VirtualHost::new();
             let process = Coordinator::builder()
-                .clock(self.clock.clone())
+                .clock(host.clock())
                 .terms(self.terms)
                 .quiesce(secs(3))
                 .ids(Ids {
@@ -164,11 +165,11 @@ impl World {
                     _ => tokio::task::spawn_local(world.campaign(process)),
                 });
             }
-            processes.push((process, faults, rates));
+            processes.push((process, faults, rates, host));
         }
         self.trouble(&processes).await;
         self.over.set(true);
-        for (_, faults, _) in &processes {
+        for (_, faults, ..) in &processes {
             faults.heal();
         }
         for task in tasks {
@@ -178,12 +179,21 @@ impl World {
         self.expect_a_clean_end(&processes).await;
     }
 
-    /// Cuts processes off from the store and joins them again.
+    /// Cuts processes off from the store and joins them again; lets their
+    /// machines stand still, and sets them right.
     async fn trouble(&self, processes: &[Process]) {
         let end = self.clock.now() + secs(15);
         while self.clock.now() < end {
             self.clock.sleep(millis(self.below(2_000))).await;
-            let (_, faults, rates) = &processes[self.below(processes.len() as u64) as usize];
+            let (_, faults, rates, host) = &processes[self.below(processes.len() as u64) as usize];
+            if self.below(4) == 0 {
+                let length = millis(self.below(3_000));
+                host.rewind(length);
+                host.set_wall_ahead(length);
+            }
+            if self.below(8) == 0 {
+                host.set_wall_back(millis(self.below(10_000)));
+            }
             let fault = [
                 Fault::Hang,
                 Fault::HangAfter,

@@ -144,3 +144,55 @@ async fn a_lock_is_free_for_its_own_process_when_release_returns() {
         guard.release().await.unwrap();
     }
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_limit_that_passes_in_the_moment_of_a_hand_over_spares_the_heir() {
+    let coordinator = tenure::Coordinator::connect("memory:").await.unwrap();
+    let hold = Duration::from_millis(2);
+    let short = LockOptions {
+        max_hold: Some(hold),
+        ..LockOptions::default()
+    };
+    let (short, lock) = (
+        coordinator.lock_with("m", short).unwrap(),
+        coordinator.lock("m").unwrap(),
+    );
+    for round in 0..300_u32 {
+        let guard = short.acquire().await.unwrap();
+        let end = std::time::Instant::now() + hold - Duration::from_micros(u64::from(round % 40));
+        let mut heir = Box::pin(lock.acquire());
+        assert!(poll_once(heir.as_mut()).is_none());
+        // As near to the limit as can be, while another thread watches it.
+        while std::time::Instant::now() < end {
+            std::hint::spin_loop();
+        }
+        drop(guard);
+        let heir = heir.await.unwrap();
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        assert_eq!(heir.token().err(), None, "in round {round}");
+        heir.release().await.unwrap();
+    }
+}
+
+#[test]
+fn a_lock_whose_runtime_has_ended_is_closed() {
+    let runtime = || {
+        tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+    };
+    let home = runtime().unwrap();
+    let lock = home.block_on(async {
+        let coordinator = tenure::Coordinator::connect("memory:").await.unwrap();
+        coordinator.lock("m").unwrap()
+    });
+    drop(home);
+    runtime().unwrap().block_on(async {
+        let tried = lock.try_acquire().await.unwrap_err();
+        assert_eq!(tried.kind(), ErrorKind::Closed, "{tried}");
+        let waited = lock.acquire_within(SOON).await.unwrap_err();
+        assert_eq!(waited.kind(), ErrorKind::Closed);
+        let waited = lock.acquire().await.unwrap_err();
+        assert_eq!(waited.kind(), ErrorKind::Closed);
+    });
+}

@@ -135,8 +135,8 @@ async fn a_campaign_tells_everything_in_order() {
         }
     };
     assert!(again.tenure().token().unwrap() > first);
-    coordinator.close().await.unwrap();
     drop(again);
+    coordinator.close().await.unwrap();
     while campaign.next().await.is_some() {}
 }
 

@@ -1,9 +1,11 @@
 //! Locks, electors and the queue under them, over the memory store.
 
 mod basics;
+mod ending;
 mod endings;
 mod hand_over;
 mod inspect;
 mod leader;
 mod once;
 mod support;
+mod unclaimed;

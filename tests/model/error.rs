@@ -127,6 +127,9 @@ fn a_lost_lease_says_what_was_lost_and_why() {
         (LossCause::Taken, "given it to another"),
         (LossCause::Released, "was released"),
         (LossCause::Closed, "was closed"),
+        (LossCause::Unclaimed, "nobody picked it up"),
+        (LossCause::ClockJump, "clock jumped"),
+        (LossCause::Forked, "a fork"),
     ] {
         let text = lost(cause).to_string();
         for part in ["\"m\"", "7168", why] {

@@ -149,6 +149,10 @@ pub(crate) struct Lead {
     /// 127.0.0.1:4040
     #[arg(long, value_name = "ADDR")]
     pub(crate) http: Option<String>,
+    /// Exit with 69 when the store cannot be reached at the start, instead of
+    /// waiting for it
+    #[arg(long)]
+    pub(crate) fail_fast: bool,
     #[command(flatten)]
     pub(crate) job: Job,
 }
@@ -180,6 +184,10 @@ pub(crate) struct Schedule {
     /// The very first run waits this long
     #[arg(long, value_name = "DUR", value_parser = duration)]
     pub(crate) initial_delay: Option<Duration>,
+    /// Exit with 69 when the store cannot be reached at the start, instead of
+    /// waiting for it
+    #[arg(long)]
+    pub(crate) fail_fast: bool,
     /// A run that takes longer is ended, and has failed
     #[arg(long, value_name = "DUR", value_parser = duration)]
     pub(crate) timeout: Option<Duration>,
@@ -256,6 +264,10 @@ pub(crate) struct Watch {
     /// What to follow
     #[arg(required = true)]
     pub(crate) names: Vec<String>,
+    /// Exit with 69 when the store cannot be reached at the start, instead of
+    /// waiting for it
+    #[arg(long)]
+    pub(crate) fail_fast: bool,
 }
 
 /// Free a mutex by force

@@ -3,25 +3,79 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use tenure::Coordinator;
 use tenure::model::{ContenderId, ContenderIdGenerator};
+use tenure::{Coordinator, CoordinatorBuilder, Retry};
 
 use crate::config::Settings;
-use crate::exit::Failure;
+use crate::exit::{self, Failure};
 use crate::output::Voice;
+
+/// The first and the longest pause between two attempts to reach a store.
+const PAUSES: (Duration, Duration) = (Duration::from_millis(200), Duration::from_secs(5));
 
 /// Opens the store that the settings name.
 pub(crate) async fn open(settings: &Settings, voice: &Voice) -> Result<Coordinator, Failure> {
+    let (builder, url) = prepare(settings, voice)?;
+    Ok(builder.connect(&url).await?)
+}
+
+/// The same, for those who run for ever: a store that cannot be reached yet is
+/// waited for, unless they would rather fail.
+pub(crate) async fn wait_for(
+    settings: &Settings,
+    fail_fast: bool,
+    voice: &Voice,
+) -> Result<Coordinator, Failure> {
+    let (builder, url) = prepare(settings, voice)?;
+    let (mut pause, longest) = PAUSES;
+    let mut is_waiting = false;
+    loop {
+        let error = match builder.clone().connect(&url).await {
+            Ok(coordinator) => {
+                if is_waiting {
+                    voice.warn(&"the store answers");
+                }
+                return Ok(coordinator);
+            }
+            Err(error) => error,
+        };
+        if fail_fast || error.retry() == Retry::Never {
+            return Err(error.into());
+        }
+        if !is_waiting {
+            let error = exit::told(&error);
+            voice.warn(&format_args!("waiting for the store: {error}"));
+            is_waiting = true;
+        }
+        // Not all of a fleet at the same moment.
+        tokio::time::sleep(pause.mul_f64(0.5 + fastrand::f64() / 2.0)).await;
+        pause = (pause * 2).min(longest);
+    }
+}
+
+fn prepare(settings: &Settings, voice: &Voice) -> Result<(CoordinatorBuilder, String), Failure> {
     let url = url(settings)?;
     if let Ok(shown) = tenure::backend::url::StoreUrl::parse(&url) {
         voice.detail(&format_args!("the store is {shown}"));
     }
-    let mut builder = Coordinator::builder();
+    let mut builder = Coordinator::builder().watch_wall_clock(watches_wall_clock()?);
     if let Some(id) = &settings.id {
         ContenderId::new(id)?;
         builder = builder.ids(Called(id.clone()));
     }
-    Ok(builder.connect(&url).await?)
+    Ok((builder, url))
+}
+
+/// Whether ownership ends when the wall clock goes ahead.
+fn watches_wall_clock() -> Result<bool, Failure> {
+    match std::env::var_os("TENURE_WALL_CLOCK") {
+        None => Ok(true),
+        Some(word) if word == "watch" => Ok(true),
+        Some(word) if word == "ignore" => Ok(false),
+        Some(word) => Err(Failure::usage(format!(
+            "TENURE_WALL_CLOCK is \"watch\" or \"ignore\", not {word:?}"
+        ))),
+    }
 }
 
 /// The URL that the settings name, or that of the embedded store, whose

@@ -35,6 +35,9 @@ pub(crate) struct Machine {
     term: u64,
     /// Someone wants it to end; nothing new begins.
     stop: Option<Stop>,
+    /// Nobody picked up what was won: nothing new begins before somebody is
+    /// there again.
+    unattended: bool,
 }
 
 #[derive(Debug)]
@@ -43,6 +46,8 @@ enum State {
     Resting {
         until: Moment,
     },
+    /// Nobody would notice if it won.
+    Idle,
     /// Wants to own.
     Bidding(Bidding),
     /// Owns.
@@ -66,6 +71,7 @@ impl Machine {
             effects: Vec::new(),
             term: 0,
             stop: None,
+            unattended: false,
         };
         if machine.plan.initial_delay.is_zero() {
             machine.bid(now);
@@ -101,11 +107,17 @@ impl Machine {
             // The answer may have outlived the tenure it was for.
             Event::Renewed { nonce, .. } if !self.owns(nonce) => {}
             Event::Renewed {
-                sent_at,
+                sent,
                 batch,
                 result,
                 ..
-            } => self.renewed(now, sent_at, batch, result),
+            } => self.renewed(now, sent.now, batch, result),
+            Event::Unclaimed { nonce, until } if self.owns(nonce) => match until {
+                Some(until) => self.ask_renewal(until),
+                None => self.unclaimed(now),
+            },
+            Event::Unclaimed { .. } => {}
+            Event::Attended => self.attended(now),
             Event::Quiesced { term } if term == self.term => self.quiesced(now),
             Event::Quiesced { .. } => {}
         }
@@ -120,8 +132,13 @@ impl Machine {
             State::Owning(owning) => Some(owning.wake_at()),
             State::Quieting(quieting) => quieting.until,
             State::Freeing(freeing) => Some(freeing.wake_at()),
-            State::Finished => None,
+            State::Idle | State::Finished => None,
         }
+    }
+
+    /// Whether it owns, by its own account.
+    pub(crate) fn is_owner(&self) -> bool {
+        matches!(self.state, State::Owning(_))
     }
 
     pub(crate) fn is_finished(&self) -> bool {
@@ -144,17 +161,27 @@ impl Machine {
     }
 
     fn stopped(&mut self, now: Moment, stop: Stop) {
-        if self.stop.is_some() {
+        // A last term can still be asked to end.
+        if self.stop.is_some_and(|before| before != Stop::LastTerm) {
             return;
         }
         self.stop = Some(stop);
         match &mut self.state {
-            State::Resting { .. } => self.finish(Finish::NotOwner),
+            State::Owning(_) | State::Quieting(_) if stop == Stop::LastTerm => {}
+            State::Resting { .. } | State::Idle => self.finish(Finish::NotOwner),
             State::Bidding(_) => self.withdraw(now),
             State::Owning(_) => self.begin_quiesce(now, stop),
             State::Quieting(quieting) => quieting.until = Some(now + self.plan.quiesce),
             // Nothing new begins after it.
             State::Freeing(_) | State::Finished => {}
+        }
+    }
+
+    /// Somebody is there again to pick up what is won.
+    fn attended(&mut self, now: Moment) {
+        self.unattended = false;
+        if matches!(self.state, State::Idle) {
+            self.bid(now);
         }
     }
 
@@ -180,6 +207,7 @@ impl Machine {
         match then {
             Then::Finish(finish) => self.finish(finish),
             Then::Bid { .. } if self.stop.is_some() => self.finish(Finish::NotOwner),
+            Then::Bid { .. } if self.unattended => self.state = State::Idle,
             Then::Bid { rest } if rest.is_zero() => self.bid(now),
             Then::Bid { rest } => self.state = State::Resting { until: now + rest },
         }

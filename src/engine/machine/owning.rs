@@ -159,7 +159,8 @@ impl Machine {
         };
         let told = owning.quiesce_until.is_some();
         let (bid, held, orphan) = (owning.bid.clone(), owning.held.clone(), owning.orphan);
-        let until = self.stop.map(|_| now + self.plan.quiesce);
+        let asked = self.stop.filter(|stop| *stop != Stop::LastTerm);
+        let until = asked.map(|_| now + self.plan.quiesce);
         // A renewal may be under way, and be applied late.
         let lease_over = owning.lease_over.max(now + self.plan.terms.lease());
         self.effects
@@ -188,18 +189,26 @@ impl Machine {
         self.effects.push(Effect::Quiesce { term, cause });
     }
 
+    /// Ends the tenure and releases the grant.
+    fn give_back(&mut self, now: Moment, cause: LossCause) {
+        let State::Owning(owning) = &self.state else {
+            return;
+        };
+        self.effects
+            .extend([Effect::StopRenewing, Effect::End(cause)]);
+        let then = self.then(Finish::Released);
+        let (held, bid) = (owning.held.clone(), owning.bid.clone());
+        let until = owning.lease_over.max(now + self.plan.terms.lease());
+        let freeing = Freeing::release(held, bid, owning.orphan, until, then);
+        self.free(now, freeing);
+    }
+
     /// The local side has ended: now the store may give it to others.
     pub(super) fn quiesced(&mut self, now: Moment) {
         match &self.state {
-            State::Owning(owning) => {
+            State::Owning(_) => {
                 let cause = self.stop.map_or(LossCause::Released, Stop::cause);
-                self.effects
-                    .extend([Effect::StopRenewing, Effect::End(cause)]);
-                let then = self.then(Finish::Released);
-                let (held, bid) = (owning.held.clone(), owning.bid.clone());
-                let until = owning.lease_over.max(now + self.plan.terms.lease());
-                let freeing = Freeing::release(held, bid, owning.orphan, until, then);
-                self.free(now, freeing);
+                self.give_back(now, cause);
             }
             State::Quieting(quieting) => {
                 let finish = Finish::Lost(quieting.cause);
@@ -216,6 +225,13 @@ impl Machine {
             }
             _ => {}
         }
+    }
+
+    /// Nobody has picked it up: it goes back, and nobody bids again before
+    /// somebody is there.
+    pub(super) fn unclaimed(&mut self, now: Moment) {
+        self.unattended = true;
+        self.give_back(now, LossCause::Unclaimed);
     }
 
     /// The local side has taken too long: it may still run, so nothing is

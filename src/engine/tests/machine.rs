@@ -133,7 +133,7 @@ fn the_nonce_is_the_same_for_every_attempt_and_new_for_every_bid() {
         at(200),
         Event::Renewed {
             nonce: nonce(),
-            sent_at: at(190),
+            sent: sight(at(190)),
             batch: 1,
             result: Ok(refused(Duration::from_secs(1))),
         },
@@ -165,7 +165,7 @@ fn a_renewal_that_leaves_less_is_followed_by_the_next_one_sooner() {
             at(sent + 1),
             Event::Renewed {
                 nonce: nonce(),
-                sent_at: at(sent),
+                sent: sight(at(sent)),
                 batch: 1,
                 result: Ok(won(Duration::from_millis(left))),
             },
@@ -191,7 +191,7 @@ fn a_deadline_that_has_passed_comes_before_the_renewal_that_would_have_saved_it(
         at(16_000),
         Event::Renewed {
             nonce: nonce(),
-            sent_at: at(10_000),
+            sent: sight(at(10_000)),
             batch: 1,
             result: Ok(won(Duration::from_secs(16))),
         },
@@ -252,7 +252,7 @@ fn a_hung_batch_is_tried_again_in_halves() {
             at(now),
             Event::Renewed {
                 nonce: nonce(),
-                sent_at: at(now - 50),
+                sent: sight(at(now - 50)),
                 batch,
                 result: Err(lost_answer()),
             },
@@ -282,4 +282,8 @@ fn stopping_a_bid_undoes_it_only_if_something_may_be_left() {
         effects[..],
         [Effect::DropCall, Effect::Call(Call::Leave(_), _)]
     ));
+}
+
+fn sight(now: Moment) -> crate::clock::Sight {
+    crate::clock::Sight { now, wall_lead: 0 }
 }

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use super::holder::Holder;
 use crate::backend::{AnyHoldStore, Nonce};
 use crate::engine::{Engine, Tenure};
-use crate::error::{LeaseLost, LossCause};
+use crate::error::{LeaseLost, LossCause, Result};
 use crate::lock::guard::LockGuard;
 use crate::lock::hub::Hub;
 use crate::model::MutexName;
@@ -42,6 +42,11 @@ impl Desk {
     /// has been told.
     pub(crate) async fn settle(&self) {
         self.engine().settle().await;
+    }
+
+    /// An error when something that ended then was not released for certain.
+    pub(crate) fn confirmed(&self) -> Result<()> {
+        self.engine().confirmed()
     }
 
     pub(super) fn book(&self, name: &MutexName) -> Arc<Book> {

@@ -20,6 +20,14 @@ pub(super) struct Config {
     pub(super) poll: bool,
 }
 
+/// Whether `url` is one of this store's.
+///
+/// # Errors
+/// [`Invalid`](crate::ErrorKind::Invalid), naming what is known.
+pub(crate) fn check(url: &StoreUrl) -> Result<()> {
+    Config::from_url(url).map(drop)
+}
+
 impl Config {
     pub(super) fn from_url(url: &StoreUrl) -> Result<Self> {
         if !url.hosts().is_empty() || url.user().is_some() {

@@ -27,7 +27,7 @@ pub(crate) async fn lead(
     let mut signals =
         Signals::listen().map_err(|error| Failure::system("listen to signals", &error))?;
     let coordinator = tokio::select! {
-        opened = store::open(settings, voice) => opened?,
+        opened = store::wait_for(settings, lead.fail_fast, voice) => opened?,
         signal = signals.end() => return Ok(exit::by_signal(signal.as_raw())),
     };
     let code = campaign(&lead, &coordinator, &mut signals, voice).await;

@@ -25,7 +25,7 @@ pub(crate) async fn schedule(
     let mut signals = listen()?;
     let config = config(&schedule)?;
     let coordinator = tokio::select! {
-        opened = store::open(settings, voice) => opened?,
+        opened = store::wait_for(settings, schedule.fail_fast, voice) => opened?,
         signal = signals.end() => return Ok(exit::by_signal(signal.as_raw())),
     };
     let code = scheduled(&schedule, config, &coordinator, &mut signals, voice).await;

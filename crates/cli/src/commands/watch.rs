@@ -32,7 +32,10 @@ pub(crate) async fn watch(
 ) -> Result<ExitCode, Failure> {
     let mut signals =
         Signals::listen().map_err(|error| Failure::system("listen to signals", &error))?;
-    let coordinator = store::open(settings, voice).await?;
+    let coordinator = tokio::select! {
+        opened = store::wait_for(settings, watch.fail_fast, voice) => opened?,
+        signal = signals.end() => return Ok(exit::by_signal(signal.as_raw())),
+    };
     let (tell, mut changes) = mpsc::unbounded_channel();
     for name in watch.names {
         let mut observer = coordinator.elector(&name)?.observe();

@@ -6,6 +6,7 @@ mod demo;
 mod doctor;
 mod guardian;
 mod init;
+mod late;
 mod lead;
 mod once;
 mod person;

@@ -8,8 +8,8 @@
 //! What goes wrong in it: requests and answers lost, delayed, doubled and
 //! overtaking each other; partitions, both ways and one way; the store down,
 //! restarted, restarted empty; processes killed and paused for longer than
-//! their lease; hints lost and doubled; local work that does not end; clocks
-//! that run at different speeds within the margin.
+//! their lease; hints lost and doubled; local work that does not end; winners
+//! that nobody polls; clocks that run at different speeds within the margin.
 
 mod chance;
 mod judge;
@@ -61,6 +61,7 @@ fn ten_thousand_worlds_never_have_two_owners() {
     assert!(tally.lost_by_deadline > seeds / 10, "{tally:?}");
     assert!(tally.after_unknown > seeds / 100, "{tally:?}");
     assert!(tally.released > seeds, "{tally:?}");
+    assert!(tally.unclaimed > seeds / 10, "{tally:?}");
 }
 
 #[test]

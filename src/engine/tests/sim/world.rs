@@ -28,6 +28,8 @@ pub(super) struct Tally {
     pub(super) released: u64,
     /// Tenures won after an attempt whose outcome was unknown.
     pub(super) after_unknown: u64,
+    /// Tenures that nobody picked up.
+    pub(super) unclaimed: u64,
     steps: u64,
 }
 
@@ -37,6 +39,7 @@ impl AddAssign for Tally {
         self.lost_by_deadline += other.lost_by_deadline;
         self.released += other.released;
         self.after_unknown += other.after_unknown;
+        self.unclaimed += other.unclaimed;
         self.steps += other.steps;
     }
 }
@@ -80,6 +83,10 @@ enum Coming {
         process: usize,
     },
     Starts,
+    /// Somebody polls again the future that won.
+    Attends {
+        process: usize,
+    },
 }
 
 /// Where an answer goes, and what it answers.
@@ -193,6 +200,11 @@ impl World {
                 held,
                 limit,
             } if self.processes[process].renewal == renewal => {
+                if self.processes[process].is_unclaimed {
+                    // As in the roster: not renewed, but taken back.
+                    let (nonce, until) = (held.nonce, None);
+                    return self.tell(process, Event::Unclaimed { nonce, until });
+                }
                 let of = Of::Renewal(renewal, held.nonce);
                 self.send(process, Request::Renew(held), of, limit);
                 Ok(())
@@ -221,6 +233,10 @@ impl World {
             Coming::StoreUp { forgets } => {
                 self.store_up(forgets);
                 Ok(())
+            }
+            Coming::Attends { process } => {
+                self.processes[process].is_unclaimed = false;
+                self.tell(process, Event::Attended)
             }
             Coming::Stops { process } => self.tell(process, Event::Stop(Stop::Wanted)),
             Coming::Starts => self.start(),
@@ -265,6 +281,7 @@ impl World {
             is_cut_off: Cut::None,
             is_stuck: false,
             owes_quiesce: None,
+            is_unclaimed: false,
             speed,
         });
         self.carry_out(number, effects)
@@ -332,6 +349,15 @@ impl World {
                     }
                     self.judge
                         .begins(self.now, process, &name, held.token, until)?;
+                    let trouble = self.now < 1_000_000_000 + TROUBLE;
+                    let is_unclaimed = trouble && self.chance.hits(0.1);
+                    self.processes[process].is_unclaimed = is_unclaimed;
+                    if is_unclaimed {
+                        // Perhaps in time, perhaps long after.
+                        let after = self.chance_millis(10, 5_000);
+                        self.after(after, Coming::Attends { process });
+                        continue;
+                    }
                     // A user that works for a while, and then stops for good,
                     // or resigns and stands again.
                     let after = self.chance_millis(10, 4_000);
@@ -351,9 +377,12 @@ impl World {
                 Effect::End(cause) => {
                     self.judge.ends(process, &name);
                     self.tally.lost_by_deadline += u64::from(cause == LossCause::Deadline);
+                    self.tally.unclaimed += u64::from(cause == LossCause::Unclaimed);
                 }
                 Effect::Quiesce { term, .. } if !p.is_stuck => {
-                    let after = self.chance_millis(0, 300);
+                    // Without anybody there is no local side to end.
+                    let longest = if p.is_unclaimed { 0 } else { 300 };
+                    let after = self.chance_millis(0, longest);
                     let event = Event::Quiesced { term };
                     self.after(
                         after,

@@ -77,7 +77,10 @@ impl World {
             Of::Call(_) => Event::Called(result),
             Of::Renewal(_, nonce) => Event::Renewed {
                 nonce,
-                sent_at,
+                sent: crate::clock::Sight {
+                    now: sent_at,
+                    wall_lead: 0,
+                },
                 batch: 1,
                 result,
             },

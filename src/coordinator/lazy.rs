@@ -1,0 +1,159 @@
+//! [`LazyCoordinator`]: a store that is reached when it is first needed.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use tokio_util::sync::CancellationToken;
+
+use super::{Coordinator, CoordinatorBuilder};
+use crate::backend::url::StoreUrl;
+use crate::engine::{Dice, backoff};
+use crate::error::{Error, ErrorKind, Outcome, Result, Retry};
+use crate::stores;
+
+/// A coordinator that connects when it is first used.
+///
+/// For programs that start before their store does. What is wrong with the URL
+/// is known at once; a store that cannot be reached yet is tried again and
+/// again, with growing pauses. Cheap to clone; all clones share one
+/// [`Coordinator`].
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> tenure::Result<()> {
+/// use tenure::Coordinator;
+///
+/// let lazy = Coordinator::connect_lazy("memory:")?; // no I/O
+/// assert!(lazy.connected().is_none());
+/// let guard = lazy.get().await?.lock("nightly-report")?.acquire().await?;
+/// guard.release().await?;
+/// lazy.close().await
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct LazyCoordinator(Arc<Shared>);
+
+struct Shared {
+    builder: CoordinatorBuilder,
+    url: String,
+    connected: OnceLock<Coordinator>,
+    /// Held by the one who connects.
+    turn: tokio::sync::Mutex<()>,
+    trouble: Mutex<Option<Error>>,
+    closing: CancellationToken,
+}
+
+impl LazyCoordinator {
+    pub(super) fn new(builder: CoordinatorBuilder, url: &str) -> Result<Self> {
+        let parsed = StoreUrl::parse(url)?;
+        parsed.options().terms()?;
+        stores::check(&parsed)?;
+        Ok(Self(Arc::new(Shared {
+            builder,
+            url: url.to_owned(),
+            connected: OnceLock::new(),
+            turn: tokio::sync::Mutex::new(()),
+            trouble: Mutex::default(),
+            closing: CancellationToken::new(),
+        })))
+    }
+
+    /// The coordinator. The first call connects, and goes on trying for as long
+    /// as the store cannot be reached; whoever calls meanwhile waits for it.
+    ///
+    /// # Errors
+    /// What no retry can help, such as a refused password;
+    /// [`Closed`](ErrorKind::Closed) after [`close`](Self::close).
+    ///
+    /// # Cancel safety
+    /// Dropped, the attempt under way is given up; the next call tries again.
+    pub async fn get(&self) -> Result<Coordinator> {
+        tokio::select! {
+            biased;
+            () = self.0.closing.cancelled() => Err(closed()),
+            connected = self.connect() => connected,
+        }
+    }
+
+    /// The coordinator, if it has connected.
+    #[must_use]
+    pub fn connected(&self) -> Option<Coordinator> {
+        self.0.connected.get().cloned()
+    }
+
+    /// Why the last attempt to connect failed, if it did.
+    #[must_use]
+    pub fn trouble(&self) -> Option<Error> {
+        self.last_trouble().clone()
+    }
+
+    /// Ends every attempt to connect, and closes the coordinator if there is
+    /// one. Later calls fail with [`Closed`](ErrorKind::Closed).
+    ///
+    /// # Errors
+    /// As [`Coordinator::close`].
+    ///
+    /// # Cancel safety
+    /// As [`Coordinator::close`].
+    pub async fn close(&self) -> Result<()> {
+        self.0.closing.cancel();
+        // Whoever connects has been told; what it has connected is closed here.
+        let _turn = self.0.turn.lock().await;
+        match self.0.connected.get() {
+            Some(coordinator) => coordinator.close().await,
+            None => Ok(()),
+        }
+    }
+
+    async fn connect(&self) -> Result<Coordinator> {
+        let shared = &*self.0;
+        if let Some(coordinator) = shared.connected.get() {
+            return Ok(coordinator.clone());
+        }
+        let _turn = shared.turn.lock().await;
+        let mut dice = Dice::random();
+        for failures in 1.. {
+            if let Some(coordinator) = shared.connected.get() {
+                return Ok(coordinator.clone());
+            }
+            let error = match shared.builder.clone().connect(&shared.url).await {
+                Ok(coordinator) => {
+                    if self.last_trouble().take().is_some() {
+                        tracing::info!(target: "tenure::coordinator", "the store answers");
+                    }
+                    return Ok(shared.connected.get_or_init(|| coordinator).clone());
+                }
+                Err(error) => error,
+            };
+            let hopeless = error.retry() == Retry::Never;
+            let before = self.last_trouble().replace(error.clone());
+            if hopeless {
+                return Err(error);
+            }
+            if before.is_none() {
+                tracing::warn!(target: "tenure::coordinator", "will try again to connect: {error}");
+            }
+            let clock = &shared.builder.clock;
+            clock.sleep(backoff(failures, dice.roll())).await;
+        }
+        Err(closed())
+    }
+
+    fn last_trouble(&self) -> std::sync::MutexGuard<'_, Option<Error>> {
+        let trouble = self.0.trouble.lock();
+        trouble.unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn closed() -> Error {
+    Error::new(ErrorKind::Closed, Outcome::DidNot).with_message("the coordinator has been closed")
+}
+
+impl fmt::Debug for LazyCoordinator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Not the URL: it may have a password.
+        f.debug_struct("LazyCoordinator")
+            .field("connected", &self.0.connected.get())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,158 @@
+//! [`Claim`]: whether somebody has a grant in hand.
+//!
+//! A store grants to a bid, and a bid belongs to a future that may live on
+//! without being polled. What is won for it is not renewed before it has picked
+//! it up: otherwise the whole fleet would wait for somebody who does not know.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use crate::clock::Moment;
+use crate::model::LeaseTerms;
+
+/// Somebody has it in hand.
+const HELD: u64 = 0;
+/// It was taken back.
+const GONE: u64 = u64::MAX;
+
+/// In hand, taken back, or offered until a moment.
+#[derive(Debug)]
+pub(super) struct Claim {
+    /// [`HELD`], [`GONE`], or the moment from which an offer may be taken back.
+    state: AtomicU64,
+    patience: Duration,
+}
+
+/// What became of a grant whose renewal is due.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PickUp {
+    /// Somebody has it in hand.
+    Held,
+    /// It was put down a moment ago: look again then.
+    Wait(Moment),
+    /// Nobody picked it up, and now nobody can.
+    Gone,
+}
+
+/// How long a grant that was put down shortly before its renewal lies there: a
+/// renewal can be put off by this much without risk.
+pub(super) fn patience(terms: &LeaseTerms) -> Duration {
+    (terms.renew_after() / 8).min(terms.transition() / 4)
+}
+
+impl Claim {
+    /// Offered at `now`.
+    pub(super) fn offered(patience: Duration, now: Moment) -> Self {
+        let claim = Self {
+            state: AtomicU64::new(HELD),
+            patience,
+        };
+        claim.put_down(now);
+        claim
+    }
+
+    /// Takes it in hand: false when it is gone.
+    pub(super) fn pick_up(&self) -> bool {
+        let taken = self
+            .state
+            .fetch_update(Ordering::AcqRel, Ordering::Acquire, |state| {
+                (state != GONE).then_some(HELD)
+            });
+        taken.is_ok()
+    }
+
+    /// Offers it to the next.
+    pub(super) fn put_down(&self, now: Moment) {
+        let from = (now + self.patience).as_nanos().clamp(HELD + 1, GONE - 1);
+        let _ = self
+            .state
+            .compare_exchange(HELD, from, Ordering::AcqRel, Ordering::Acquire);
+    }
+
+    /// Takes back what nobody has picked up; false when somebody has it.
+    pub(super) fn take_back(&self) -> bool {
+        let taken = self
+            .state
+            .fetch_update(Ordering::AcqRel, Ordering::Acquire, |state| {
+                (state != HELD).then_some(GONE)
+            });
+        taken.is_ok()
+    }
+
+    /// Whether somebody has it in hand.
+    pub(super) fn is_held(&self) -> bool {
+        self.state.load(Ordering::Acquire) == HELD
+    }
+
+    /// Its renewal is due: whoever has not picked it up by now does not get it.
+    pub(super) fn pick_up_or_return(&self, now: Moment) -> PickUp {
+        let state = self.state.load(Ordering::Acquire);
+        match state {
+            HELD => PickUp::Held,
+            GONE => PickUp::Gone,
+            from if now.as_nanos() < from => PickUp::Wait(Moment::from_nanos(from)),
+            from => {
+                let swap =
+                    self.state
+                        .compare_exchange(from, GONE, Ordering::AcqRel, Ordering::Acquire);
+                match swap {
+                    Ok(_) => PickUp::Gone,
+                    // Picked up, or picked up and put down, at this moment.
+                    Err(_) => PickUp::Held,
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PATIENCE: Duration = Duration::from_nanos(10);
+
+    fn at(nanos: u64) -> Moment {
+        Moment::from_nanos(nanos)
+    }
+
+    #[test]
+    fn what_is_picked_up_is_held_and_cannot_be_returned() {
+        let claim = Claim::offered(PATIENCE, at(100));
+        assert!(claim.pick_up() && claim.pick_up());
+        assert_eq!(claim.pick_up_or_return(at(1_000)), PickUp::Held);
+    }
+
+    #[test]
+    fn what_lies_there_is_returned_after_a_while_for_good() {
+        let claim = Claim::offered(PATIENCE, at(100));
+        assert_eq!(claim.pick_up_or_return(at(109)), PickUp::Wait(at(110)));
+        assert_eq!(claim.pick_up_or_return(at(110)), PickUp::Gone);
+        claim.put_down(at(111));
+        assert!(!claim.pick_up(), "it has gone back");
+        assert_eq!(claim.pick_up_or_return(at(112)), PickUp::Gone);
+    }
+
+    #[test]
+    fn it_can_be_put_down_again() {
+        let claim = Claim::offered(PATIENCE, at(0));
+        assert!(claim.pick_up());
+        claim.put_down(at(200));
+        assert_eq!(claim.pick_up_or_return(at(205)), PickUp::Wait(at(210)));
+        assert!(claim.pick_up());
+        assert_eq!(claim.pick_up_or_return(at(300)), PickUp::Held);
+    }
+
+    #[test]
+    fn either_it_is_picked_up_or_it_goes_back() {
+        for _ in 0..2_000 {
+            let claim = Claim::offered(Duration::ZERO, at(1));
+            let (taken, word) = std::thread::scope(|scope| {
+                let taking = scope.spawn(|| claim.pick_up());
+                let word = claim.pick_up_or_return(at(2));
+                (taking.join().unwrap(), word)
+            });
+            let expected = if taken { PickUp::Held } else { PickUp::Gone };
+            assert_eq!(word, expected);
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! [`Lease`]: what all views of a tenure share. It ends by the clocks of this
+//! machine, whoever looks.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use tokio::sync::Notify;
+
+use super::birth::Birth;
+use super::claim::{Claim, PickUp, patience};
+use super::jump::Jump;
+use super::reading::{Reading, StoreClock};
+use crate::backend::Held;
+use crate::clock::{Clock, Moment, Sight};
+use crate::error::LossCause;
+
+/// The deadline in nanoseconds of the clock; zero: over.
+const OVER: u64 = 0;
+
+/// What all views of a tenure share.
+#[derive(Debug)]
+pub(crate) struct Lease {
+    pub(super) held: Held,
+    pub(super) clock: Clock,
+    store_clock: Mutex<StoreClock>,
+    pub(super) deadline: AtomicU64,
+    pub(super) cause: OnceLock<LossCause>,
+    pub(super) claim: Claim,
+    jump: Jump,
+    birth: Birth,
+    /// Why it is to end, once somebody has asked for it.
+    pub(super) asked: OnceLock<LossCause>,
+    pub(super) changed: Notify,
+    /// Rung when the deadline has moved, for those who pass it on.
+    pub(super) moved: Notify,
+}
+
+impl Lease {
+    /// A lease until `deadline`, by a request that was sent at `sent` in this
+    /// process.
+    pub(super) fn begin(
+        birth: Birth,
+        held: Held,
+        clock: Clock,
+        deadline: Moment,
+        reading: Reading,
+        sent: Sight,
+    ) -> Self {
+        let terms = held.terms;
+        Self {
+            held,
+            clock,
+            store_clock: Mutex::new(StoreClock::new(reading)),
+            deadline: AtomicU64::new(deadline.as_nanos().max(1)),
+            cause: OnceLock::new(),
+            claim: Claim::offered(patience(&terms), reading.heard_at),
+            jump: Jump::since(sent, terms.margin()),
+            birth,
+            asked: OnceLock::new(),
+            changed: Notify::new(),
+            moved: Notify::new(),
+        }
+    }
+
+    /// Whether somebody has it in hand: it is renewed then. What nobody has
+    /// picked up by the end of its time goes back, and is `Over`.
+    pub(crate) fn pick_up_or_return(&self, now: Moment) -> PickUp {
+        self.claim.pick_up_or_return(now)
+    }
+
+    /// Whether somebody has it in hand.
+    pub(crate) fn is_in_hand(&self) -> bool {
+        self.claim.is_held()
+    }
+
+    /// Takes back what nobody has picked up; false when somebody has it.
+    pub(crate) fn take_back(&self) -> bool {
+        self.claim.take_back()
+    }
+
+    /// Somebody wants it to end: its holder is told, and it lasts on until the
+    /// local side has ended.
+    pub(crate) fn ask_to_end(&self, cause: LossCause) {
+        if self.asked.set(cause).is_ok() {
+            self.changed.notify_waiters();
+        }
+    }
+
+    /// Whether it is over, by the clocks or otherwise.
+    pub(crate) fn is_over(&self) -> bool {
+        self.deadline().is_none()
+    }
+
+    /// Whether somebody has asked for its end.
+    pub(crate) fn is_asked(&self) -> bool {
+        self.asked.get().is_some()
+    }
+
+    /// The moment at which it ends, if it is not over.
+    pub(super) fn deadline(&self) -> Option<Moment> {
+        loop {
+            let deadline = self.deadline.load(Ordering::Acquire);
+            if deadline == OVER {
+                return None;
+            }
+            let moment = Moment::from_nanos(deadline);
+            let sight = self.clock.look();
+            let cause = if self.jump.is_seen(sight, &self.clock) {
+                LossCause::ClockJump
+            } else if !self.birth.is_here() {
+                LossCause::Forked
+            } else if sight.now < moment {
+                return Some(moment);
+            } else {
+                LossCause::Deadline
+            };
+            // Whoever sees the deadline pass makes it final, so that a renewal
+            // whose answer comes late cannot bring the tenure back.
+            let swap =
+                self.deadline
+                    .compare_exchange(deadline, OVER, Ordering::AcqRel, Ordering::Acquire);
+            if swap.is_ok() {
+                self.settle(cause);
+                return None;
+            }
+        }
+    }
+
+    /// Moves the deadline, for a renewal that was sent at `sent`; false when
+    /// the tenure is over.
+    pub(crate) fn extend(&self, deadline: Moment, sent: Sight) -> bool {
+        self.jump.confirmed(sent);
+        loop {
+            let Some(present) = self.deadline() else {
+                return false;
+            };
+            let swap = self.deadline.compare_exchange(
+                present.as_nanos(),
+                deadline.as_nanos().max(1),
+                Ordering::AcqRel,
+                Ordering::Acquire,
+            );
+            if swap.is_ok() {
+                // A sleeper wakes at the old deadline and looks again; only one
+                // that came nearer must be told.
+                if deadline < present {
+                    self.changed.notify_waiters();
+                }
+                self.moved.notify_waiters();
+                return true;
+            }
+        }
+    }
+
+    /// Learns what the store's clock showed.
+    pub(crate) fn read_clock(&self, reading: Reading) {
+        self.store_clock().take(reading);
+    }
+
+    pub(super) fn store_clock(&self) -> std::sync::MutexGuard<'_, StoreClock> {
+        self.store_clock
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Ends the tenure, unless it is over.
+    pub(crate) fn end(&self, cause: LossCause) {
+        if self.deadline.swap(OVER, Ordering::AcqRel) != OVER {
+            self.settle(cause);
+        }
+    }
+
+    /// Only whoever moved the deadline to `OVER` comes here.
+    fn settle(&self, cause: LossCause) {
+        let _ = self.cause.set(cause);
+        self.changed.notify_waiters();
+        self.moved.notify_waiters();
+    }
+}

@@ -1,0 +1,82 @@
+//! Holders that are not there, and holders that are asked to end.
+
+use std::task::{Context, Waker};
+use std::time::{Duration, Instant};
+
+use tenure::model::LeaseTerms;
+use tenure::{Campaign, CampaignEvent, Coordinator, Leadership};
+use tenure_testkit::servers::Redis;
+
+use crate::support::{PATIENCE, url};
+
+async fn process(server: &Redis, seconds: u64) -> Coordinator {
+    let second = Duration::from_secs(1);
+    let terms = LeaseTerms::new(second * seconds as u32, second).unwrap();
+    let builder = Coordinator::builder().terms(terms);
+    builder.connect(&url(server)).await.unwrap()
+}
+
+async fn elected(campaign: &mut Campaign) -> Leadership {
+    let elected = async {
+        loop {
+            if let CampaignEvent::Elected(office) = campaign.next().await.unwrap() {
+                return office;
+            }
+        }
+    };
+    tokio::time::timeout(PATIENCE, elected)
+        .await
+        .expect("elected")
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_future_that_nobody_polls_does_not_stop_the_fleet() {
+    let server = Redis::start().unwrap();
+    let (ours, theirs) = (process(&server, 2).await, process(&server, 2).await);
+    let lock = ours.lock("m").unwrap();
+    let mut acquire = Box::pin(lock.acquire());
+    let polled = acquire
+        .as_mut()
+        .poll(&mut Context::from_waker(Waker::noop()));
+    assert!(polled.is_pending());
+    // In the store it is ours, though nobody here knows.
+    let other = theirs.lock("m").unwrap();
+    while other.owner().await.unwrap().owner_id().is_none() {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    let guard = other.acquire_within(PATIENCE).await.unwrap();
+    let guard = guard.expect("what nobody picks up goes back");
+    let token = guard.token().unwrap();
+    guard.release().await.unwrap();
+    let late = tokio::time::timeout(PATIENCE, acquire).await;
+    let late = late.expect("it contends again").unwrap();
+    assert!(late.token().unwrap() > token);
+    late.release().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_leader_that_shuts_down_hands_over_at_once() {
+    let server = Redis::start().unwrap();
+    let (ours, theirs) = (process(&server, 20).await, process(&server, 20).await);
+    let office = elected(&mut ours.elector("m").unwrap().campaign()).await;
+    let token = office.tenure().token().unwrap();
+    let worker = tokio::spawn(async move {
+        // Its own task, its own loop: it hears of the end from the tenure.
+        office.tenure().ending().await;
+        office.tenure().token().is_ok()
+    });
+    let mut next = theirs.elector("m").unwrap().campaign();
+    let observed =
+        async { while !matches!(next.next().await, Some(CampaignEvent::Observed(_))) {} };
+    tokio::time::timeout(PATIENCE, observed).await.unwrap();
+    let begin = Instant::now();
+    let (closed, heir) = tokio::join!(ours.close(), elected(&mut next));
+    let took = begin.elapsed();
+    closed.unwrap();
+    assert!(heir.tenure().token().unwrap() > token);
+    assert!(worker.await.unwrap(), "it was told before it had lost");
+    // A few round trips. The lease is 21 s, the quiesce 30 s: whoever waits for
+    // either is far from this.
+    println!("handed over in {took:?}");
+    assert!(took < Duration::from_secs(5), "handed over in {took:?}");
+}
