@@ -110,7 +110,7 @@ async fn a_stranger_on_the_table_delays_a_pruning_and_nobody_else() {
         );
         let held = held.unwrap();
         let digits: String = held.chars().filter(char::is_ascii_digit).collect();
-        (digits.trim_start_matches('0') != "").then_some(())
+        (!digits.trim_start_matches('0').is_empty()).then_some(())
     })
     .await;
     let start = std::time::Instant::now();
