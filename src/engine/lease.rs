@@ -28,6 +28,9 @@ pub(crate) struct Lease {
     pub(super) claim: Claim,
     jump: Jump,
     birth: Birth,
+    /// When it was last seen to be in the process that won it; nanoseconds of
+    /// the clock.
+    at_home: AtomicU64,
     /// Why it is to end, once somebody has asked for it.
     pub(super) asked: OnceLock<LossCause>,
     pub(super) changed: Notify,
@@ -56,6 +59,7 @@ impl Lease {
             claim: Claim::offered(patience(&terms), reading.heard_at),
             jump: Jump::since(sent, terms.margin()),
             birth,
+            at_home: AtomicU64::new(u64::MAX / 2), // never
             asked: OnceLock::new(),
             changed: Notify::new(),
             moved: Notify::new(),
@@ -107,7 +111,7 @@ impl Lease {
             let sight = self.clock.look();
             let cause = if self.jump.is_seen(sight, &self.clock) {
                 LossCause::ClockJump
-            } else if !self.birth.is_here() {
+            } else if self.is_forked(sight.now) {
                 LossCause::Forked
             } else if sight.now < moment {
                 return Some(moment);
@@ -124,6 +128,22 @@ impl Lease {
                 return None;
             }
         }
+    }
+
+    /// Whether this is a copy in a fork. A system call, so it is not asked
+    /// again within less time than a fork takes.
+    fn is_forked(&self, now: Moment) -> bool {
+        const BRIEFLY: u64 = 100_000;
+        let now = now.as_nanos();
+        let seen = self.at_home.load(Ordering::Relaxed);
+        if now.wrapping_sub(seen) < BRIEFLY {
+            return false;
+        }
+        let is_here = self.birth.is_here();
+        if is_here {
+            self.at_home.store(now, Ordering::Relaxed);
+        }
+        !is_here
     }
 
     /// Moves the deadline, for a renewal that was sent at `sent`; false when

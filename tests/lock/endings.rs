@@ -148,25 +148,28 @@ async fn a_lock_is_free_for_its_own_process_when_release_returns() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_limit_that_passes_in_the_moment_of_a_hand_over_spares_the_heir() {
     let coordinator = tenure::Coordinator::connect("memory:").await.unwrap();
-    let hold = Duration::from_millis(2);
     let short = LockOptions {
-        max_hold: Some(hold),
+        max_hold: Some(Duration::from_millis(1)),
         ..LockOptions::default()
     };
     let (short, lock) = (
         coordinator.lock_with("m", short).unwrap(),
         coordinator.lock("m").unwrap(),
     );
-    for round in 0..300_u32 {
+    for round in 0..1_000_u64 {
         let guard = short.acquire().await.unwrap();
-        let end = std::time::Instant::now() + hold - Duration::from_micros(u64::from(round % 40));
         let mut heir = Box::pin(lock.acquire());
         assert!(poll_once(heir.as_mut()).is_none());
-        // As near to the limit as can be, while another thread watches it.
-        while std::time::Instant::now() < end {
+        // Another thread looks all the time, so that the limit is seen as soon
+        // as it passes: also between any two steps of the hand-over.
+        let tenure = guard.tenure().clone();
+        let looker = std::thread::spawn(move || while !tenure.is_lost() {});
+        let near = Duration::from_nanos(20 * (round % 200));
+        while guard.remaining() > near {
             std::hint::spin_loop();
         }
         drop(guard);
+        looker.join().unwrap();
         let heir = heir.await.unwrap();
         tokio::time::sleep(Duration::from_millis(1)).await;
         assert_eq!(heir.token().err(), None, "in round {round}");
