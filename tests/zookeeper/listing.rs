@@ -10,17 +10,30 @@ use crate::listing_damage::{damage, is_isolated_and_mended};
 use crate::listing_prune::{pruned, works_for_people};
 
 /// A coordinator below a node of its own, which it makes.
-async fn below(root: &str) -> Coordinator {
+async fn below(root: &str, names: &str) -> Coordinator {
     SERVER.shell(&["create", root]).unwrap();
-    let url = format!("zookeeper://{}{root}?session_timeout=8s", SERVER.address());
+    let url = format!(
+        "zookeeper://{}{root}?session_timeout=8s&names={names}",
+        SERVER.address()
+    );
     Coordinator::connect(&url).await.unwrap()
 }
 
 #[tokio::test]
 async fn strange_nodes_are_named_and_mended_and_hurt_no_other() {
-    let coordinator = below("/damaged").await;
+    // Beside JVM peers every node is how its name is written.
+    strange_nodes("/damaged", "shared", "belongs to no session").await;
+}
+
+#[tokio::test]
+async fn strange_nodes_among_encoded_names_are_too() {
+    strange_nodes("/damaged-encoded", "encoded", "not how the name").await;
+}
+
+async fn strange_nodes(root: &str, names: &str, percent: &str) {
+    let coordinator = below(root, names).await;
     let make = |path: &str, data: &str| {
-        let path = format!("/damaged{path}");
+        let path = format!("{root}{path}");
         SERVER.shell(&["create", &path, data]).unwrap();
     };
     make("/simba", "x");
@@ -44,7 +57,7 @@ async fn strange_nodes_are_named_and_mended_and_hurt_no_other() {
         damage("junk", "belongs to no session"),
         damage("nested", "belongs to no session"),
         damage("long-child", "belongs to no session"),
-        damage("a%2fb", "not how the name"),
+        damage("a%2fb", percent),
         damage(&padded, "belongs to no session"),
     ];
     is_isolated_and_mended(&coordinator, &damage).await;
@@ -83,7 +96,7 @@ async fn a_thousand_mutexes_are_told_in_pages() {
 
 #[tokio::test]
 async fn empty_parents_and_old_ledgers_go() {
-    let coordinator = below("/aged").await;
+    let coordinator = below("/aged", "shared").await;
     for path in ["/aged/simba", "/aged/simba/empty", "/aged/simba/used"] {
         SERVER.shell(&["create", path]).unwrap();
     }

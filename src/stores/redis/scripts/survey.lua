@@ -1,5 +1,5 @@
 -- Looks at many mutexes and changes nothing.
--- KEYS: for each 1 owner, 2 queue, 3 fence, 4 grant, 5 kept
+-- KEYS: for each 1 owner, 2 queue, 3 fence, 4 grant, 5 kept, 6 seen
 -- Answers: now ms, then for each: owner, its pttl, grant, fence, kept 0/1,
 -- the first thousand waiters, which keys are of another type
 local time = redis.call('TIME')
@@ -16,7 +16,7 @@ local function read(what, ...)
   return false
 end
 
-for at = 1, #KEYS, 5 do
+for at = 1, #KEYS, 6 do
   strange = {}
   -- The mark is read before what it is about: see is_kept_for in common.lua.
   local kept = read('kept', 'GET', KEYS[at + 4])
@@ -26,6 +26,7 @@ for at = 1, #KEYS, 5 do
   local grant = read('grant', 'GET', KEYS[at + 3])
   local fence = read('fence', 'GET', KEYS[at + 2])
   local waiters = read('queue', 'ZRANGE', KEYS[at + 1], 0, 999)
+  read('seen', 'ZRANGE', KEYS[at + 5], 0, 0)
   local is_kept = owner and not grant and kept == owner and left <= kept_for
   answers[#answers + 1] = { owner, left, grant or '', fence or '', is_kept and 1 or 0,
     waiters or {}, table.concat(strange, ', ') }
