@@ -4,6 +4,7 @@ mod damage;
 mod data;
 mod demo;
 mod doctor;
+mod endurance;
 mod guardian;
 mod init;
 mod late;

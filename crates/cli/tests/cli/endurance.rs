@@ -1,0 +1,164 @@
+//! Trouble again and again: what holds once must hold every time.
+
+use std::fs;
+use std::process::Stdio;
+use std::thread;
+use std::time::Duration;
+
+use rustix::process::{Signal, kill_process};
+use tenure_testkit::servers::Redis;
+
+use super::support::{
+    Home, bounded, code, eventually, guardian_of, is_running, signal, start, text, witness_of,
+};
+
+/// Stops around the end of the lease, some shorter and some longer.
+const STOPS: u64 = 24;
+
+/// An owner that is stopped and goes on works no more once the next one does.
+#[test]
+fn stops_around_the_deadline_never_let_two_work_at_once() {
+    let trials: Vec<u64> = (0..STOPS).collect();
+    for some in trials.chunks(6) {
+        thread::scope(|scope| {
+            for trial in some {
+                scope.spawn(move || stop_around_the_deadline(*trial));
+            }
+        });
+    }
+}
+
+fn stop_around_the_deadline(trial: u64) {
+    let home = Home::new();
+    let beat = |file: &str, beats: u32| {
+        format!(
+            "echo $$ > {file}-child; trap '' TERM; for i in $(seq {beats}); do \
+             date +%s%N >> {file}; sleep 0.01; done"
+        )
+    };
+    let run = |file: &str, beats: u32| {
+        let mut program = home.tenure(["run", home.mutex(), "--ttl", "1s", "--transition", "2s"]);
+        program.args(["--", "sh", "-c", &beat(file, beats)]);
+        start(program.stderr(Stdio::null()))
+    };
+    let first = run("first", 300);
+    home.pid("first-child");
+    let mut second = run("second", 20);
+    signal(&first.0, Signal::STOP);
+    // From half a lease to one and a half.
+    thread::sleep(Duration::from_millis(1500 + 3000 * trial / STOPS));
+    signal(&first.0, Signal::CONT);
+    assert_eq!(code(&mut second.0), Some(0), "trial {trial}");
+    let times = |file: &str| -> Vec<u64> {
+        let text = fs::read_to_string(home.path(file)).unwrap();
+        text.lines().map(|line| line.parse().unwrap()).collect()
+    };
+    let (last, began) = (*times("first").last().unwrap(), times("second")[0]);
+    assert!(
+        last < began,
+        "trial {trial}: the first worked until {last}, the second from {began}"
+    );
+}
+
+/// However often a guardian or a witness is killed, the command works on, and
+/// ends when the program does.
+#[test]
+fn guardians_that_are_killed_again_and_again_are_replaced_every_time() {
+    let home = Home::new();
+    let script = "setsid --fork sh -c 'echo $$ > away; while :; do sleep 0.05; done'; \
+                  echo $$ > child; while :; do sleep 0.05; done";
+    let mut program = home.tenure(["run", home.mutex(), "--", "sh", "-c", script]);
+    let program = start(program.stderr(Stdio::null()));
+    let (child, away) = (home.pid("child"), home.pid("away"));
+    kill_process(guardian_of(&program.0), Signal::KILL).unwrap();
+    for _ in 0..24 {
+        kill_process(witness_of(&program.0), Signal::KILL).unwrap();
+        assert!(is_running(child) && is_running(away));
+    }
+    // The last one knows of both, also of the one that left the group.
+    let last = witness_of(&program.0);
+    eventually("it has been told what it guards", || {
+        has_read_all(&program.0, last.as_raw_pid())
+    });
+    signal(&program.0, Signal::KILL);
+    for pid in [child, away] {
+        eventually("it is dead", || !is_running(pid));
+    }
+}
+
+/// Whether the witness sleeps, with nothing left to read: then it has heard.
+fn has_read_all(program: &std::process::Child, witness: i32) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{witness}/stat")).unwrap_or_default();
+    let asleep = stat
+        .rsplit(')')
+        .next()
+        .unwrap_or("")
+        .trim()
+        .starts_with('S');
+    let program = fs::read_to_string(format!("/proc/{}/stat", program.id())).unwrap_or_default();
+    let idle = program
+        .rsplit(')')
+        .next()
+        .unwrap_or("")
+        .trim()
+        .starts_with('S');
+    asleep && idle
+}
+
+#[test]
+fn two_hundred_runs_at_once_each_have_their_turn() {
+    let server = Redis::start().unwrap();
+    let home = Home::at(format!("redis://{}", server.address()));
+    fs::write(home.path("count"), "0\n").unwrap();
+    let script = "read n < count; echo $((n + 1)) > count";
+    let mut runs: Vec<_> = (0..200)
+        .map(|_| start(&mut home.tenure(["run", home.mutex(), "--", "sh", "-c", script])))
+        .collect();
+    for run in &mut runs {
+        eventually("it ends", || run.0.try_wait().unwrap().is_some());
+        assert_eq!(code(&mut run.0), Some(0));
+    }
+    let count = fs::read_to_string(home.path("count")).unwrap();
+    assert_eq!(count.trim(), "200");
+}
+
+/// Told to end, and then the store came back: nothing was lost, and the
+/// message says so.
+#[test]
+fn a_command_that_was_told_to_end_for_nothing_is_told_apart_from_a_loss() {
+    let server = Redis::start().unwrap();
+    let home = Home::at(format!(
+        "redis://{}?ttl=1s&transition=20s",
+        server.address()
+    ));
+    let script = "trap 'echo > asked' TERM; echo $$ > child; \
+                  while [ ! -e end ]; do sleep 0.05; done; exit 0";
+    let words = [
+        "run",
+        home.mutex(),
+        "--grace",
+        "19s",
+        "--",
+        "sh",
+        "-c",
+        script,
+    ];
+    let mut program = start(home.tenure(words).stderr(Stdio::piped()));
+    home.pid("child");
+    server.pause().unwrap();
+    eventually("it is told to end", || home.path("asked").exists());
+    server.resume().unwrap();
+    // It has been renewed when more is left than the grace.
+    eventually("it is renewed", || {
+        let status = home.output(["status", home.mutex()]);
+        status.status.success() && text(&status.stdout).contains("20.")
+    });
+    fs::write(home.path("end"), "").unwrap();
+    assert_eq!(code(&mut program.0), Some(76));
+    let mut said = String::new();
+    std::io::Read::read_to_string(&mut program.0.stderr.take().unwrap(), &mut said).unwrap();
+    assert!(said.contains("told to end"), "{said}");
+    assert!(said.contains("never lost"), "{said}");
+    let next = bounded(&mut home.tenure(["run", "-n", home.mutex(), "--", "true"]));
+    assert_eq!(next.status.code(), Some(0), "it was freed in order");
+}
