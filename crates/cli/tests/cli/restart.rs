@@ -50,7 +50,7 @@ fn server(store: Store) -> (Box<dyn Deref<Target = Process>>, String) {
 fn a_short_restart_costs_nothing(store: Store) {
     let (server, url) = server(store);
     let (terms, lease) = match store {
-        Store::ZooKeeper => ("?session_timeout=20s", Duration::from_millis(7_500)),
+        Store::ZooKeeper => ("?session_timeout=20s", Duration::from_millis(12_500)),
         _ => ("?ttl=5s&transition=15s", Duration::from_secs(20)),
     };
     // On a machine so slow that the lease could run out it proves nothing.
