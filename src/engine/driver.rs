@@ -68,7 +68,7 @@ impl Quiescer {
     pub(crate) fn pick_up(&self, tenure: &Tenure) -> bool {
         let is_ours = tenure.pick_up();
         if !is_ours {
-            let _ = self.inbox.send(Event::Attended);
+            let _ = self.inbox.send(Event::Attended { term: self.term });
         }
         is_ours
     }

@@ -86,8 +86,11 @@ pub(crate) enum Event {
         nonce: Nonce,
         until: Option<Moment>,
     },
-    /// Whoever did not pick up what was won is there again.
-    Attended,
+    /// Whoever did not pick up what was won in this term is there again. It may
+    /// come before the word that nobody was.
+    Attended {
+        term: u64,
+    },
     /// The tenure was seen to be over by somebody who looked at the clock, or
     /// its holder has held it for too long.
     Expired {

@@ -30,7 +30,7 @@ async fn strange_nodes_among_encoded_names_are_too() {
     strange_nodes("/damaged-encoded", "encoded", "not how the name").await;
 }
 
-async fn strange_nodes(root: &str, names: &str, percent: &str) {
+async fn strange_nodes(root: &str, names: &str, percent: &'static str) {
     let coordinator = below(root, names).await;
     let make = |path: &str, data: &str| {
         let path = format!("{root}{path}");

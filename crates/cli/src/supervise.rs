@@ -1,6 +1,7 @@
 //! Running a command under a tenure: begun after its guardian is ready, told
 //! every signal, ended with its whole tree before ownership is.
 
+use std::os::unix::process::ExitStatusExt;
 use std::pin::pin;
 use std::process::ExitStatus;
 use std::time::Duration;
@@ -72,10 +73,13 @@ pub(crate) async fn supervise(
     let until = moment::end_of(tenure);
     let mut post = Post::start(task.command, environment, task.grace, until)
         .map_err(failed("start the guardian"))?;
-    let command = match tenure.protect(post.report()).await {
-        Ok(Report::Ready(command)) => command,
-        Ok(_) => return Err(Failure::new(crate::exit::SYSTEM, "the guardian has died")),
-        Err(lost) => return Err(tenure::Error::from(lost).into()),
+    let command = loop {
+        match tenure.protect(post.report()).await {
+            Ok(Report::Ready(command)) => break command,
+            Ok(Report::Replaced | Report::Missing) => {}
+            Ok(_) => return Err(Failure::new(crate::exit::SYSTEM, "the guardian has died")),
+            Err(lost) => return Err(tenure::Error::from(lost).into()),
+        }
     };
     let terminal = Terminal::lend(command);
     post.go().map_err(failed("start the command"))?;
@@ -144,6 +148,9 @@ impl Guarded<'_> {
                     Report::Replaced => self.voice.warn(
                         &"a guardian has died or fallen silent; another one has taken its place",
                     ),
+                    Report::Missing => self.voice.warn(
+                        &"a guardian has died, and no other can be started for now",
+                    ),
                     Report::Ready(_) | Report::Failed => {}
                 },
                 moved = &mut renewed => match moved {
@@ -175,13 +182,24 @@ impl Guarded<'_> {
         let had_terminal = self.terminal.take().is_some();
         // What the guardians do from here on is done to what is left behind.
         was_stopped |= self.post.has_acted();
-        let left = self.sweep(lost.is_some()).await;
+        let mut left = self.sweep(lost.is_some()).await;
+        // The guardian may have died meanwhile and left some of them to us.
+        self.post.dismiss_guardian();
+        for pid in self.sweep(true).await {
+            if !left.contains(&pid) {
+                left.push(pid);
+            }
+        }
+        if !left.is_empty() {
+            self.voice.warn(&still_running(&left, Some(self.command)));
+        }
         let status = self
             .post
             .dismiss()
             .map_err(|error| Failure::system("wait for the command", &error))?;
         Ok(End {
-            status,
+            // One that cannot be ended has no other end.
+            status: status.unwrap_or(ExitStatus::from_raw(Signal::KILL.as_raw())),
             lost: lost.or_else(|| self.tenure.token().err()),
             was_stopped,
             was_too_long,
@@ -227,10 +245,7 @@ impl Guarded<'_> {
                         told = until;
                     }
                 }
-                Step::Left(left) => {
-                    self.voice.warn(&still_running(&left, Some(self.command)));
-                    return left;
-                }
+                Step::Left(left) => return left,
             }
         }
     }

@@ -14,7 +14,7 @@ use std::collections::{HashMap, HashSet};
 use rustix::process::{Pid, Signal, kill_process_group};
 
 use process::Process;
-pub(crate) use process::{dead_children, start_of};
+pub(crate) use process::{children, dead_children, start_of};
 pub(crate) use sweep::{Step, Sweep};
 
 /// Who belongs to the command.
@@ -24,37 +24,46 @@ pub(crate) struct Tree {
     roots: Vec<(Pid, u64)>,
     /// This program and its guardians, who are no part of it.
     apart: Vec<Pid>,
+    /// Those that were there before, who are no part of it either, nor is
+    /// whoever descends from them.
+    strangers: Vec<Stranger>,
     /// For those who are not ancestors themselves: what else tells a member.
     signs: Option<Signs>,
 }
+
+/// A process that has nothing to do with the command, and when it was started.
+pub(crate) type Stranger = (Pid, u64);
 
 /// How members are known when no ancestor is left.
 #[derive(Clone, Debug)]
 pub(crate) struct Signs {
     /// The command, whose number is that of its group.
     pub(crate) command: Pid,
-    /// What stands in the environment of every member that kept it.
+    /// What stands in the environment of every member that kept it: the
+    /// variable with its equals sign, and the mark among others in it.
+    pub(crate) variable: String,
     pub(crate) mark: String,
 }
 
 impl Tree {
-    /// All that descends from the process `ancestor`, except `apart`.
-    pub(crate) fn below(ancestor: Pid, apart: &[Pid]) -> Self {
+    /// All that descends from the process `ancestor`, except `apart` and what
+    /// descends from `strangers`.
+    pub(crate) fn below(ancestor: Pid, apart: &[Pid], strangers: &[Stranger]) -> Self {
         let mut tree = Self::default();
         tree.add(ancestor);
         tree.apart.push(ancestor);
         tree.apart.extend_from_slice(apart);
+        tree.strangers.extend_from_slice(strangers);
         tree
     }
 
-    /// All that descends from any of `ancestors` or from the command itself,
-    /// and, once none of them is there, all that bears its signs.
-    pub(crate) fn of(ancestors: &[Pid], signs: Signs) -> Self {
-        let mut tree = Self::default();
-        for ancestor in ancestors {
-            tree.add(*ancestor);
-            tree.apart.push(*ancestor);
-        }
+    /// All that descends from `ancestor`, if there is one, or from the command
+    /// itself, and all that bears its signs.
+    pub(crate) fn of(ancestor: Option<Pid>, strangers: &[Stranger], signs: Signs) -> Self {
+        let mut tree = match ancestor {
+            Some(ancestor) => Self::below(ancestor, &[], strangers),
+            None => Self::default(),
+        };
         tree.apart.push(rustix::process::getpid());
         tree.add(signs.command);
         tree.signs = Some(signs);
@@ -82,6 +91,11 @@ impl Tree {
             all.iter()
                 .any(|process| process.pid == root.0 && process.start == root.1)
         };
+        let is_strange = |process: &Process| {
+            self.strangers
+                .iter()
+                .any(|stranger| *stranger == (process.pid, process.start))
+        };
         let (mut found, mut queue) = (HashSet::new(), Vec::new());
         for root in self.roots.iter().filter(|root| is_there(root)) {
             found.insert(root.0);
@@ -96,7 +110,7 @@ impl Tree {
         }
         while let Some(parent) = queue.pop() {
             for child in children.get(&Some(parent)).into_iter().flatten() {
-                if found.insert(child.pid) {
+                if !is_strange(child) && found.insert(child.pid) {
                     queue.push(child.pid);
                 }
             }

@@ -38,6 +38,8 @@ pub(crate) struct Machine {
     /// Nobody picked up what was won: nothing new begins before somebody is
     /// there again.
     unattended: bool,
+    /// The last term that somebody came for, late.
+    attended: u64,
 }
 
 #[derive(Debug)]
@@ -72,6 +74,7 @@ impl Machine {
             term: 0,
             stop: None,
             unattended: false,
+            attended: 0,
         };
         if machine.plan.initial_delay.is_zero() {
             machine.bid(now);
@@ -117,7 +120,7 @@ impl Machine {
                 None => self.unclaimed(now),
             },
             Event::Unclaimed { .. } => {}
-            Event::Attended => self.attended(now),
+            Event::Attended { term } => self.attended(term, now),
             Event::Quiesced { term } if term == self.term => self.quiesced(now),
             Event::Quiesced { .. } => {}
         }
@@ -178,7 +181,8 @@ impl Machine {
     }
 
     /// Somebody is there again to pick up what is won.
-    fn attended(&mut self, now: Moment) {
+    fn attended(&mut self, term: u64, now: Moment) {
+        self.attended = self.attended.max(term);
         self.unattended = false;
         if matches!(self.state, State::Idle) {
             self.bid(now);

@@ -230,7 +230,8 @@ impl Machine {
     /// Nobody has picked it up: it goes back, and nobody bids again before
     /// somebody is there.
     pub(super) fn unclaimed(&mut self, now: Moment) {
-        self.unattended = true;
+        // Whoever came too late for it may have said so before this was heard.
+        self.unattended = self.attended < self.term;
         self.give_back(now, LossCause::Unclaimed);
     }
 

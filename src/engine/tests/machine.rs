@@ -287,3 +287,29 @@ fn stopping_a_bid_undoes_it_only_if_something_may_be_left() {
 fn sight(now: Moment) -> crate::clock::Sight {
     crate::clock::Sight { now, wall_lead: 0 }
 }
+
+/// Whoever comes a moment too late says so before the machine has heard that
+/// nobody came. It must not wait for that one for ever.
+#[test]
+fn one_who_came_too_late_before_that_was_known_is_bid_for_again() {
+    for comes_first in [true, false] {
+        let mut machine = owning();
+        let unclaimed = Event::Unclaimed {
+            nonce: nonce(),
+            until: None,
+        };
+        let mut events = vec![Event::Attended { term: 1 }, unclaimed];
+        if !comes_first {
+            events.reverse();
+        }
+        let mut effects = Vec::new();
+        for event in events {
+            effects.extend(machine.on(at(10_000), event));
+        }
+        effects.extend(machine.on(at(10_001), Event::Quiesced { term: 1 }));
+        let freed = Answer::won(MutexOwner::NONE, StoreTime::from_millis(1_010_000));
+        effects.extend(machine.on(at(10_002), Event::Called(Ok(freed))));
+        let bids = |effect: &Effect| matches!(effect, Effect::Call(Call::Acquire(_), _));
+        assert!(effects.iter().any(bids), "{comes_first}: {effects:?}");
+    }
+}

@@ -78,7 +78,8 @@ impl Keys {
 
 /// The mutex of `key`, if that is one of the keys of a mutex in use.
 pub(super) fn name_in_use(prefix: &[u8], key: &[u8]) -> Option<MutexName> {
-    name_of(prefix, key, &["}", "}:contender", "}:grant", "}:kept"])
+    let ends = ["}", "}:contender", "}:grant", "}:kept", "}:seen"];
+    name_of(prefix, key, &ends)
 }
 
 /// The mutex of `key`, if that is one of the keys that stay when nobody owns.
@@ -162,7 +163,14 @@ mod tests {
                 |key: &str| name_in_use(b"app:", key.as_bytes()),
                 |key: &str| name_at_rest(b"app:", key.as_bytes()),
             );
-            for key in [keys.owner.clone(), keys.queue(), keys.grant(), keys.kept()] {
+            let in_use = [
+                keys.owner.clone(),
+                keys.queue(),
+                keys.grant(),
+                keys.kept(),
+                keys.seen(),
+            ];
+            for key in in_use {
                 assert_eq!(used(&key).as_ref(), Some(&name));
                 assert_eq!(at_rest(&key), None);
             }

@@ -69,6 +69,10 @@ impl Store {
 
     /// The mutex `name` with all who wait; `None` when nobody does.
     async fn entry(&self, session: &Session, name: &MutexName) -> Result<Option<Entry>> {
+        if !path::is_stray(name) && self.config.paths.check(name).is_err() {
+            // It has no path here, so nobody contends for it.
+            return Ok(None);
+        }
         let dir = self.config.paths.mutex(name);
         let damaged = |fault: String| Ok(Some(Entry::damaged(name.clone(), fault)));
         let client = session.client();

@@ -88,6 +88,17 @@ impl Paths {
         }
     }
 
+    /// Every path at which somebody may contend for `name`, whatever names are
+    /// like there.
+    pub(super) fn everywhere(&self, name: &MutexName) -> Vec<String> {
+        let encoded = format!("{}/{}", self.latches, encode(name.as_str()));
+        let plain = format!("{}/{name}", self.latches);
+        match is_component(name.as_str()) && plain != encoded {
+            true => vec![encoded, plain],
+            false => vec![encoded],
+        }
+    }
+
     pub(super) fn names(&self) -> Names {
         self.names
     }
@@ -232,6 +243,20 @@ mod tests {
             Paths::new("", "/simba", Names::Encoded)
                 .check(&name(bad))
                 .unwrap();
+        }
+    }
+
+    #[test]
+    fn contenders_are_looked_for_at_every_path_they_may_have() {
+        let name = |name: &str| MutexName::new(name).unwrap();
+        for names in [Names::Shared, Names::Encoded] {
+            let paths = Paths::new("", "/simba", names);
+            assert_eq!(paths.everywhere(&name("m")), ["/simba/m"]);
+            assert_eq!(paths.everywhere(&name("a/b")), ["/simba/a%2Fb"]);
+            assert_eq!(
+                paths.everywhere(&name("50%")),
+                ["/simba/50%25", "/simba/50%"]
+            );
         }
     }
 

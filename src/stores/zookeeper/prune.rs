@@ -93,10 +93,13 @@ impl Store {
         if path::is_stray(name) || !self.is_old(stat.mtime, unused) {
             return Ok(false);
         }
-        let dir = self.config.paths.mutex(name);
-        let contenders = session.client().list_children(&dir).await;
-        if !sorted(contenders, fault::read)?.is_empty() {
-            return Ok(false);
+        // Ledgers are encoded whatever the URL says of names, so its contenders
+        // may stand at either path.
+        for dir in self.config.paths.everywhere(name) {
+            let contenders = session.client().list_children(&dir).await;
+            if !sorted(contenders, fault::read)?.is_empty() {
+                return Ok(false);
+            }
         }
         self.delete_unless(session, &node, Some(stat.version)).await
     }

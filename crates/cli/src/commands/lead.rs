@@ -102,6 +102,10 @@ async fn in_office(
         if end.is_loss() {
             return Ok(None);
         }
+        if !end.left.is_empty() {
+            // A second one beside what is left of the first would be two.
+            return Ok(Some(ExitCode::from(exit::STILL_RUNNING)));
+        }
         if lead.once {
             return Ok(Some(exit::as_command(&end)));
         }

@@ -39,7 +39,8 @@ pub(super) async fn record(turn: OpenTurn, end: &End, voice: &Voice) {
         return;
     }
     let recorded = match exit::code_of(end.status) {
-        0 => turn.done().await,
+        // What is left of it may still be at it.
+        0 if end.left.is_empty() => turn.done().await,
         _ => turn.failed().await,
     };
     match recorded {

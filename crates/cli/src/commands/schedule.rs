@@ -87,7 +87,7 @@ async fn scheduled(
             Err(Failure::new(exit::SYSTEM, "the schedule has ended"))
         }
         signal = signals.end() => {
-            // The run under way has been told as well, and ends as it likes.
+            // The run under way has been told as well, and has its time to end.
             let (ended, _) = tokio::join!(run, scheduler.stop());
             ended?;
             Ok(exit::by_signal(signal.as_raw()))

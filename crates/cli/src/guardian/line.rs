@@ -92,11 +92,12 @@ impl Line {
             // It must not keep a pipe open that others wait to be closed.
             guardian.stdout(Stdio::null()).stderr(Stdio::null());
         }
+        // Before there is a process that could be left behind.
+        to.set_nonblocking(true)?;
+        let from = tokio::net::UnixStream::from_std(to.try_clone()?)?;
         let process = guardian.spawn()?;
         let pid = Pid::from_child(&process);
         reaper::leave(pid);
-        to.set_nonblocking(true)?;
-        let from = tokio::net::UnixStream::from_std(to.try_clone()?)?;
         Ok(Self {
             process: Some(process),
             pid,
@@ -175,7 +176,8 @@ impl Line {
     fn listen(&mut self) -> bool {
         let mut piece = [0; 256];
         match self.from.try_read(&mut piece) {
-            Ok(0) => !self.heard.is_empty(),
+            // Half a line that is left says nothing.
+            Ok(0) => false,
             Ok(length) => {
                 self.heard.extend_from_slice(&piece[..length]);
                 true
@@ -220,7 +222,11 @@ impl Drop for Line {
     fn drop(&mut self) {
         // The line closes, and it does what is left to do. Nobody waits for it.
         if let Some(mut process) = self.process.take() {
-            std::thread::spawn(move || process.wait());
+            let pid = self.pid;
+            std::thread::spawn(move || {
+                let _ = process.wait();
+                reaper::take(pid);
+            });
         }
     }
 }

@@ -12,8 +12,8 @@ use tokio::sync::mpsc;
 
 use super::line::{Line, Word};
 use super::{MARK, Role};
-use crate::reaper;
-use crate::tree::Tree;
+use crate::tree::{self, Step, Stranger, Sweep, Tree};
+use crate::{moment, reaper};
 
 /// What is to be known of the command and its guardians.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,6 +30,8 @@ pub(crate) enum Report {
     Ended,
     /// A guardian died or fell silent, and another one has its place.
     Replaced,
+    /// A guardian died or fell silent, and no other can be started for now.
+    Missing,
     /// The guardian died before the command began.
     Failed,
 }
@@ -49,7 +51,16 @@ pub(crate) struct Post {
     fates: mpsc::UnboundedReceiver<Report>,
     tell_fate: mpsc::UnboundedSender<Report>,
     has_acted: bool,
+    /// Our children before: they have nothing to do with the command.
+    strangers: Vec<Stranger>,
+    /// How long to wait before the next try to start a witness.
+    pause: Duration,
+    is_dismissed: bool,
 }
+
+/// If it dies again and again, this keeps the caller from spinning.
+const PAUSE: Duration = Duration::from_millis(20);
+const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
 impl Post {
     /// Starts the guardians, and the command behind its gate.
@@ -59,7 +70,10 @@ impl Post {
         grace: Duration,
         until: u64,
     ) -> io::Result<Self> {
-        environment.push((MARK, format!("{:032x}", fastrand::u128(..))));
+        let strangers = tree::children();
+        let around = std::env::var(MARK).unwrap_or_default();
+        let marks = format!("{around} {:032x}", fastrand::u128(..));
+        environment.push((MARK, marks.trim().to_owned()));
         let mut parent = Line::start(Role::Parent, grace, command, &environment)?;
         // While there is a guardian, only that one asks before it kills.
         let witness = Line::start(Role::Witness, Duration::ZERO, &[], &environment)?;
@@ -75,6 +89,9 @@ impl Post {
             fates,
             tell_fate,
             has_acted: false,
+            strangers,
+            pause: PAUSE,
+            is_dismissed: false,
         })
     }
 
@@ -95,9 +112,10 @@ impl Post {
 
     /// Who belongs to the command, as seen from here.
     pub(crate) fn tree(&self) -> Tree {
-        let parent = self.parent.as_ref().map(Line::pid);
-        let guardians: Vec<Pid> = parent.into_iter().chain([self.witness.pid()]).collect();
-        Tree::below(getpid(), &guardians)
+        match &self.parent {
+            Some(guardian) => Tree::below(guardian.pid(), &[], &[]),
+            None => Tree::below(getpid(), &[self.witness.pid()], &self.strangers),
+        }
     }
 
     /// What happens next.
@@ -141,24 +159,25 @@ impl Post {
     }
 
     fn instruct_witness(&mut self, command: Pid) {
-        let guardian = self.parent.as_ref().map_or(command, Line::pid);
-        let [us, guardian, command] = [getpid(), guardian, command].map(Pid::as_raw_pid);
-        self.witness
-            .tell(&format!("among {us} {guardian} {command}"));
+        // Without a guardian its tree is below this program.
+        let ancestor = self.parent.as_ref().map_or_else(getpid, Line::pid);
+        let known = [ancestor, command].into_iter();
+        let known = known.chain(self.strangers.iter().map(|(stranger, _)| *stranger));
+        let known: Vec<String> = known.map(|pid| pid.as_raw_pid().to_string()).collect();
+        self.witness.tell(&format!("among {}", known.join(" ")));
         self.witness.tell(&format!("until {}", self.until));
     }
 
     /// The guardian is dead, so the command is our child now.
     fn adopt(&mut self) -> Report {
-        if let Some(mut parent) = self.parent.take() {
-            self.has_acted |= parent.has_acted();
-            parent.dismiss();
-        }
+        self.has_acted |= self.parent.as_mut().is_some_and(Line::has_acted);
+        self.dismiss_guardian();
         let Some(command) = self.command else {
             return Report::Failed;
         };
         watch(command, self.tell_fate.clone());
-        let grace = crate::moment::nanos(self.grace);
+        self.instruct_witness(command);
+        let grace = moment::nanos(self.grace);
         self.witness.tell(&format!("grace {grace}"));
         Report::Replaced
     }
@@ -166,15 +185,18 @@ impl Post {
     async fn replace_witness(&mut self) -> Report {
         self.has_acted |= self.witness.has_acted();
         self.witness.dismiss();
-        // If it dies again and again, this keeps the caller from spinning.
-        tokio::time::sleep(Duration::from_millis(20)).await;
+        tokio::time::sleep(self.pause).await;
         let is_alone = self.parent.is_none();
         let grace = if is_alone { self.grace } else { Duration::ZERO };
         match Line::start(Role::Witness, grace, &[], &self.environment) {
             Ok(witness) => self.witness = witness,
-            // Tried again when it is found gone; the guardian is still there.
-            Err(_) => return Report::Replaced,
+            // Tried again, because the one that is gone is found gone again.
+            Err(_) => {
+                self.pause = (self.pause * 2).min(LONGEST_PAUSE);
+                return Report::Missing;
+            }
         }
+        self.pause = PAUSE;
         if let Some(command) = self.command {
             self.instruct_witness(command);
         }
@@ -188,15 +210,25 @@ impl Post {
         self.has_acted
     }
 
-    /// Lets the guardians go, for nothing is left to guard. Returns how the
-    /// command ended.
-    pub(crate) fn dismiss(mut self) -> io::Result<ExitStatus> {
+    /// Lets the guardian go: whoever it left behind is our child then.
+    pub(crate) fn dismiss_guardian(&mut self) {
         if let Some(mut parent) = self.parent.take() {
             parent.dismiss();
         }
+    }
+
+    /// Lets the witness go, too, for nothing is left to guard. Returns how the
+    /// command ended; `None` if it has not.
+    pub(crate) fn dismiss(mut self) -> io::Result<Option<ExitStatus>> {
+        self.end()
+    }
+
+    fn end(&mut self) -> io::Result<Option<ExitStatus>> {
+        self.is_dismissed = true;
+        self.dismiss_guardian();
         self.witness.dismiss();
         let Some(command) = self.command else {
-            return Err(io::ErrorKind::NotFound.into());
+            return Ok(None);
         };
         // The guardian left it unreaped, and is dead: it is our child.
         let status = reap(command);
@@ -205,15 +237,36 @@ impl Post {
     }
 }
 
-fn reap(command: Pid) -> io::Result<ExitStatus> {
+impl Drop for Post {
+    /// Given up in the middle of a run: what owns nothing any more must end
+    /// before the lock goes to another.
+    fn drop(&mut self) {
+        if self.is_dismissed {
+            return;
+        }
+        self.dismiss_guardian();
+        let (tree, mut sweep) = (self.tree(), Sweep::new(moment::now(), 0));
+        while let Step::Again(nanos) = sweep.step(&tree, moment::now()) {
+            std::thread::sleep(Duration::from_nanos(nanos));
+        }
+        let _ = self.end();
+        reaper::reap(None);
+    }
+}
+
+fn reap(command: Pid) -> io::Result<Option<ExitStatus>> {
     loop {
-        match waitid(WaitId::Pid(command), WaitIdOptions::EXITED) {
+        match waitid(
+            WaitId::Pid(command),
+            WaitIdOptions::EXITED | WaitIdOptions::NOHANG,
+        ) {
             Ok(Some(status)) => {
                 let code = status.exit_status().map(|code| (code & 0xff) << 8);
                 let raw = code.or(status.terminating_signal()).unwrap_or(0xff00);
-                return Ok(ExitStatus::from_raw(raw));
+                return Ok(Some(ExitStatus::from_raw(raw)));
             }
-            Ok(None) | Err(Errno::INTR) => {}
+            Ok(None) => return Ok(None),
+            Err(Errno::INTR) => {}
             Err(error) => return Err(error.into()),
         }
     }

@@ -20,25 +20,24 @@ use rustix::time::{
 
 use super::watch::{Act, Watch};
 use super::{MARK, Role};
-use crate::tree::{Signs, Step, Sweep, Tree};
+use crate::tree::{Signs, Step, Sweep, Tree, start_of};
 use crate::{exit, gate, moment};
 
-/// What must not end a guardian. Only SIGKILL does; the command's own signals
-/// are as they were when its gate opens.
-const DEAF_TO: [Number; 9] = [
-    Number::SIGCHLD,
-    Number::SIGHUP,
-    Number::SIGINT,
-    Number::SIGQUIT,
-    Number::SIGTERM,
-    Number::SIGTSTP,
-    Number::SIGTTIN,
-    Number::SIGTTOU,
-    Number::SIGPIPE,
+/// What a guardian cannot or must not be deaf to. Nothing else ends it; the
+/// command hears everything again when its gate opens.
+const HEARD: [Number; 8] = [
+    Number::SIGKILL,
+    Number::SIGSTOP,
+    Number::SIGSEGV,
+    Number::SIGBUS,
+    Number::SIGFPE,
+    Number::SIGILL,
+    Number::SIGABRT,
+    Number::SIGSYS,
 ];
 
 /// Its stdin, a socket, tells it `until NANOS`, and the witness before that
-/// `among PROGRAM GUARDIAN COMMAND`, and `grace NANOS` when it is alone; the word
+/// `among ANCESTOR COMMAND STRANGER…`, and `grace NANOS` when it is alone; the word
 /// that opens the gate brings a file along. It confirms every line, and tells `ready`, `stopping`, `killed`,
 /// `stopped SIGNAL` and `ended`. It is killed when it is not needed any more.
 pub(crate) fn main(mut words: impl Iterator<Item = OsString>) -> ExitCode {
@@ -86,7 +85,8 @@ struct Guardian {
 
 impl Guardian {
     fn new(role: Role, grace: u64) -> std::io::Result<Self> {
-        let mut deaf_to: SigSet = DEAF_TO.into_iter().collect();
+        let deaf_to = Number::iterator().filter(|signal| !HEARD.contains(signal));
+        let mut deaf_to: SigSet = deaf_to.collect();
         let before = deaf_to.thread_swap_mask(SigmaskHow::SIG_BLOCK)?;
         for signal in before.iter() {
             deaf_to.remove(signal);
@@ -113,7 +113,7 @@ impl Guardian {
         let (gate, process) = gate::close(command, &self.deaf_to)?;
         self.command = Some(Pid::from_child(&process));
         self.gate = Some(gate);
-        self.tree = Tree::below(getpid(), &[]);
+        self.tree = Tree::below(getpid(), &[], &[]);
         Ok(())
     }
 
@@ -182,11 +182,18 @@ impl Guardian {
         match words.next()? {
             "among" => {
                 let mut pid = || Pid::from_raw(words.next()?.parse().ok()?);
-                let ancestors = [pid()?, pid()?];
-                let command = pid()?;
-                let mark = std::env::var(MARK).unwrap_or_default();
-                let mark = format!("{MARK}={mark}");
-                self.tree = Tree::of(&ancestors, Signs { command, mark });
+                let (ancestor, command) = (pid()?, pid()?);
+                let strangers: Vec<_> = std::iter::from_fn(pid)
+                    .filter_map(|pid| Some((pid, start_of(pid)?)))
+                    .collect();
+                let marks = std::env::var(MARK).unwrap_or_default();
+                let signs = Signs {
+                    command,
+                    variable: format!("{MARK}="),
+                    // The last is this run's own.
+                    mark: marks.rsplit(' ').next().unwrap_or_default().to_owned(),
+                };
+                self.tree = Tree::of(Some(ancestor), &strangers, signs);
                 self.command = Some(command);
             }
             "until" => {

@@ -52,17 +52,17 @@ impl Process {
     /// # Errors
     /// When it is there and may not be signalled.
     pub(super) fn send(&self, signal: Signal) -> Result<(), Errno> {
-        let sent = pidfd_open(self.pid, PidfdFlags::empty()).and_then(|process| {
-            if start_of(self.pid) == Some(self.start) {
+        let sent = match pidfd_open(self.pid, PidfdFlags::empty()) {
+            Ok(process) if start_of(self.pid) == Some(self.start) => {
                 pidfd_send_signal(&process, signal)
-            } else {
-                Ok(())
             }
-        });
+            Ok(_) => Ok(()),
+            // Before Linux 5.3, or under a filter that does not know it.
+            Err(Errno::NOSYS | Errno::PERM) => rustix::process::kill_process(self.pid, signal),
+            Err(error) => Err(error),
+        };
         match sent {
             Err(Errno::SRCH) => Ok(()),
-            // Before Linux 5.3.
-            Err(Errno::NOSYS) => rustix::process::kill_process(self.pid, signal),
             sent => sent,
         }
     }
@@ -75,7 +75,10 @@ impl Process {
         let path = format!("/proc/{}/environ", self.pid.as_raw_pid());
         let environment = fs::read(path).unwrap_or_default();
         let mut entries = environment.split(|byte| *byte == 0);
-        entries.any(|entry| entry == signs.mark.as_bytes())
+        let marks = entries.find_map(|entry| entry.strip_prefix(signs.variable.as_bytes()));
+        // Inside another run it has that one's mark as well.
+        let mut marks = marks.unwrap_or_default().split(|byte| *byte == b' ');
+        marks.any(|mark| mark == signs.mark.as_bytes())
     }
 }
 
@@ -91,6 +94,15 @@ pub(super) fn all() -> Vec<Process> {
     numbers
         .filter_map(Pid::from_raw)
         .filter_map(Process::read)
+        .collect()
+}
+
+/// Our own children, each with its start.
+pub(crate) fn children() -> Vec<super::Stranger> {
+    let us = Some(rustix::process::getpid());
+    let all = all().into_iter();
+    all.filter(|process| process.parent == us)
+        .map(|process| (process.pid, process.start))
         .collect()
 }
 

@@ -59,9 +59,26 @@ fn descendants_are_found_whatever_their_group() {
     let tree = Tree {
         roots: vec![(pid(10), 10)],
         apart: vec![pid(10), pid(11)],
-        signs: None,
+        ..Tree::default()
     };
     assert_eq!(numbers(&tree.members_of(&all)), [12, 13, 14]);
+}
+
+#[test]
+fn those_that_were_there_before_are_left_alone() {
+    let all = [
+        process(10, 1, 10),
+        process(12, 10, 12), // was there before
+        process(13, 12, 12),
+        process(14, 10, 14),
+    ];
+    let tree = Tree {
+        roots: vec![(pid(10), 10)],
+        apart: vec![pid(10)],
+        strangers: vec![(pid(12), 12)],
+        signs: None,
+    };
+    assert_eq!(numbers(&tree.members_of(&all)), [14]);
 }
 
 #[test]
@@ -81,7 +98,7 @@ fn the_group_of_a_dead_member_is_signalled_for_the_sake_of_its_children() {
     let tree = Tree {
         roots: vec![(pid(10), 10)],
         apart: vec![pid(10)],
-        signs: None,
+        ..Tree::default()
     };
     let members = tree.members_of(&all);
     assert_eq!(whole_groups(&all, &members), HashSet::from([pid(12)]));
@@ -104,13 +121,12 @@ fn a_sweep_ends_those_who_hear_and_those_who_do_not() {
     // The test's other processes are not below this one.
     let mut root =
         shell("trap '' TERM; sh -c 'trap \"\" TERM; while :; do sleep 0.05; done' & wait");
-    let tree = Tree::of(
-        &[],
-        Signs {
-            command: Pid::from_child(&root),
-            mark: "TENURE_MARK=none-has-this".to_owned(),
-        },
-    );
+    let signs = Signs {
+        command: Pid::from_child(&root),
+        variable: "TENURE_MARK=".to_owned(),
+        mark: "none-has-this".to_owned(),
+    };
+    let tree = Tree::of(None, &[], signs);
     let end = Instant::now() + Duration::from_secs(30);
     while tree.members().len() < 3 {
         assert!(Instant::now() < end, "it has its children");

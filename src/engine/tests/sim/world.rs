@@ -86,6 +86,7 @@ enum Coming {
     /// Somebody polls again the future that won.
     Attends {
         process: usize,
+        term: u64,
     },
 }
 
@@ -234,9 +235,9 @@ impl World {
                 self.store_up(forgets);
                 Ok(())
             }
-            Coming::Attends { process } => {
+            Coming::Attends { process, term } => {
                 self.processes[process].is_unclaimed = false;
-                self.tell(process, Event::Attended)
+                self.tell(process, Event::Attended { term })
             }
             Coming::Stops { process } => self.tell(process, Event::Stop(Stop::Wanted)),
             Coming::Starts => self.start(),
@@ -355,7 +356,7 @@ impl World {
                     if is_unclaimed {
                         // Perhaps in time, perhaps long after.
                         let after = self.chance_millis(10, 5_000);
-                        self.after(after, Coming::Attends { process });
+                        self.after(after, Coming::Attends { process, term });
                         continue;
                     }
                     // A user that works for a while, and then stops for good,
