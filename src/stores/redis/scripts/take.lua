@@ -13,7 +13,7 @@ local gone, more = {}, false
 if queue == '1' then gone, more = silent(time, id) end
 
 local function refuse(by, left, theirs, rest)
-  if not theirs and by ~= '' and by ~= id then
+  if not theirs and by and by ~= id then
     -- Heals a JVM winner that stayed queued; ours leave as they win.
     redis.call('ZREM', KEYS[2], by)
   end
@@ -39,7 +39,7 @@ local function refuse(by, left, theirs, rest)
     place = { score, tostring(rank) }
   end
   local who = '@@'
-  if by ~= '' then who = by .. '@@' .. left end
+  if by then who = by .. '@@' .. left end
   return { 'refused', who, theirs or '', now_ms(time), place[1], place[2], trouble, rest or '' }
 end
 
@@ -72,7 +72,7 @@ else
   if mine == '' then mine = '9007199254740992' end
   local first, ours, dead = call_next(id, mine, cluster)
   -- Somebody may live behind the dead: asked again, until that is known.
-  if dead then return refuse('', 0, nil, 'dead') end
+  if dead then return refuse(nil, 0, nil, 'dead') end
   if first then
     keep(first, ours, id, reserve)
     return refuse(first, tonumber(reserve), nil)
