@@ -91,11 +91,7 @@ impl Tree {
             all.iter()
                 .any(|process| process.pid == root.0 && process.start == root.1)
         };
-        let is_strange = |process: &Process| {
-            self.strangers
-                .iter()
-                .any(|stranger| *stranger == (process.pid, process.start))
-        };
+        let is_strange = |process: &Process| self.strangers.contains(&(process.pid, process.start));
         let (mut found, mut queue) = (HashSet::new(), Vec::new());
         for root in self.roots.iter().filter(|root| is_there(root)) {
             found.insert(root.0);

@@ -18,7 +18,7 @@ use crate::error::{ErrorKind, Result};
 
 pub(super) enum Fleet {
     One(Arc<Server>, Route),
-    Cluster(Cluster),
+    Cluster(Box<Cluster>),
 }
 
 impl Fleet {
@@ -30,7 +30,7 @@ impl Fleet {
             Topology::Cluster(seeds) => {
                 let cluster = Cluster::new(connector.clone(), seeds.clone());
                 cluster.refresh().await?;
-                return Ok(Self::Cluster(cluster));
+                return Ok(Self::Cluster(Box::new(cluster)));
             }
         };
         let server = Server::start(connector.clone(), route.clone());

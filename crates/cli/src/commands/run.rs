@@ -147,7 +147,10 @@ async fn refuse_waiting_for_ourselves(
     let Ok(answer) = coordinator.owner(name).await else {
         return Ok(()); // Whoever takes the lock hears of the trouble.
     };
-    let owner = answer.owner().owner_id().map(|id| id.as_str());
+    let owner = answer
+        .owner()
+        .owner_id()
+        .map(tenure::model::ContenderId::as_str);
     if owner.is_some_and(|owner| holders.lines().any(|holder| holder == owner)) {
         return Err(Failure::new(
             exit::NOT_ACQUIRED,
