@@ -7,7 +7,7 @@ use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 use tenure::model::FencingToken;
 
 use super::{ARGS, SEPARATOR, TEST};
@@ -225,9 +225,14 @@ impl Peer {
         self.end();
     }
 
-    /// SIGSTOP.
+    /// SIGSTOP; returns when all of its threads stand still.
     pub fn pause(&self) {
         self.signal(Signal::STOP);
+        // The signal is on its way when it has been sent, no more: a thread on
+        // another core may still answer a message. An end will do as well.
+        let stopped = WaitIdOptions::STOPPED | WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+        let pid = Pid::from_child(&self.child);
+        while waitid(WaitId::Pid(pid), stopped).err() == Some(rustix::io::Errno::INTR) {}
     }
 
     /// SIGCONT.
