@@ -94,9 +94,13 @@ impl Guardian {
         let mut child_signal = SigSet::empty();
         child_signal.add(Number::SIGCHLD);
         let flags = SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC;
+        // A program that is stopped does not read: telling it must not keep the
+        // guardian from its work.
+        let line = UnixStream::from(std::io::stdin().as_fd().try_clone_to_owned()?);
+        line.set_nonblocking(true)?;
         Ok(Self {
             role,
-            line: UnixStream::from(std::io::stdin().as_fd().try_clone_to_owned()?),
+            line,
             timer: timerfd_create(TimerfdClockId::Boottime, TimerfdFlags::CLOEXEC)?,
             children: SignalFd::with_flags(&child_signal, flags)?,
             deaf_to,
