@@ -42,15 +42,19 @@ impl RedisCluster {
         }
     }
 
-    /// Waits until every node knows all others and says `cluster_state:ok`.
+    /// Waits until every node knows all others and all slots, and says `cluster_state:ok`. The
+    /// state alone does not tell: a node that needs no full coverage is well with its own slots.
     pub fn wait_ok(&self) -> Result<(), ServerError> {
-        let members = format!("cluster_known_nodes:{}", self.nodes.len());
+        let members = format!("cluster_known_nodes:{}\r", self.nodes.len());
+        let slots = "cluster_slots_assigned:16384\r";
         self.nodes.iter().try_for_each(|node| {
             wait::until("a cluster that works", || {
                 let info = node
                     .command(&["CLUSTER", "INFO"])
                     .map_err(|e| e.to_string())?;
-                let good = info.contains("cluster_state:ok") && info.contains(&members);
+                let good = ["cluster_state:ok\r", slots, &members]
+                    .iter()
+                    .all(|part| info.contains(part));
                 if good { Ok(()) } else { Err(info) }
             })
         })
