@@ -3,16 +3,24 @@
 //!
 //! Complete: first come, first served, push, tokens, ledger. It forgets
 //! everything with the process.
+//!
+//! | file | what it is |
+//! | --- | --- |
+//! | `config` | what the URL says |
+//! | `client` | the client: the seam to the rest |
+//! | `table` | the rules of the store, and its ledger |
+//! | `queue` | the waiters of one mutex, and the place kept free for the first |
+//! | `watch` | who listens in this process, and what they are told |
 
 mod client;
 mod config;
-mod ears;
-mod line;
+mod queue;
 mod table;
+mod watch;
 
 pub use client::Memory;
 pub(crate) use config::open;
 #[doc(hidden)]
-pub use ears::Ears;
-#[doc(hidden)]
 pub use table::Table;
+#[doc(hidden)]
+pub use watch::Ears;

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::ears::Ears;
-use super::line::Line;
+use super::queue::Line;
+use super::watch::Ears;
 use crate::backend::{
     Answer, Bid, Claim, ClaimAnswer, Entry, Held, LedgerEntry, Listing, Nonce, Page, Prune, Pruned,
     TickEnd,

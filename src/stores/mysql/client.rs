@@ -5,23 +5,21 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use tokio::task::JoinSet;
-
-use super::asks::{CanSkip, Find, FindMany, Free, Insert, Now, Renew, Take, millis};
-use super::driver::Connector;
+use super::calls::{CanSkip, Find, FindMany, Free, Insert, Now, Renew, Take, millis};
+use super::clock::{Dial, Stamp};
+use super::connect::Connector;
 use super::ledger;
 use super::schema::{self, Create, INT_WARNING, Inspect, Layout};
-use super::stamp::{Dial, Stamp};
 use super::statements::Statements;
 use crate::backend::{
     Answer, Backend, Bid, Claim, ClaimAnswer, Finding, Held, Hints, Interest, LedgerEntry, Listing,
     Page, Profile, Prune, Pruned, TickEnd,
 };
 use crate::clock::Clock;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::model::{FencingToken, LeaseTerms, MutexName, MutexOwner, StoreTime};
 use crate::stores::sql::{
-    Ask, Batch, Ears, Effect, Look, POLL, Passed, Passes, Pool, Row, Seen, Settings, locked, poll,
+    Ask, Ears, Effect, Look, POLL, Passed, Pool, Renewing, Row, Seen, Settings, locked, poll, renew,
 };
 
 /// The pauses before a take is tried again that failed though the row is free:
@@ -178,37 +176,6 @@ impl MySql {
         }
     }
 
-    async fn renew_batch(&self, batch: &Batch) -> Vec<Result<Answer>> {
-        let mut passes = Passes::over(&batch.held);
-        while let Some(some) = passes.next(self.0.pool.clock()).await {
-            passes.note(self.renew_some(&batch.terms, &some).await);
-        }
-        passes.answers()
-    }
-
-    async fn renew_some(&self, terms: &LeaseTerms, some: &[Held]) -> Vec<Passed> {
-        let renew = Renew {
-            to: self.to(),
-            skips: self.0.skips,
-            terms: *terms,
-            held: some.to_vec(),
-        };
-        let renewed = match self.0.pool.ask_urgently(renew, Effect::Writes).await {
-            Ok((rows, now)) if rows == some.len() as u64 => {
-                self.0.dial.set(now);
-                let now = StoreTime::from_millis(now);
-                let extended = |held| Passed::Answered(Ok(extended(held, now)));
-                return some.iter().map(extended).collect();
-            }
-            Ok((_, now)) => self.which(some, now).await,
-            Err(error) => Err(error),
-        };
-        renewed.unwrap_or_else(|error| {
-            let about = |held: &Held| Passed::Answered(Err(error.clone().with_mutex(&held.name)));
-            some.iter().map(about).collect()
-        })
-    }
-
     /// Which of `some` were renewed at `now`, which are lost, and which were
     /// there but could not be had.
     async fn which(&self, some: &[Held], now: u64) -> Result<Vec<Passed>> {
@@ -237,6 +204,31 @@ impl MySql {
             }
         });
         Ok(passed.collect())
+    }
+}
+
+impl Renewing for MySql {
+    async fn renew_some(&self, terms: &LeaseTerms, some: &[Held]) -> Vec<Passed> {
+        let renew = Renew {
+            to: self.to(),
+            skips: self.0.skips,
+            terms: *terms,
+            held: some.to_vec(),
+        };
+        let renewed = match self.0.pool.ask_urgently(renew, Effect::Writes).await {
+            Ok((rows, now)) if rows == some.len() as u64 => {
+                self.0.dial.set(now);
+                let now = StoreTime::from_millis(now);
+                let extended = |held| Passed::Answered(Ok(extended(held, now)));
+                return some.iter().map(extended).collect();
+            }
+            Ok((_, now)) => self.which(some, now).await,
+            Err(error) => Err(error),
+        };
+        renewed.unwrap_or_else(|error| {
+            let about = |held: &Held| Passed::Answered(Err(error.clone().with_mutex(&held.name)));
+            some.iter().map(about).collect()
+        })
     }
 }
 
@@ -320,33 +312,7 @@ impl Backend for MySql {
     }
 
     async fn renew(&self, held: &[Held]) -> Vec<Result<Answer>> {
-        let mut answers: Vec<_> = held.iter().map(|_| None).collect();
-        let mut batches = Batch::split(held);
-        if batches.len() == 1 {
-            let batch = batches.remove(0);
-            for (place, answer) in batch.places.iter().zip(self.renew_batch(&batch).await) {
-                answers[*place] = Some(answer);
-            }
-        } else {
-            let mut tasks = JoinSet::new();
-            for batch in batches {
-                let client = self.clone();
-                let task = async move {
-                    let answers = client.renew_batch(&batch).await;
-                    (batch.places, answers)
-                };
-                tasks.spawn_on(task, self.0.pool.runtime());
-            }
-            while let Some(Ok((places, batch))) = tasks.join_next().await {
-                for (place, answer) in places.into_iter().zip(batch) {
-                    answers[place] = Some(answer);
-                }
-            }
-        }
-        answers
-            .into_iter()
-            .map(|answer| answer.unwrap_or_else(|| Err(unanswered())))
-            .collect()
+        renew(self, &self.0.pool, held).await
     }
 
     async fn release(&self, held: &Held) -> Result<Answer> {
@@ -415,12 +381,6 @@ impl Backend for MySql {
         self.0.pool.close().await;
         Ok(())
     }
-}
-
-fn unanswered() -> Error {
-    use crate::error::{ErrorKind, Outcome};
-    Error::new(ErrorKind::Closed, Outcome::MayHave)
-        .with_message("the runtime of the store's connections has ended")
 }
 
 /// Looks at rows for all who wait.

@@ -3,7 +3,7 @@
 use sqlx::mysql::{MySqlConnectOptions, MySqlSslMode};
 
 use super::client::MySql;
-use super::driver::Connector;
+use super::connect::Connector;
 use super::statements::Statements;
 use crate::backend::url::StoreUrl;
 use crate::clock::Clock;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use sqlx::mysql::{MySqlConnection, MySqlRow};
 use sqlx::{AssertSqlSafe, Row as _};
 
-use super::asks::is_duplicate;
+use super::calls::is_duplicate;
 use super::statements::Statements;
 use crate::backend::{Claim, ClaimAnswer, Held, LedgerEntry, TickEnd, TickState};
 use crate::model::{FencingToken, MutexName, StoreTime};

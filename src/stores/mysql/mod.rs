@@ -7,17 +7,33 @@
 //! a nonce, so an answer that was lost is found again only under an id that
 //! belongs to one bid. `docs/stores/mysql.md` says the rest: options,
 //! privileges, costs, what survives which failure.
+//!
+//! | file | what it is |
+//! | --- | --- |
+//! | `config` | what the URL says |
+//! | `connect` | how a connection is made |
+//! | `client` | the client: the seam to the rest |
+//! | `statements` | the statements as text |
+//! | `calls` | the statements with their values and answers |
+//! | `ledger` | the run ledger of schedules |
+//! | `list` | mutexes, a page at a time |
+//! | `prune` | removing what nobody has used for long |
+//! | `schema` | the tables: made, looked at, explained |
+//! | `health` | what a person should know |
+//! | `clock` | the server's time in the answer to an UPDATE |
+//! | `error` | the driver's errors as ours |
 
-mod asks;
+mod calls;
 mod client;
+mod clock;
 mod config;
-mod doctor;
-mod driver;
+mod connect;
+mod error;
+mod health;
 mod ledger;
-mod listing;
+mod list;
 mod prune;
 mod schema;
-mod stamp;
 mod statements;
 
 pub use client::MySql;

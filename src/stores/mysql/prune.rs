@@ -33,7 +33,7 @@ impl MySql {
         let seconds = unused_for.as_secs();
         let mut ledgers = 0;
         if prune.schedules && self.has_ledgers().await? {
-            let (to, millis) = (self.to(), super::asks::millis(unused_for));
+            let (to, millis) = (self.to(), super::calls::millis(unused_for));
             ledgers = self.write(Ledgers { to, millis }).await?;
         }
         let to = self.to();

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use sqlx::mysql::MySqlConnection;
 use sqlx::{AssertSqlSafe, Executor as _, Row as _};
 
-use super::stamp::VERSION_LIMIT;
+use super::clock::VERSION_LIMIT;
 use super::statements::Statements;
 use crate::error::{Error, ErrorKind, Outcome, Result};
 use crate::model::ContenderId;

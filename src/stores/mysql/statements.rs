@@ -7,7 +7,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use super::stamp::SCALE;
+use super::clock::SCALE;
 
 /// Milliseconds since 1970, the same throughout a statement.
 pub(super) const NOW: &str =

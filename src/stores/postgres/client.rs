@@ -3,14 +3,12 @@
 use std::fmt;
 use std::sync::Arc;
 
-use tokio::task::JoinSet;
-
-use super::asks::{Many, One, Said};
-use super::driver::Connector;
+use super::calls::{Many, One, Said};
+use super::connect::Connector;
 use super::ledger;
-use super::listen::Listening;
 use super::schema::{self, Create, Inspect};
 use super::statements::Statements;
+use super::watch::Listening;
 use super::wire::Wire;
 use crate::backend::{
     Answer, Backend, Bid, Claim, ClaimAnswer, Finding, Held, Hints, Interest, LedgerEntry, Listing,
@@ -18,10 +16,9 @@ use crate::backend::{
 };
 use crate::clock::Clock;
 use crate::error::{Error, ErrorKind, Outcome, Result};
-use crate::model::{FencingToken, LeaseTerms, MutexName, MutexOwner, StoreTime};
+use crate::model::{FencingToken, LeaseTerms, MutexName, MutexOwner};
 use crate::stores::sql::{
-    Ask, Batch, Ears, Effect, Limits, Look, POLL, Passed, Passes, Pool, Row, Seen, Settings,
-    page as page_of, poll,
+    Ask, Ears, Effect, Limits, Look, POLL, Passed, Pool, Renewing, Row, Seen, Settings, poll, renew,
 };
 
 /// How often a refusal that shows nobody is looked at again: a race was lost
@@ -99,15 +96,9 @@ impl Postgres {
         }
         refused(&said)
     }
+}
 
-    async fn renew_batch(&self, batch: &Batch) -> Vec<Result<Answer>> {
-        let mut passes = Passes::over(&batch.held);
-        while let Some(some) = passes.next(self.0.pool.clock()).await {
-            passes.note(self.renew_some(&batch.terms, &some).await);
-        }
-        passes.answers()
-    }
-
+impl Renewing for Postgres {
     async fn renew_some(&self, terms: &LeaseTerms, some: &[Held]) -> Vec<Passed> {
         let renew = Many::renew(self.statements(), self.wire(), terms, some);
         match self.0.pool.ask_urgently(renew, Effect::Writes).await {
@@ -129,7 +120,7 @@ impl Postgres {
 }
 
 /// The owner in a row, with its token: only ours write this table.
-fn owner(row: &Row) -> Result<MutexOwner> {
+pub(super) fn owner(row: &Row) -> Result<MutexOwner> {
     let owner = row.owner()?;
     if owner.owner_id().is_none() {
         return Ok(owner);
@@ -222,33 +213,7 @@ impl Backend for Postgres {
     }
 
     async fn renew(&self, held: &[Held]) -> Vec<Result<Answer>> {
-        let mut answers: Vec<_> = held.iter().map(|_| None).collect();
-        let mut batches = Batch::split(held);
-        if batches.len() == 1 {
-            let batch = batches.remove(0);
-            for (place, answer) in batch.places.iter().zip(self.renew_batch(&batch).await) {
-                answers[*place] = Some(answer);
-            }
-        } else {
-            let mut tasks = JoinSet::new();
-            for batch in batches {
-                let client = self.clone();
-                let task = async move {
-                    let answers = client.renew_batch(&batch).await;
-                    (batch.places, answers)
-                };
-                tasks.spawn_on(task, self.0.pool.runtime());
-            }
-            while let Some(Ok((places, batch))) = tasks.join_next().await {
-                for (place, answer) in places.into_iter().zip(batch) {
-                    answers[place] = Some(answer);
-                }
-            }
-        }
-        answers
-            .into_iter()
-            .map(|answer| answer.unwrap_or_else(|| Err(unanswered())))
-            .collect()
+        renew(self, &self.0.pool, held).await
     }
 
     async fn release(&self, held: &Held) -> Result<Answer> {
@@ -290,20 +255,7 @@ impl Backend for Postgres {
     }
 
     async fn list(&self, page: &Page) -> Result<Listing> {
-        let ask = match &page.names {
-            Some(names) => Many::find(self.statements(), self.wire(), names),
-            None => {
-                let after = page.after.as_ref().map_or("", MutexName::as_str);
-                let most = page.limit.saturating_add(1);
-                Many::list(self.statements(), self.wire(), after, most)
-            }
-        };
-        let said = self.read(ask).await?;
-        let now = said.first().map_or(StoreTime::ZERO, Said::now);
-        let rows = said.iter().filter_map(|said| said.row.as_ref());
-        let told = rows.filter(|row| !row.is_free() || row.fault().is_some());
-        let entries = told.map(|row| row.entry(owner(row))).collect();
-        Ok(page_of(entries, page, now))
+        self.list_page(page).await
     }
 
     async fn revoke(&self, name: &MutexName, token: Option<FencingToken>) -> Result<Answer> {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use sqlx::postgres::{PgConnectOptions, PgSslMode};
 
 use super::client::Postgres;
-use super::driver::Connector;
+use super::connect::Connector;
 use super::statements::Statements;
 use super::wire::Wire;
 use crate::backend::url::StoreUrl;

@@ -6,17 +6,35 @@
 //! pooler, which cannot carry LISTEN, `notify=off` looks instead. No order: any
 //! waiter may win. `docs/stores/postgres.md` says the rest: options,
 //! privileges, costs, what survives which failure.
+//!
+//! | file | what it is |
+//! | --- | --- |
+//! | `config` | what the URL says |
+//! | `connect` | how a connection is made |
+//! | `client` | the client: the seam to the rest |
+//! | `statements` | the statements as text |
+//! | `calls` | the statements with their values and answers |
+//! | `wire` | how a statement travels: one message |
+//! | `watch` | hints by LISTEN and NOTIFY |
+//! | `ledger` | the run ledger of schedules |
+//! | `list` | mutexes, a page at a time |
+//! | `prune` | removing what nobody has used for long |
+//! | `schema` | the tables: made, looked at, explained |
+//! | `health` | what a person should know |
+//! | `error` | the driver's errors as ours |
 
-mod asks;
+mod calls;
 mod client;
 mod config;
-mod doctor;
-mod driver;
+mod connect;
+mod error;
+mod health;
 mod ledger;
-mod listen;
+mod list;
 mod prune;
 mod schema;
 mod statements;
+mod watch;
 mod wire;
 
 pub use client::Postgres;

@@ -10,14 +10,14 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::config::Config;
 use super::connect::Connector;
-use super::fault::closed;
-use super::fleet::Fleet;
+use super::error::closed;
 use super::keys::Keys;
-use super::push::{Registry, Says};
 use super::reply::{Reply, Rest, millis};
 use super::scripts::{Call, Lua};
 use super::server::Manner;
-use super::{health, ledger, listing, prune, renewal, survey, sweep};
+use super::servers::Fleet;
+use super::watch::{Registry, Says};
+use super::{dead_waiters, health, ledger, list, look, prune, renew};
 use crate::backend::url::StoreUrl;
 use crate::backend::{
     Answer, Backend, Bid, Claim, ClaimAnswer, Finding, Held, Hints, Interest, LedgerEntry, Listing,
@@ -42,7 +42,7 @@ pub(super) struct Shared {
     closed: AtomicBool,
     /// A denied PUBLISH has been told once.
     warned: AtomicBool,
-    pub(super) sweeps: sweep::Sweeps,
+    pub(super) sweeps: dead_waiters::Sweeps,
     _end: DropGuard,
 }
 
@@ -75,7 +75,7 @@ impl Redis {
             registry,
             closed: AtomicBool::new(false),
             warned: AtomicBool::new(false),
-            sweeps: sweep::Sweeps::default(),
+            sweeps: dead_waiters::Sweeps::default(),
             _end: end.drop_guard(),
         }));
         health::warn_of_eviction(&redis).await;
@@ -263,19 +263,19 @@ impl Backend for Redis {
         let mut reply = self.take(bid, &call).await?;
         // Free, behind dead ones: whether it is ours is known once they are
         // out of the way.
-        for _ in 0..sweep::ROUNDS {
+        for _ in 0..dead_waiters::ROUNDS {
             if reply.rest != Some(Rest::Dead) {
                 break;
             }
             reply = self.take(bid, &call).await?;
         }
         self.heed(&reply);
-        sweep::go_on(self, &bid.name, bid.contender.as_str(), &reply);
+        dead_waiters::go_on(self, &bid.name, bid.contender.as_str(), &reply);
         reply.answer(Some(&bid.terms))
     }
 
     async fn renew(&self, held: &[Held]) -> Vec<Result<Answer>> {
-        renewal::renew(self, held).await
+        renew::renew(self, held).await
     }
 
     async fn release(&self, held: &Held) -> Result<Answer> {
@@ -283,7 +283,7 @@ impl Backend for Redis {
         let arguments = [held.contender.as_str(), &grant, &reserve, self.cluster()];
         let call = Lua::Release.call(&self.keys(&held.name).all(), &arguments);
         let reply = self.reply(&call).await?;
-        sweep::go_on(self, &held.name, held.contender.as_str(), &reply);
+        dead_waiters::go_on(self, &held.name, held.contender.as_str(), &reply);
         reply.answer(None)
     }
 
@@ -292,12 +292,12 @@ impl Backend for Redis {
         let arguments = [bid.contender.as_str(), &nonce, &reserve, self.cluster()];
         let call = Lua::Leave.call(&self.keys(&bid.name).all(), &arguments);
         let reply = self.reply(&call).await?;
-        sweep::go_on(self, &bid.name, bid.contender.as_str(), &reply);
+        dead_waiters::go_on(self, &bid.name, bid.contender.as_str(), &reply);
         Ok(())
     }
 
     async fn owner(&self, name: &MutexName) -> Result<Answer> {
-        survey::look(self, name).await
+        look::look(self, name).await
     }
 
     fn changes(&self, interest: &Interest) -> Hints {
@@ -318,20 +318,20 @@ impl Backend for Redis {
 
     async fn list(&self, page: &Page) -> Result<Listing> {
         self.is_open()?;
-        listing::list(self, page).await
+        list::list(self, page).await
     }
 
     async fn revoke(&self, name: &MutexName, token: Option<FencingToken>) -> Result<Answer> {
         if std::str::from_utf8(name.as_bytes()).is_err() {
             self.is_open()?;
-            return survey::remove(self, name, token).await;
+            return look::remove(self, name, token).await;
         }
         let token = token.map_or_else(String::new, |token| token.store().to_string());
         let reserve = self.reserve();
         let arguments = [token.as_str(), &reserve, self.cluster()];
         let call = Lua::Revoke.call(&self.keys(name).all(), &arguments);
         let reply = self.reply(&call).await?;
-        sweep::go_on(self, name, "revoked", &reply);
+        dead_waiters::go_on(self, name, "revoked", &reply);
         reply.answer(None)
     }
 

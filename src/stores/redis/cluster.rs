@@ -10,7 +10,7 @@ use tokio::task::JoinSet;
 
 use super::config::Address;
 use super::connect::{Connector, Route};
-use super::fault::nonsense;
+use super::error::nonsense;
 use super::keys;
 use super::scripts::Call;
 use super::server::{Manner, Redirect, Said, Server};

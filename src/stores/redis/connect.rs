@@ -11,7 +11,7 @@ use redis::{
 use tokio::sync::mpsc;
 
 use super::config::{Address, Config, Login, Topology};
-use super::fault::{fault, nonsense};
+use super::error::{fault, nonsense};
 use super::scripts::Lua;
 use super::sentinels::Sentinels;
 use crate::clock::{Clock, Moment};

@@ -3,10 +3,10 @@
 use redis::{FromRedisValue, Value};
 
 use super::client::Redis;
-use super::clocks;
 use super::config::{Address, Topology};
 use super::connect::field;
 use super::server::Server;
+use super::skew;
 use crate::backend::Finding;
 use crate::error::Result;
 
@@ -28,7 +28,7 @@ pub(super) async fn check(redis: &Redis) -> Vec<Finding> {
     }
     if let Some(server) = servers.first() {
         let margin = redis.0.config.margin;
-        findings.extend(clocks::compare(server.connector(), &all, margin).await);
+        findings.extend(skew::compare(server.connector(), &all, margin).await);
     }
     findings
 }
@@ -50,7 +50,7 @@ async fn check_server(redis: &Redis, server: &Server, all: &mut Vec<Address>) ->
     match info(server).await {
         Ok(info) => {
             findings.extend(judge(&info));
-            let replicas = clocks::replicas(&info);
+            let replicas = skew::replicas(&info);
             findings.extend(judge_replication(redis, &info, &replicas));
             if let (Ok(address), false) = (server.address().await, replicas.is_empty()) {
                 all.push(address);
@@ -109,7 +109,7 @@ async fn may_publish(redis: &Redis, server: &Server) -> Finding {
 
 async fn info(server: &Server) -> Result<String> {
     let value: Value = server.ask(&redis::cmd("INFO")).await?;
-    String::from_redis_value(value).map_err(super::fault::nonsense)
+    String::from_redis_value(value).map_err(super::error::nonsense)
 }
 
 fn judge(info: &str) -> Vec<Finding> {

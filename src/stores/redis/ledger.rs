@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use redis::{FromRedisValue, Value};
 
 use super::client::{Redis, grant_of};
-use super::fault::nonsense;
+use super::error::nonsense;
 use super::scripts::Lua;
 use crate::backend::{Claim, ClaimAnswer, Held, LedgerEntry, TickEnd, TickState};
 use crate::error::Result;

@@ -4,35 +4,65 @@
 //! `docs/stores/redis.md` for the URL's options, what lies in the store, and
 //! the permissions needed. [`RedisHash`] is the layout of reentrant locks, shared
 //! with Redisson.
+//!
+//! | file | what it is |
+//! | --- | --- |
+//! | `config` | what the URL says |
+//! | `client` | the client: the seam to the rest |
+//! | `servers` | the servers behind a URL: one, or a cluster |
+//! | `server` | one server and our connections to it |
+//! | `connection` | one connection that is always being kept up |
+//! | `connect` | making a connection |
+//! | `tls` | the cryptography behind `rediss://` |
+//! | `sentinels` | who is master in the eyes of most sentinels |
+//! | `cluster` | which server has which slot, and following its moves |
+//! | `slots` | the slots in the words of the nodes |
+//! | `keys` | the names of keys and channels |
+//! | `scripts` | the scripts, by their files |
+//! | `reply` | what the scripts answer |
+//! | `messages` | the texts that JVM peers and ours exchange |
+//! | `renew` | renewing many grants in few calls |
+//! | `look` | looking at one mutex, or at many |
+//! | `dead_waiters` | clearing dead waiters away, a few at a time |
+//! | `watch` | who listens in this process, and what they are told |
+//! | `subscriber` | one subscribing connection per server, kept where it belongs |
+//! | `ledger` | the run ledger of schedules |
+//! | `list` | mutexes, a page at a time |
+//! | `prune` | removing what nobody has used for long |
+//! | `health` | what a person should know |
+//! | `skew` | whether the clocks of the servers agree |
+//! | `permissions` | what a user must be permitted |
+//! | `error` | the driver's errors as ours |
+//! | `hash` | the layout of reentrant locks, shared with Redisson |
 
-mod acl;
 mod client;
-mod clocks;
 mod cluster;
 mod config;
 mod connect;
-mod fault;
-mod fleet;
+mod connection;
+mod dead_waiters;
+mod error;
 mod hash;
 mod health;
 mod keys;
 mod ledger;
-mod link;
-mod listing;
+mod list;
+mod look;
+mod messages;
+mod permissions;
 mod prune;
-mod push;
-mod renewal;
+mod renew;
 mod reply;
 mod scripts;
 mod sentinels;
 mod server;
+mod servers;
+mod skew;
 mod slots;
 mod subscriber;
-mod survey;
-mod sweep;
 mod tls;
-mod wire;
+mod watch;
 
-pub(super) use acl::setup;
 pub use client::Redis;
 pub use hash::RedisHash;
+pub(super) use permissions::setup;

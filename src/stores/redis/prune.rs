@@ -6,9 +6,9 @@ use redis::FromRedisValue;
 use tokio::task::JoinSet;
 
 use super::client::Redis;
-use super::fault::nonsense;
+use super::error::nonsense;
 use super::keys;
-use super::listing::scan;
+use super::list::scan;
 use super::scripts::Lua;
 use crate::backend::{Bookmark, Prune, Pruned};
 use crate::error::Result;

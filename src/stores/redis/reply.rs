@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use redis::{FromRedisValue, Value};
 
-use super::fault::nonsense;
-use super::wire::{OwnerWord, grant_number};
+use super::error::nonsense;
+use super::messages::{OwnerWord, grant_number};
 use crate::backend::Answer;
 use crate::error::{Error, ErrorKind, Outcome, Result};
 use crate::model::{FencingToken, LeaseTerms, MutexOwner, StoreTime};

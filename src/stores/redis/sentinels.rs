@@ -18,7 +18,7 @@ use tokio::task::JoinSet;
 
 use super::config::Address;
 use super::connect::{Connector, unreachable};
-use super::fault::fault;
+use super::error::fault;
 use crate::clock::Moment;
 use crate::error::{Error, ErrorKind, Outcome, Result};
 

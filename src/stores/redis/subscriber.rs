@@ -9,8 +9,8 @@ use tokio::sync::Notify;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::connect::{Connector, Purpose, Route};
-use super::link::{Line, Link, State};
-use super::push::Registry;
+use super::connection::{Line, Link, State};
+use super::watch::Registry;
 use crate::error::{ErrorKind, Result};
 
 /// How often a connection with subscriptions is asked whether it lives: it

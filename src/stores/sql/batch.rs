@@ -3,6 +3,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use tokio::task::JoinSet;
+
+use super::pool::{Driver, Pool};
 use crate::backend::{Answer, Held};
 use crate::clock::Clock;
 use crate::error::{Error, ErrorKind, Outcome, Result};
@@ -45,6 +48,71 @@ impl Batch {
         }
         batches
     }
+}
+
+/// A client that renews a batch by one statement, around the rows that others
+/// hold.
+pub(in crate::stores) trait Renewing: Clone + Send + Sync + 'static {
+    /// One statement for `some`, and what it did for each of them.
+    fn renew_some(
+        &self,
+        terms: &LeaseTerms,
+        some: &[Held],
+    ) -> impl Future<Output = Vec<Passed>> + Send;
+}
+
+/// Renews all of `held` in as few statements as can be.
+pub(in crate::stores) async fn renew<C: Renewing, D: Driver>(
+    client: &C,
+    pool: &Pool<D>,
+    held: &[Held],
+) -> Vec<Result<Answer>> {
+    let clock = pool.clock();
+    let mut answers: Vec<_> = held.iter().map(|_| None).collect();
+    let mut batches = Batch::split(held);
+    if batches.len() == 1 {
+        let batch = batches.remove(0);
+        for (place, answer) in batch
+            .places
+            .iter()
+            .zip(renew_batch(client, clock, &batch).await)
+        {
+            answers[*place] = Some(answer);
+        }
+    } else {
+        let mut tasks = JoinSet::new();
+        for batch in batches {
+            let (its, clock) = (client.clone(), clock.clone());
+            let task = async move {
+                let answers = renew_batch(&its, &clock, &batch).await;
+                (batch.places, answers)
+            };
+            tasks.spawn_on(task, pool.runtime());
+        }
+        while let Some(Ok((places, batch))) = tasks.join_next().await {
+            for (place, answer) in places.into_iter().zip(batch) {
+                answers[place] = Some(answer);
+            }
+        }
+    }
+    answers
+        .into_iter()
+        .map(|answer| answer.unwrap_or_else(|| Err(runtime_ended())))
+        .collect()
+}
+
+async fn renew_batch<C: Renewing>(client: &C, clock: &Clock, batch: &Batch) -> Vec<Result<Answer>> {
+    let mut passes = Passes::over(&batch.held);
+    while let Some(some) = passes.next(clock).await {
+        passes.note(client.renew_some(&batch.terms, &some).await);
+    }
+    passes.answers()
+}
+
+/// The task of a batch is gone with the runtime that it ran on.
+fn runtime_ended() -> Error {
+    Error::new(ErrorKind::Closed, Outcome::MayHave)
+        .with_message("the runtime of the store's connections has ended")
 }
 
 /// The pauses before those that were skipped are tried again: most who hold a

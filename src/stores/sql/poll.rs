@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::ears::Ears;
+use super::watch::Ears;
 use crate::clock::{Clock, Moment};
 use crate::error::Result;
 use crate::model::MutexName;

@@ -20,7 +20,7 @@ use rustix::fs::inotify::{self, CreateFlags, ReadFlags, Reader, WatchFlags};
 use rustix::fs::{AtFlags, CWD, Timespec, Timestamps, UTIME_NOW, utimensat};
 
 use super::file::Files;
-use super::safely;
+use super::open;
 use crate::clock::Clock;
 use crate::error::Result;
 
@@ -67,7 +67,7 @@ impl Bell {
         // from now on the upper file, which is the one that others watch.
         let file = files.open_bell()?;
         file.write_all_at(&sound(), 0)
-            .map_err(|error| super::trouble::io_failed("write", &files.bell, error))?;
+            .map_err(|error| super::error::io_failed("write", &files.bell, error))?;
         let flags = CreateFlags::CLOEXEC | CreateFlags::NONBLOCK;
         let inotify = if poll {
             None
@@ -208,7 +208,7 @@ fn events(inotify: &OwnedFd, bell: Option<i32>) -> (Heard, bool) {
 
 impl Files {
     fn listen(&self) -> io::Result<Sound> {
-        let bell: File = safely::open_to_read(&self.bell)?;
+        let bell: File = open::to_read(&self.bell)?;
         let mut contents = [0; 8];
         let _short = bell.read_at(&mut contents, 0)?;
         let found = bell.metadata()?;

@@ -12,7 +12,7 @@ use tokio::sync::{oneshot, watch};
 use super::bell::POLL;
 use super::config::Config;
 use super::database::Database;
-use super::ears;
+use super::watch::ear;
 use super::worker::{Job, Worker};
 use crate::backend::url::StoreUrl;
 use crate::backend::{
@@ -265,7 +265,7 @@ impl Backend for Sqlite {
     }
 
     fn changes(&self, interest: &Interest) -> Hints {
-        let (ear, stream) = ears::ear();
+        let (ear, stream) = ear();
         let interest = interest.clone();
         let given = self.0.give(Box::new(move |worker| {
             worker.ears.add(&interest, ear, &mut worker.database);

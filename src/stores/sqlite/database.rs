@@ -6,14 +6,14 @@ use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, OpenFlags};
 
-use super::boot::{Boot, StoreClock};
+use super::clock::{Boot, StoreClock};
 use super::config::Config;
 use super::epoch;
+use super::error::{commit_failed, failed, wants_reopening};
 use super::file::{Files, Identity, identity_of};
 use super::inode::InUse;
 use super::schema::{self, Whose};
 use super::table::Table;
-use super::trouble::{commit_failed, failed, wants_reopening};
 use crate::error::{Error, ErrorKind, Outcome, Result};
 use crate::model::StoreTime;
 

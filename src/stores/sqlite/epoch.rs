@@ -9,9 +9,9 @@
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::boot::{Boot, StoreClock, wall};
+use super::clock::{Boot, StoreClock, wall};
 use super::database::in_transaction;
-use super::trouble::{conflict, failed};
+use super::error::{conflict, failed};
 use crate::error::{Error, ErrorKind, Outcome, Result};
 
 /// Grants further than this in the future were not made by this clock.

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use rustix::fs::{AtFlags, FlockOperation, StatxAttributes, StatxFlags, flock, statx};
 
 use super::config::Config;
-use super::safely;
-use super::trouble::io_failed;
+use super::error::io_failed;
+use super::open;
 use crate::error::{Error, ErrorKind, Outcome, Result};
 
 /// The database, and the files beside it.
@@ -143,19 +143,17 @@ impl Files {
 
     fn open_beside(&self, path: &Path, mode: u32) -> Result<File> {
         let is = |error: &io::Error, kind| error.kind() == kind;
-        let opened = match safely::open_existing(path) {
+        let opened = match open::existing(path) {
             Err(error) if is(&error, io::ErrorKind::NotFound) => {
-                match safely::create_new(path, mode) {
+                match open::create_new(path, mode) {
                     // Another was faster.
-                    Err(error) if is(&error, io::ErrorKind::AlreadyExists) => {
-                        safely::open_existing(path)
-                    }
+                    Err(error) if is(&error, io::ErrorKind::AlreadyExists) => open::existing(path),
                     made => made,
                 }
             }
             opened => opened,
         };
-        let file = opened.map_err(|error| safely::refused(path, error))?;
+        let file = opened.map_err(|error| open::refused(path, error))?;
         self.examine_beside(path, &file)?;
         Ok(file)
     }
@@ -165,7 +163,7 @@ impl Files {
         let found = file
             .metadata()
             .map_err(|error| io_failed("look at", path, error))?;
-        safely::examine(path, &found)?;
+        open::examine(path, &found)?;
         let folder = self.database.parent().unwrap_or(Path::new("/"));
         let owners = [&self.database, folder].map(Path::symlink_metadata);
         let trusted: Vec<_> = owners.into_iter().flatten().map(|m| m.uid()).collect();
@@ -173,7 +171,7 @@ impl Files {
         if found.mode() & 0o022 != 0 {
             return Ok(());
         }
-        safely::examine_owner(path, found.uid(), &trusted)
+        open::examine_owner(path, found.uid(), &trusted)
     }
 
     /// The file whose name goes on with `end`.
@@ -188,7 +186,7 @@ fn examine_link(path: &Path, target: &Path) -> Result<()> {
         return Ok(());
     };
     if link.is_symlink() {
-        safely::examine_owner(path, link.uid(), &[target.uid()])?;
+        open::examine_owner(path, link.uid(), &[target.uid()])?;
     }
     Ok(())
 }

@@ -9,9 +9,9 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use super::safely;
+use super::error::{conflict, io_failed};
+use super::open;
 use super::schema::APPLICATION_ID;
-use super::trouble::{conflict, io_failed};
 use crate::error::Result;
 
 const MAGIC: &[u8] = b"SQLite format 3\0";
@@ -62,7 +62,7 @@ fn belongs_to_another(path: &Path, id: u32, tables: &[String]) -> crate::error::
 
 /// The application id in the newest first page that the log has.
 fn id_in_log(log: &Path) -> io::Result<Option<u32>> {
-    let log = match safely::open_to_read(log) {
+    let log = match open::to_read(log) {
         Ok(log) => log,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error),

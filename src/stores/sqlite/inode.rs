@@ -22,9 +22,9 @@ use std::time::{Duration, Instant};
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
+use super::error::io_failed;
 use super::file::{Identity, identity, identity_of};
-use super::safely;
-use super::trouble::io_failed;
+use super::open;
 use crate::error::Result;
 
 /// All that this process has ever opened and that is still there.
@@ -57,7 +57,7 @@ impl Inode {
         {
             return Ok(known);
         }
-        let file = safely::open_existing(path)?;
+        let file = open::existing(path)?;
         let identity = identity(&file)?;
         if let Some(known) = find(&all, identity) {
             lock(&known.spare).push(file);
@@ -69,7 +69,7 @@ impl Inode {
     /// A new file at `path`.
     pub(super) fn create(path: &Path, mode: u32) -> io::Result<Arc<Self>> {
         let mut all = lock(&ALL);
-        let file = safely::create_new(path, mode)?;
+        let file = open::create_new(path, mode)?;
         let identity = identity(&file)?;
         Ok(keep(&mut all, file, identity))
     }

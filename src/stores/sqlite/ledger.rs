@@ -3,8 +3,8 @@
 use rusqlite::types::Type;
 use rusqlite::{OptionalExtension, Row, params};
 
+use super::error::failed;
 use super::table::{Table, signed};
-use super::trouble::failed;
 use crate::backend::{Claim, ClaimAnswer, Held, LedgerEntry, TickEnd, TickState};
 use crate::error::Result;
 use crate::model::{FencingToken, MutexName, StoreTime};

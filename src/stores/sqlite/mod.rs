@@ -15,26 +15,49 @@
 //! - **A bell.** After the commit of a release the releaser writes to
 //!   `PATH-bell`; every waiting process watches that file and reads its rows
 //!   once. A waiting process writes nothing.
+//!
+//! | file | what it is |
+//! | --- | --- |
+//! | `config` | what the URL says |
+//! | `client` | the client: the seam to the rest |
+//! | `worker` | the thread that owns the connection |
+//! | `database` | the connection: opened, used, opened again |
+//! | `before_open` | what lies at the path, and whether SQLite may open it |
+//! | `file` | the files: where they lie, who made them |
+//! | `open` | opening a file in a folder that others may write |
+//! | `header` | whose a database is, by its bytes alone |
+//! | `inode` | the file itself, locked while it is in use |
+//! | `table` | the rules of the store, over its rows |
+//! | `clock` | the clock that all processes of the host share |
+//! | `epoch` | where that clock stands, and for which boot |
+//! | `watch` | who listens in this process, and what they are told |
+//! | `bell` | the file that says "look again" |
+//! | `ledger` | the run ledger of schedules |
+//! | `list` | mutexes, a page at a time |
+//! | `prune` | removing what nobody has used for long |
+//! | `schema` | the tables: made, looked at, explained |
+//! | `health` | what a person should know |
+//! | `error` | the driver's errors as ours |
 
+mod before_open;
 mod bell;
-mod boot;
-mod check;
 mod client;
+mod clock;
 mod config;
 mod database;
-mod ears;
 mod epoch;
+mod error;
 mod file;
 mod header;
+mod health;
 mod inode;
 mod ledger;
-mod listing;
+mod list;
+mod open;
 mod prune;
-mod safely;
 mod schema;
-mod survey;
 mod table;
-mod trouble;
+mod watch;
 mod worker;
 
 pub use client::Sqlite;

@@ -7,9 +7,9 @@
 
 use rusqlite::params;
 
-use super::boot::wall;
+use super::clock::wall;
+use super::error::failed;
 use super::table::{LATEST_WALL_MICROS, Table, signed};
-use super::trouble::failed;
 use crate::backend::{Bookmark, Prune, Pruned};
 use crate::error::Result;
 use crate::model::FencingToken;

@@ -2,7 +2,7 @@
 
 use rusqlite::Connection;
 
-use super::trouble::{conflict, failed};
+use super::error::{conflict, failed};
 use crate::error::Result;
 
 /// `tenr`, in the header of every file of ours.

@@ -2,9 +2,9 @@
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use super::boot::{StoreClock, wall};
-use super::listing::{LONGEST, damaged, unreadable};
-use super::trouble::{failed, sqlite_code};
+use super::clock::{StoreClock, wall};
+use super::error::{failed, sqlite_code};
+use super::list::{LONGEST, damaged, unreadable};
 use crate::backend::{Answer, Bid, Held, Nonce};
 use crate::error::{Error, Result};
 use crate::model::{ContenderId, FencingToken, MutexName, MutexOwner, StoreTime};

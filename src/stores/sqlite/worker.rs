@@ -9,7 +9,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use super::bell::{Bell, Heard};
 use super::config::Config;
 use super::database::Database;
-use super::ears::Ears;
+use super::watch::Ears;
 use crate::backend::Hint;
 use crate::error::Result;
 

@@ -9,11 +9,11 @@ use tokio::runtime::Handle;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
+use super::clock::Scale;
 use super::config::Config;
-use super::ears::Ears;
-use super::places::Places;
-use super::scale::Scale;
+use super::nodes::Places;
 use super::session::{Session, unreachable};
+use super::watch::Ears;
 use crate::backend::{
     Answer, Backend, Bid, Claim, ClaimAnswer, Finding, Held, Hints, Interest, LedgerEntry, Listing,
     Page, Profile, Prune, Pruned, TickEnd,

@@ -5,7 +5,7 @@ use std::time::Duration;
 use futures_util::future::join_all;
 
 use super::client::Store;
-use super::fault;
+use super::error;
 use super::path::{self, Names};
 use super::session::Session;
 use crate::backend::Finding;
@@ -36,7 +36,7 @@ impl Store {
             }
             Err(error) => findings.push(Finding::bad(
                 "quorum",
-                fault::read(error).to_string(),
+                error::read(error).to_string(),
                 "see whether a majority of the servers is up",
             )),
         }
@@ -70,7 +70,7 @@ impl Store {
             }
             Err(error) => findings.push(Finding::bad(
                 "acl",
-                fault::read(error).to_string(),
+                error::read(error).to_string(),
                 "give a user and password that may use these nodes",
             )),
         }

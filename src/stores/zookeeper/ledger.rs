@@ -8,9 +8,9 @@ use percent_encoding::{NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode
 use zookeeper_client::{CheckWriteError, CreateMode, Error as Fault, MultiWriteResult, Stat};
 
 use super::client::Store;
-use super::reading::{ATTEMPTS, restless};
+use super::owner::{ATTEMPTS, restless};
 use super::session::Session;
-use super::{fault, scale};
+use super::{clock, error};
 use crate::backend::{Claim, ClaimAnswer, Held, LedgerEntry, TickEnd, TickState};
 use crate::clock::Moment;
 use crate::error::{Error, ErrorKind, Outcome, Result};
@@ -25,7 +25,7 @@ impl Store {
         let sync = client.sync(&path);
         let read = self.read(&session, &path);
         let (synced, read) = futures_util::future::join(sync, read).await;
-        synced.map_err(fault::read)?;
+        synced.map_err(error::read)?;
         Ok(read?.map(|(entry, _)| entry))
     }
 
@@ -33,7 +33,7 @@ impl Store {
     async fn read(&self, session: &Session, path: &str) -> Result<Option<(LedgerEntry, i32)>> {
         match session.client().get_data(path).await {
             Ok((data, stat)) => {
-                self.scale.saw(scale::time(stat.mtime), self.clock.now());
+                self.scale.saw(clock::time(stat.mtime), self.clock.now());
                 let entry = parse(&data).ok_or_else(|| {
                     Error::new(ErrorKind::Conflict, Outcome::DidNot)
                         .with_message(format!("the node {path} does not hold a schedule's ledger"))
@@ -41,7 +41,7 @@ impl Store {
                 Ok(Some((entry, stat.version)))
             }
             Err(Fault::NoNode) => Ok(None),
-            Err(error) => Err(fault::read(error)),
+            Err(error) => Err(error::read(error)),
         }
     }
 
@@ -67,7 +67,7 @@ impl Store {
             let dir = self.config.paths.mutex(&held.name);
             let node = format!("{dir}/{}", owned.node.child);
             let client = session.client();
-            let mut writer = client.new_check_writer(&node, None).map_err(fault::read)?;
+            let mut writer = client.new_check_writer(&node, None).map_err(error::read)?;
             match &ledger {
                 Some((_, version)) => writer.add_set_data(&path, data.as_bytes(), Some(*version)),
                 None => {
@@ -75,7 +75,7 @@ impl Store {
                     writer.add_create(&path, data.as_bytes(), &options)
                 }
             }
-            .map_err(fault::read)?;
+            .map_err(error::read)?;
             let sent = self.clock.now();
             match writer.commit().await {
                 Ok(done) => {
@@ -94,9 +94,9 @@ impl Store {
                         self.make_parents(client, parent, CreateMode::Persistent)
                             .await?;
                     }
-                    source => return Err(fault::write(source)),
+                    source => return Err(error::write(source)),
                 },
-                Err(error) => return Err(fault::write(error.into())),
+                Err(error) => return Err(error::write(error.into())),
             }
         }
         Err(restless(Outcome::DidNot))
@@ -124,7 +124,7 @@ impl Store {
                 }
                 Err(Fault::BadVersion) => {}
                 Err(Fault::NoNode) => return Ok(false),
-                Err(error) => return Err(fault::write(error)),
+                Err(error) => return Err(error::write(error)),
             }
         }
         Err(restless(Outcome::DidNot))
@@ -132,7 +132,7 @@ impl Store {
 
     /// Reads the clock of the store: what was sent at `sent` has this stat.
     fn wrote(&self, stat: &Stat, sent: Moment) {
-        let time = scale::time(stat.mtime);
+        let time = clock::time(stat.mtime);
         self.scale.wrote(time, sent, self.clock.now());
     }
 }

@@ -19,54 +19,54 @@
 //! | file | what it is |
 //! | --- | --- |
 //! | `config` | what the URL says |
-//! | `client` | the client, and the seam |
+//! | `client` | the client: the seam to the rest |
 //! | `session` | the session: made, kept alive, replaced |
 //! | `tls` | what is trusted and shown over TLS |
 //! | `relay` | carries the driver's connections over TLS |
-//! | `kin` | whether a connection is our own |
-//! | `latch` | taking the mutex or a place before it |
-//! | `grant` | renewing and giving back |
-//! | `places` | which nodes are ours, and until when they count |
+//! | `own_process` | whether a connection to the relay is our own |
+//! | `acquire` | taking the mutex, or a place before it |
+//! | `renew` | renewing and giving back |
+//! | `nodes` | which nodes are ours, and until when they count |
 //! | `proof` | until when a lease may rest on what was answered |
-//! | `reaper` | deletes nodes of ours that nobody wants any more |
-//! | `ears` | who listens |
-//! | `lookout` | watches for those who only observe |
-//! | `reading` | who owns, who waits |
-//! | `listing` | all mutexes, a page at a time |
-//! | `revocation` | freeing by force, and mending |
-//! | `prune` | removing what nobody uses |
+//! | `cleanup` | deletes nodes of ours that nobody wants any more |
+//! | `watch` | who listens in this process, and what they are told |
+//! | `observe` | watches for those who only observe |
+//! | `owner` | who owns, who waits |
+//! | `revoke` | freeing by force, and mending |
 //! | `ledger` | the run ledger of schedules |
-//! | `setup` | the nodes that everything lies below |
+//! | `list` | mutexes, a page at a time |
+//! | `prune` | removing what nobody has used for long |
+//! | `schema` | the nodes that everything lies below |
 //! | `health` | what a person should know |
 //! | `path` | names as paths |
-//! | `scale` | the store's time |
-//! | `fault` | the driver's errors as ours |
+//! | `clock` | the store's time: that of the ensemble's leader |
+//! | `error` | the driver's errors as ours |
 
+mod acquire;
+mod cleanup;
 mod client;
+mod clock;
 mod config;
-mod ears;
-mod fault;
-mod grant;
+mod error;
 mod health;
-mod kin;
-mod latch;
 mod ledger;
-mod listing;
-mod lookout;
+mod list;
+mod nodes;
+mod observe;
+mod own_process;
+mod owner;
 mod path;
-mod places;
 mod proof;
 mod prune;
-mod reading;
-mod reaper;
 mod relay;
-mod revocation;
-mod scale;
+mod renew;
+mod revoke;
+mod schema;
 mod session;
-mod setup;
 mod tls;
+mod watch;
 
 pub use client::ZooKeeper;
 pub(crate) use config::open;
-pub use setup::commands;
-pub(crate) use setup::prepare;
+pub use schema::commands;
+pub(crate) use schema::prepare;

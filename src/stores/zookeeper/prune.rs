@@ -11,9 +11,9 @@ use futures_util::future::join_all;
 use zookeeper_client::{Error as Fault, Stat};
 
 use super::client::Store;
-use super::reading::sorted;
+use super::owner::sorted;
 use super::session::Session;
-use super::{fault, path, scale};
+use super::{clock, error, path};
 use crate::backend::{Bookmark, Prune, Pruned};
 use crate::error::Result;
 use crate::model::MutexName;
@@ -75,7 +75,7 @@ impl Store {
     }
 
     fn is_old(&self, at: i64, unused: Duration) -> bool {
-        scale::time(at) + unused < self.now()
+        clock::time(at) + unused < self.now()
     }
 
     /// True when this call deleted the ledger of `name`.
@@ -97,7 +97,7 @@ impl Store {
         // may stand at either path.
         for dir in self.config.paths.everywhere(name) {
             let contenders = session.client().list_children(&dir).await;
-            if !sorted(contenders, fault::read)?.is_empty() {
+            if !sorted(contenders, error::read)?.is_empty() {
                 return Ok(false);
             }
         }
@@ -122,7 +122,7 @@ impl Store {
 
     async fn stat(&self, session: &Session, path: &str) -> Result<Option<Stat>> {
         let read = session.client().check_stat(path).await;
-        read.map_err(fault::read)
+        read.map_err(error::read)
     }
 
     /// False when somebody has used it meanwhile, or we may not.
@@ -135,7 +135,7 @@ impl Store {
         match session.client().delete(path, version).await {
             Ok(()) => Ok(true),
             Err(Fault::NoNode | Fault::BadVersion | Fault::NotEmpty | Fault::NoAuth) => Ok(false),
-            Err(error) => Err(fault::write(error)),
+            Err(error) => Err(error::write(error)),
         }
     }
 }

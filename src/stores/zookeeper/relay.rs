@@ -16,7 +16,7 @@ use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio_rustls::TlsConnector;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use super::kin;
+use super::own_process;
 use super::tls::{self, Server, Way};
 use crate::clock::{Clock, Moment};
 use crate::error::Result;
@@ -206,7 +206,7 @@ async fn is_own(near: &TcpStream, peer: SocketAddr) -> io::Result<bool> {
     let (SocketAddr::V4(peer), SocketAddr::V4(local)) = (peer, near.local_addr()?) else {
         return Ok(false);
     };
-    let told = tokio::task::spawn_blocking(move || kin::is_own(peer, local)).await;
+    let told = tokio::task::spawn_blocking(move || own_process::is_own(peer, local)).await;
     told.map_err(io::Error::other)?
 }
 

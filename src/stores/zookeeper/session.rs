@@ -13,7 +13,7 @@ use zookeeper_client::{
 
 use super::client::Store;
 use super::config::Config;
-use super::fault;
+use super::error;
 use super::proof::{Asked, Proof};
 use super::relay::Relay;
 use crate::clock::{Clock, Moment};
@@ -70,7 +70,7 @@ impl Session {
             return Err(failed(" in time"));
         };
         let client = connected.map_err(|error| match error {
-            Fault::AuthFailed => fault::read(error),
+            Fault::AuthFailed => error::read(error),
             _ => failed("").with_source(error),
         })?;
         if let Some(relay) = relay {
@@ -268,7 +268,7 @@ impl Store {
         }
         let path = self.config.paths.latches();
         let confirmed = session.confirm(Asked::Quorum, path, &self.clock).await;
-        confirmed.map_err(fault::write)?;
+        confirmed.map_err(error::write)?;
         Ok(session.until(sent))
     }
 

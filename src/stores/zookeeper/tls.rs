@@ -95,7 +95,7 @@ fn identity(options: &mut Options) -> Result<Option<Identity>> {
     match (read(options, "tls_cert")?, read(options, "tls_key")?) {
         (Some(chain), Some(key)) => {
             // Nobody else may show our certificate: see `kin`.
-            if !super::kin::CAN_TELL {
+            if !super::own_process::CAN_TELL {
                 return Err(Error::invalid(
                     "client certificates for ZooKeeper (tls_cert, tls_key) need Linux",
                 ));

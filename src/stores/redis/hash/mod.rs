@@ -6,7 +6,7 @@
 //! fenced lock keeps its own.
 
 mod names;
-mod renewal;
+mod renew;
 
 use std::fmt;
 use std::sync::Arc;
@@ -16,10 +16,10 @@ use redis::{FromRedisValue, Value};
 use tokio::sync::OnceCell;
 
 use super::client::Redis;
-use super::fault::nonsense;
-use super::push::{Says, sharded};
+use super::error::nonsense;
 use super::reply::{Reply, millis};
 use super::scripts::Lua;
+use super::watch::{Says, sharded};
 use crate::backend::url::StoreUrl;
 use crate::backend::{
     Answer, Backend, Bid, Claim, ClaimAnswer, Finding, Held, Hints, HoldStore, Interest,
@@ -213,7 +213,7 @@ impl Backend for RedisHash {
     }
 
     async fn renew(&self, held: &[Held]) -> Vec<Result<Answer>> {
-        renewal::renew(&self.redis, held).await
+        renew::renew(&self.redis, held).await
     }
 
     async fn release(&self, held: &Held) -> Result<Answer> {

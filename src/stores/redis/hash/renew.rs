@@ -3,8 +3,8 @@
 use redis::Value;
 
 use super::super::client::Redis;
-use super::super::fault::nonsense;
-use super::super::renewal::{in_batches, send};
+use super::super::error::nonsense;
+use super::super::renew::{in_batches, send};
 use super::super::reply::{millis, owner, read_time, read_word, texts};
 use super::super::scripts::Lua;
 use super::super::server::Manner;

@@ -9,9 +9,9 @@ use futures_util::future::join_all;
 use zookeeper_client::Error as Fault;
 
 use super::client::Store;
-use super::reading::{fault_of, id, sorted};
+use super::owner::{fault_of, id, sorted};
 use super::session::Session;
-use super::{fault, path};
+use super::{error, path};
 use crate::backend::{Bookmark, Entry, Listing, Page};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::MutexName;
@@ -34,7 +34,7 @@ impl Store {
                 let synced = session.client().sync(root).await;
                 match synced {
                     Ok(()) | Err(Fault::NoNode) => Arc::new(names.to_vec()),
-                    Err(error) => return Err(fault::read(error)),
+                    Err(error) => return Err(error::read(error)),
                 }
             }
             (None, Some(kept)) => Arc::clone(kept),
@@ -76,7 +76,7 @@ impl Store {
         let dir = self.config.paths.mutex(name);
         let damaged = |fault: String| Ok(Some(Entry::damaged(name.clone(), fault)));
         let client = session.client();
-        let children = match sorted(client.list_children(&dir).await, fault::read) {
+        let children = match sorted(client.list_children(&dir).await, error::read) {
             Ok(children) => children,
             Err(error) if is_its_own(&error) => return damaged(error.to_string()),
             Err(error) => return Err(error),
@@ -102,7 +102,7 @@ impl Store {
                 Ok(read) => read,
                 Err(Fault::NoNode) => continue,
                 Err(error) => {
-                    let error = fault::read(error);
+                    let error = error::read(error);
                     if is_its_own(&error) {
                         return damaged(format!("the node {child:?}: {error}"));
                     }

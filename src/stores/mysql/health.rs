@@ -5,7 +5,7 @@ use std::sync::Arc;
 use sqlx::mysql::MySqlConnection;
 use sqlx::{AssertSqlSafe, Row as _};
 
-use super::asks::number;
+use super::calls::number;
 use super::client::MySql;
 use super::schema::{INT_LIMIT, INT_WARNING, Inspect, layout};
 use super::statements::Statements;

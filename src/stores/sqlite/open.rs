@@ -12,7 +12,7 @@ use std::path::Path;
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, open, openat2};
 use rustix::io::Errno;
 
-use super::trouble::{conflict, io_failed};
+use super::error::{conflict, io_failed};
 use crate::error::Result;
 
 /// Never waits for the other end of a pipe, never passes to a command.
@@ -22,12 +22,12 @@ const ALWAYS: OFlags = OFlags::NOFOLLOW
     .union(OFlags::CLOEXEC);
 
 /// Opens what is there, to read and write.
-pub(super) fn open_existing(path: &Path) -> io::Result<File> {
+pub(super) fn existing(path: &Path) -> io::Result<File> {
     open_with(path, OFlags::RDWR, 0)
 }
 
 /// Opens what is there, to read.
-pub(super) fn open_to_read(path: &Path) -> io::Result<File> {
+pub(super) fn to_read(path: &Path) -> io::Result<File> {
     open_with(path, OFlags::RDONLY, 0)
 }
 

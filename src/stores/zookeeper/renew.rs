@@ -4,10 +4,10 @@ use futures_util::future::{OptionFuture, join, join_all};
 use zookeeper_client::Error as Fault;
 
 use super::client::Store;
-use super::places::{Node, Standing};
+use super::nodes::{Node, Standing};
 use super::proof::Asked;
 use super::session::Session;
-use super::{fault, path};
+use super::{error, path};
 use crate::backend::{Answer, Bid, Held, Nonce};
 use crate::error::Result;
 use crate::model::{MutexName, MutexOwner};
@@ -40,7 +40,7 @@ impl Store {
         let (confirmed, looked) = join(asking, join_all(looks)).await;
         let proven = match confirmed {
             Ok(()) => self.proven(&session, sent).await,
-            Err(error) => Err(fault::write(error)),
+            Err(error) => Err(error::write(error)),
         };
         let until = match proven {
             Ok(until) => until,
@@ -50,7 +50,7 @@ impl Store {
         let answers = held.iter().zip(owned).zip(looked);
         join_all(answers.map(async |((held, owned), looked)| {
             match looked {
-                Some(Err(error)) => return Err(fault::write(error)),
+                Some(Err(error)) => return Err(error::write(error)),
                 Some(Ok(Some(_))) => {
                     let extended = self.places.extend(held.nonce, session.id(), until, now);
                     if let Some(owned) = extended {
@@ -99,16 +99,16 @@ impl Store {
         let (data, stat) = match session.client().get_data(&path).await {
             Ok(read) => read,
             Err(Fault::NoNode) => return Ok(None),
-            Err(error) => return Err(fault::read(error)),
+            Err(error) => return Err(error::read(error)),
         };
-        let token = super::reading::token(&stat)?;
+        let token = super::owner::token(&stat)?;
         let is_it = data == held.contender.as_str().as_bytes()
             && token.store() == held.token.store()
             && stat.ephemeral_owner != session.id();
         Ok(is_it.then(|| Node {
             child,
             token,
-            created_at: super::scale::time(stat.ctime),
+            created_at: super::clock::time(stat.ctime),
         }))
     }
 
@@ -163,7 +163,7 @@ impl Store {
                 Ok(true)
             }
             Err(Fault::NoNode) => Ok(false),
-            Err(error) => Err(fault::write(error)),
+            Err(error) => Err(error::write(error)),
         }
     }
 }

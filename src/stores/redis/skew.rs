@@ -9,7 +9,7 @@ use redis::{FromRedisValue, Value};
 
 use super::config::Address;
 use super::connect::{Connector, Purpose, Route};
-use super::fault::fault;
+use super::error::fault;
 use crate::backend::Finding;
 use crate::clock::Clock;
 use crate::error::Result;
@@ -62,7 +62,7 @@ async fn read(connector: &Connector, address: &Address) -> Result<Reading> {
             .map_err(fault)?;
         let answered = clock.now();
         let (seconds, micros) =
-            <(i64, i64)>::from_redis_value(answer).map_err(super::fault::nonsense)?;
+            <(i64, i64)>::from_redis_value(answer).map_err(super::error::nonsense)?;
         let half = i64::try_from(answered.since(asked).as_micros() / 2).unwrap_or(i64::MAX);
         let ours = i64::try_from(asked.as_nanos() / 1000).unwrap_or(i64::MAX);
         let reading = Reading {
@@ -77,7 +77,7 @@ async fn read(connector: &Connector, address: &Address) -> Result<Reading> {
             best = Some(reading);
         }
     }
-    best.ok_or_else(|| super::fault::nonsense("no time"))
+    best.ok_or_else(|| super::error::nonsense("no time"))
 }
 
 /// What the readings say of the two clocks that differ most.

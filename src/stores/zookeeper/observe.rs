@@ -10,8 +10,8 @@ use std::time::Duration;
 use zookeeper_client::{Error as Fault, OneshotWatcher};
 
 use super::client::Store;
-use super::fault;
-use super::reading::sorted;
+use super::error;
+use super::owner::sorted;
 use crate::error::Result;
 use crate::model::MutexName;
 
@@ -58,13 +58,13 @@ impl Store {
         let session = self.session()?;
         let dir = self.config.paths.mutex(name);
         let client = session.client();
-        let children = sorted(client.list_children(&dir).await, fault::read)?;
+        let children = sorted(client.list_children(&dir).await, error::read)?;
         if let Some(head) = children.into_iter().next() {
             let path = format!("{dir}/{head}");
             return match client.get_and_watch_data(&path).await {
                 Ok((_, _, watcher)) => Ok(Some((Some(head), watcher))),
                 Err(Fault::NoNode) => Ok(None),
-                Err(error) => Err(fault::read(error)),
+                Err(error) => Err(error::read(error)),
             };
         }
         match client.list_and_watch_children(&dir).await {
@@ -73,9 +73,9 @@ impl Store {
             Err(Fault::NoNode) => match client.check_and_watch_stat(&dir).await {
                 Ok((None, watcher)) => Ok(Some((None, watcher))),
                 Ok(_) => Ok(None),
-                Err(error) => Err(fault::read(error)),
+                Err(error) => Err(error::read(error)),
             },
-            Err(error) => Err(fault::read(error)),
+            Err(error) => Err(error::read(error)),
         }
     }
 }

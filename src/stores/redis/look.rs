@@ -6,11 +6,11 @@ use redis::{FromRedisValue, Value};
 use tokio::task::JoinSet;
 
 use super::client::Redis;
-use super::fault::nonsense;
+use super::error::nonsense;
 use super::keys;
+use super::messages::{OwnerWord, grant_number};
 use super::reply::{owner, read_time, read_word, texts};
 use super::scripts::{Call, Lua};
-use super::wire::{OwnerWord, grant_number};
 use crate::backend::{Answer, Entry};
 use crate::error::{Error, ErrorKind, Outcome, Result};
 use crate::model::text::shown;

@@ -8,11 +8,11 @@ use redis::{Cmd, Value};
 use super::cluster::Cluster;
 use super::config::Topology;
 use super::connect::{Connector, Route};
-use super::fault::nonsense;
-use super::push::wire_name;
+use super::error::nonsense;
 use super::scripts::Call;
 use super::server::{Manner, Redirect, Said, Server};
 use super::subscriber::Places;
+use super::watch::wire_name;
 use crate::clock::Moment;
 use crate::error::{ErrorKind, Result};
 

@@ -4,11 +4,11 @@ use futures_util::future::{OptionFuture, join};
 use zookeeper_client::{Client, CreateMode, Error as Fault, OneshotWatcher};
 
 use super::client::Store;
-use super::places::{Node, Standing};
+use super::nodes::{Node, Standing};
+use super::owner::{ATTEMPTS, restless, sorted, token};
 use super::proof::Asked;
-use super::reading::{ATTEMPTS, restless, sorted, token};
 use super::session::Session;
-use super::{fault, path, scale};
+use super::{clock, error, path};
 use crate::backend::{Answer, Bid, Nonce};
 use crate::clock::Moment;
 use crate::error::{Error, ErrorKind, Outcome, Result};
@@ -130,14 +130,14 @@ impl Store {
                 return Ok(None);
             }
             Err(error) => {
-                let error = fault::write(error);
+                let error = error::write(error);
                 if !error.may_have_happened() {
                     self.places.forget(bid.nonce, None);
                 }
                 return Err(error);
             }
         };
-        let created_at = scale::time(stat.ctime);
+        let created_at = clock::time(stat.ctime);
         self.scale.wrote(created_at, sent, self.clock.now());
         // Created, and of no use: the reaper sees to it.
         let token = token(&stat).inspect_err(|_| self.give_up(bid.nonce))?;
@@ -159,7 +159,7 @@ impl Store {
             );
         }
         // Not listed, and yet created.
-        let children = sorted(listed, fault::write)?;
+        let children = sorted(listed, error::write)?;
         Ok(Some((node, children)))
     }
 
@@ -180,10 +180,10 @@ impl Store {
     ) -> Result<()> {
         if let Some(chroot) = self.config.paths.chroot() {
             let options = self.creation(CreateMode::Persistent);
-            client.mkdir(chroot, &options).await.map_err(fault::write)?;
+            client.mkdir(chroot, &options).await.map_err(error::write)?;
         }
         let made = client.mkdir(dir, &self.creation(mode)).await;
-        made.map_err(fault::write)
+        made.map_err(error::write)
     }
 
     /// The node of `nonce` in this session, after its creation went unanswered.
@@ -193,12 +193,12 @@ impl Store {
         for child in children.into_iter().filter(|c| c.starts_with(&prefix)) {
             let path = format!("{dir}/{child}");
             let stat = session.client().check_stat(&path).await;
-            let stat = stat.map_err(fault::read)?;
+            let stat = stat.map_err(error::read)?;
             if let Some(stat) = stat.filter(|stat| stat.ephemeral_owner == session.id()) {
                 return Ok(Some(Node {
                     child,
                     token: token(&stat)?,
-                    created_at: scale::time(stat.ctime),
+                    created_at: clock::time(stat.ctime),
                 }));
             }
         }
@@ -237,7 +237,7 @@ impl Store {
                 }
             }
             Some(Err(Fault::NoNode)) => return Ok(None),
-            Some(Err(error)) => return Err(fault::write(error)),
+            Some(Err(error)) => return Err(error::write(error)),
         }
         let rank = u32::try_from(before).unwrap_or(u32::MAX);
         let own = children[before + 1].as_str();

@@ -16,8 +16,8 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::config::Address;
 use super::connect::{Connector, Fresh, Purpose, Route};
-use super::fault::{closed, fault, gone};
-use super::push::wire_name;
+use super::error::{closed, fault, gone};
+use super::watch::wire_name;
 use crate::clock::Moment;
 use crate::error::{Error, Result};
 

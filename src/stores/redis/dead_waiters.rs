@@ -8,7 +8,7 @@ use redis::FromRedisValue;
 use tokio::task::JoinSet;
 
 use super::client::Redis;
-use super::fault::nonsense;
+use super::error::nonsense;
 use super::reply::{Reply, Rest};
 use super::scripts::Lua;
 use crate::error::Result;

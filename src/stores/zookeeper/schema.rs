@@ -9,7 +9,7 @@ use zookeeper_client::CreateMode;
 
 use super::client::ZooKeeper;
 use super::config::Config;
-use super::fault;
+use super::error;
 use crate::backend::Backend as _;
 use crate::backend::url::StoreUrl;
 use crate::clock::Clock;
@@ -59,7 +59,7 @@ impl ZooKeeper {
         // They stay: containers would go when they are empty.
         let options = store.creation(CreateMode::Persistent);
         for path in [store.config.paths.latches(), store.config.paths.schedules()] {
-            client.mkdir(path, &options).await.map_err(fault::write)?;
+            client.mkdir(path, &options).await.map_err(error::write)?;
         }
         Ok(())
     }

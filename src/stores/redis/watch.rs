@@ -11,7 +11,7 @@ use futures_core::Stream;
 use redis::{PushInfo, PushKind, Value};
 use tokio::sync::{Notify, mpsc, watch};
 
-use super::wire::OwnerEvent;
+use super::messages::OwnerEvent;
 use crate::backend::Hint;
 
 /// A listener's hints beyond these are dropped: it has enough reason to look.

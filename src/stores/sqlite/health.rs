@@ -2,8 +2,8 @@
 
 use std::os::unix::fs::MetadataExt;
 
-use super::boot::wall;
-use super::trouble::failed;
+use super::clock::wall;
+use super::error::failed;
 use super::worker::Worker;
 use crate::backend::Finding;
 

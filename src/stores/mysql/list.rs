@@ -9,7 +9,7 @@ use std::sync::Arc;
 use sqlx::mysql::MySqlConnection;
 use sqlx::{AssertSqlSafe, Row as _};
 
-use super::asks::{FindMany, row};
+use super::calls::{FindMany, row};
 use super::client::MySql;
 use super::statements::{COLUMNS, NOW, Statements};
 use crate::backend::{Entry, Listing, Page};

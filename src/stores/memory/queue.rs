@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::ears::Ears;
+use super::watch::Ears;
 use crate::backend::{Bid, Nonce};
 use crate::model::{ContenderId, MutexName, StoreTime};
 

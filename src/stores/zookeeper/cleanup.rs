@@ -10,7 +10,7 @@ use std::time::Duration;
 use futures_util::future::join_all;
 
 use super::client::Store;
-use super::places::Over;
+use super::nodes::Over;
 
 /// The pause after a deletion that failed.
 const AGAIN: Duration = Duration::from_millis(250);

@@ -4,8 +4,8 @@ use futures_util::future::join_all;
 use zookeeper_client::Error as Fault;
 
 use super::client::Store;
-use super::fault;
-use super::reading::{fault_of, sorted, token as token_of};
+use super::error;
+use super::owner::{fault_of, sorted, token as token_of};
 use super::session::Session;
 use crate::backend::Answer;
 use crate::error::Result;
@@ -47,7 +47,7 @@ impl Store {
                 self.delete(session, &path).await
             }
             Ok(_) => Ok(false),
-            Err(error) => Err(fault::read(error)),
+            Err(error) => Err(error::read(error)),
         }
     }
 
@@ -64,7 +64,7 @@ impl Store {
                 Err(Fault::NoNode) => continue,
                 // It goes if it may be deleted.
                 Err(Fault::NoAuth) => true,
-                Err(error) => return Err(fault::read(error.clone())),
+                Err(error) => return Err(error::read(error.clone())),
             };
             if is_damaged {
                 freed |= self.delete_tree(session, &path).await?;
@@ -83,7 +83,7 @@ impl Store {
             let listed = session.client().list_children(&found[at]).await;
             let below = match listed {
                 Err(Fault::NoAuth) => Vec::new(),
-                listed => sorted(listed, fault::read)?,
+                listed => sorted(listed, error::read)?,
             };
             let below = below.iter().map(|child| format!("{}/{child}", found[at]));
             let below: Vec<String> = below.collect();

@@ -4,10 +4,10 @@ use futures_util::future::join;
 use zookeeper_client::{Error as Fault, Stat};
 
 use super::client::Store;
-use super::places::Owned;
+use super::nodes::Owned;
 use super::proof::Asked;
 use super::session::Session;
-use super::{fault, path, scale};
+use super::{clock, error, path};
 use crate::backend::Answer;
 use crate::error::{Error, ErrorKind, Outcome, Result, Retry};
 use crate::model::{ContenderId, FencingToken, MutexName, MutexOwner, StoreTime};
@@ -28,8 +28,8 @@ impl Store {
     pub(super) async fn synced(&self, session: &Session, dir: &str) -> Result<Vec<String>> {
         let sync = session.confirm(Asked::Leader, dir, &self.clock);
         let (synced, listed) = join(sync, session.client().list_children(dir)).await;
-        synced.map_err(fault::read)?;
-        sorted(listed, fault::read)
+        synced.map_err(error::read)?;
+        sorted(listed, error::read)
     }
 
     /// The owner whose node is `child`; `None` when it has gone.
@@ -47,7 +47,7 @@ impl Store {
         match session.client().get_data(&path).await {
             Ok((data, stat)) => self.remember(name, child, &data, &stat).map(Some),
             Err(Fault::NoNode) => Ok(None),
-            Err(error) => Err(fault::read(error)),
+            Err(error) => Err(error::read(error)),
         }
     }
 
@@ -83,7 +83,7 @@ impl Store {
         data: &[u8],
         stat: &Stat,
     ) -> Result<MutexOwner> {
-        let created_at = scale::time(stat.ctime);
+        let created_at = clock::time(stat.ctime);
         self.scale.saw(created_at, self.clock.now());
         if let Some(fault) = fault_of(child, data, stat) {
             return Err(Error::new(ErrorKind::Conflict, Outcome::DidNot)

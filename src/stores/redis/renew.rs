@@ -6,7 +6,7 @@ use std::time::Duration;
 use redis::Value;
 
 use super::client::{Redis, grant_of, too_few, wait_limit};
-use super::fault::nonsense;
+use super::error::nonsense;
 use super::keys;
 use super::reply::{millis, owner, read_time, read_word, texts};
 use super::scripts::{Call, Lua};

@@ -12,10 +12,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use super::error::{conflict, io_failed};
 use super::file::{Files, Identity};
 use super::inode::Inode;
-use super::trouble::{conflict, io_failed};
-use super::{header, safely};
+use super::{header, open};
 use crate::error::Result;
 
 /// SQLite's files beside the database.
@@ -101,7 +101,7 @@ impl Files {
                     self.database
                 )));
             }
-            Err(error) => return Err(safely::refused(&self.database, error)),
+            Err(error) => return Err(open::refused(&self.database, error)),
         };
         if let Some(database) = &database {
             self.examine(&database.file)?;
@@ -167,7 +167,7 @@ impl Files {
         for side in SIDES.map(|end| self.beside(end)) {
             match side.symlink_metadata() {
                 Ok(found) => {
-                    safely::examine(&side, &found)?;
+                    open::examine(&side, &found)?;
                     sides.push(side);
                 }
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
@@ -179,10 +179,10 @@ impl Files {
 
     /// Whether there is a bell of ours, and which file it says it is for.
     fn read_bell(&self) -> Result<(bool, Option<Mark>)> {
-        let bell = match safely::open_existing(&self.bell) {
+        let bell = match open::existing(&self.bell) {
             Ok(bell) => bell,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok((false, None)),
-            Err(error) => return Err(safely::refused(&self.bell, error)),
+            Err(error) => return Err(open::refused(&self.bell, error)),
         };
         self.examine_beside(&self.bell, &bell)?;
         let read = || {

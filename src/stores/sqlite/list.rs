@@ -8,8 +8,8 @@ use std::time::Duration;
 use rusqlite::types::ValueRef;
 use rusqlite::{OptionalExtension, Row, params};
 
+use super::error::failed;
 use super::table::{Table, signed};
-use super::trouble::failed;
 use crate::backend::{Answer, Entry, Listing, Page};
 use crate::error::{Error, ErrorKind, Outcome, Result};
 use crate::model::text::shown;

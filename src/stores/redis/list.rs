@@ -12,10 +12,10 @@ use redis::{FromRedisValue, Value};
 use tokio::task::JoinSet;
 
 use super::client::Redis;
-use super::fault::nonsense;
+use super::error::nonsense;
 use super::keys;
+use super::look::survey;
 use super::server::Server;
-use super::survey::survey;
 use crate::backend::{Bookmark, Listing, Page};
 use crate::error::Result;
 use crate::model::{MutexName, StoreTime};

@@ -1,0 +1,61 @@
+//! What the server's errors mean.
+
+use sqlx::error::DatabaseError;
+use sqlx::postgres::PgDatabaseError;
+
+use super::connect::Connector;
+use super::schema;
+use crate::error::{Error, ErrorKind, Outcome, Retry};
+use crate::stores::sql::Fault;
+
+/// What became of a statement that the server answered with `error`.
+pub(super) fn fault(connector: &Connector, error: &dyn DatabaseError) -> Fault {
+    let Some(error) = error.try_downcast_ref::<PgDatabaseError>() else {
+        return Fault::Ended;
+    };
+    let statements = &*connector.statements;
+    let no = |kind, message: String| Error::new(kind, Outcome::DidNot).with_message(message);
+    let said = error.message();
+    Fault::Error(match error.code() {
+        // Serialization failure, deadlock, and a table that two made at once.
+        "40001" | "40P01" | "42P07" | "42710" => return Fault::Race,
+        "23505" if error.table().is_some_and(|table| table.starts_with("pg_")) => {
+            return Fault::Race;
+        }
+        // The server shuts down or has crashed, has ended the session, or
+        // cannot say what it did; or a pooler refuses in its own way.
+        "57P01" | "57P02" | "57P04" | "57P05" | "25P03" | "25P04" | "08007" | "40003" | "08006"
+        | "08P01" => return Fault::Ended,
+        "57P03" | "53300" | "53400" => no(
+            ErrorKind::Unreachable,
+            format!("{} takes no connections now: {said}", connector.place),
+        ),
+        "55P03" => no(
+            ErrorKind::Timeout,
+            "another transaction holds the row's lock for too long".into(),
+        ),
+        "57014" => no(
+            ErrorKind::Timeout,
+            format!("{} gave up: {said}", connector.place),
+        ),
+        "28P01" | "28000" | "42501" => no(
+            ErrorKind::Denied,
+            format!("{} denied access: {said}", connector.place),
+        ),
+        "3D000" | "3F000" => no(ErrorKind::NotFound, format!("{}: {said}", connector.place)),
+        "42P01" => schema::missing(statements),
+        "42703" => schema::not_ours(statements, said),
+        "22001" => schema::too_narrow(statements),
+        "22P05" | "22021" => schema::other_characters(statements),
+        // A replica, or a server that is being moved: it may recover.
+        "25006" => no(
+            ErrorKind::Denied,
+            format!("{} is read-only: {said}", connector.place),
+        )
+        .with_retry(Retry::Later),
+        code => no(
+            ErrorKind::Store,
+            format!("{} answered error {code}: {said}", connector.place),
+        ),
+    })
+}

@@ -1,0 +1,121 @@
+//! Every store has the same rooms.
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use crate::root;
+
+/// The rooms that every store has, under the same names.
+const ROOMS: &[&str] = &[
+    "client", "clock", "config", "error", "health", "ledger", "list", "prune", "schema", "watch",
+];
+
+/// Of each store: the rooms that it lacks, and those that only it needs.
+const STORES: &[(&str, &[&str], &[&str])] = &[
+    // Its table is a value: nothing fails, is made, or can be unwell, and it
+    // is small enough to list itself.
+    (
+        "memory",
+        &[
+            "clock", "error", "health", "ledger", "list", "prune", "schema",
+        ],
+        &["queue", "table"],
+    ),
+    // Hints come from the poll that both SQL stores share.
+    ("mysql", &["watch"], &["calls", "connect", "statements"]),
+    // Every statement answers with the server's time.
+    (
+        "postgres",
+        &["clock"],
+        &["calls", "connect", "statements", "wire"],
+    ),
+    // Nothing is made beforehand, and every script answers with the time.
+    (
+        "redis",
+        &["clock", "schema"],
+        &[
+            "cluster",
+            "connect",
+            "connection",
+            "dead_waiters",
+            "hash",
+            "keys",
+            "look",
+            "messages",
+            "permissions",
+            "renew",
+            "reply",
+            "scripts",
+            "sentinels",
+            "server",
+            "servers",
+            "skew",
+            "slots",
+            "subscriber",
+            "tls",
+        ],
+    ),
+    (
+        "sqlite",
+        &[],
+        &[
+            "before_open",
+            "bell",
+            "database",
+            "epoch",
+            "file",
+            "header",
+            "inode",
+            "open",
+            "table",
+            "worker",
+        ],
+    ),
+    (
+        "zookeeper",
+        &[],
+        &[
+            "acquire",
+            "cleanup",
+            "nodes",
+            "observe",
+            "own_process",
+            "owner",
+            "path",
+            "proof",
+            "relay",
+            "renew",
+            "revoke",
+            "session",
+            "tls",
+        ],
+    ),
+];
+
+#[test]
+fn every_store_has_the_same_rooms() {
+    let stores = root().join("src/stores");
+    for (store, lacks, own) in STORES {
+        let map = fs::read_to_string(stores.join(store).join("mod.rs")).unwrap();
+        let declared: BTreeSet<&str> = map
+            .lines()
+            .filter_map(|line| line.strip_prefix("mod ")?.strip_suffix(';'))
+            .collect();
+        let rooms = ROOMS.iter().filter(|room| !lacks.contains(room));
+        let expected: BTreeSet<&str> = rooms.chain(*own).copied().collect();
+        assert_eq!(declared, expected, "the files of {store}");
+        for room in declared {
+            let line = format!("//! | `{room}` | ");
+            assert!(map.contains(&line), "{store}/mod.rs says what {room} is");
+        }
+    }
+    let others = ["mod.rs", "sql", "kit"];
+    for entry in fs::read_dir(&stores).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        let has_rule = STORES.iter().any(|(store, ..)| *store == name);
+        assert!(
+            has_rule || others.contains(&name.as_str()),
+            "add {name:?} to the table of stores"
+        );
+    }
+}
