@@ -1,4 +1,4 @@
-//! The stores: each a folder with the same file names.
+//! The stores: each a folder with the same rooms; `docs/architecture.md` names them.
 //!
 //! | scheme | store | cargo feature |
 //! | --- | --- | --- |
@@ -12,6 +12,7 @@
 //! | `redis+cluster://`, `rediss+cluster://` | a Redis Cluster | `redis` |
 //! | `zookeeper://`, `zookeeper+tls://` | ZooKeeper, shared with Curator, plain or over TLS | `zookeeper` |
 
+mod kit;
 pub mod memory;
 #[cfg(feature = "mysql")]
 pub mod mysql;

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, SystemTime};
 
 use super::table::Table;
-use super::watch::Listeners;
+use super::watch::Clients;
 use crate::backend::{
     Answer, Backend, Bid, Claim, ClaimAnswer, Finding, Held, Hints, Interest, LedgerEntry, Listing,
     Page, Profile, Prune, Pruned, TickEnd,
@@ -54,7 +54,7 @@ pub(super) struct Shared {
 #[derive(Default)]
 struct State {
     table: Table,
-    listeners: Listeners,
+    clients: Clients,
 }
 
 struct Client {
@@ -161,7 +161,7 @@ impl Backend for Memory {
     }
 
     async fn acquire(&self, bid: &Bid) -> Result<Answer> {
-        self.locked(|state, now| state.table.acquire(now, bid, &mut state.listeners))?
+        self.locked(|state, now| state.table.acquire(now, bid, &mut state.clients))?
     }
 
     async fn renew(&self, held: &[Held]) -> Vec<Result<Answer>> {
@@ -174,11 +174,11 @@ impl Backend for Memory {
     }
 
     async fn release(&self, held: &Held) -> Result<Answer> {
-        self.locked(|state, now| state.table.release(now, held, &mut state.listeners))
+        self.locked(|state, now| state.table.release(now, held, &mut state.clients))
     }
 
     async fn leave(&self, bid: &Bid) -> Result<()> {
-        self.locked(|state, now| state.table.leave(now, bid, &mut state.listeners))
+        self.locked(|state, now| state.table.leave(now, bid, &mut state.clients))
     }
 
     async fn owner(&self, name: &MutexName) -> Result<Answer> {
@@ -187,7 +187,7 @@ impl Backend for Memory {
 
     fn changes(&self, interest: &Interest) -> Hints {
         let client = self.client.number;
-        match self.locked(|state, _| state.listeners.add(client, interest.clone())) {
+        match self.locked(|state, _| state.clients.add(client, interest)) {
             Ok(stream) => Hints::new(stream),
             Err(_closed) => Hints::ended(),
         }
@@ -198,7 +198,7 @@ impl Backend for Memory {
     }
 
     async fn revoke(&self, name: &MutexName, token: Option<FencingToken>) -> Result<Answer> {
-        self.locked(|state, now| state.table.revoke(now, name, token, &mut state.listeners))
+        self.locked(|state, now| state.table.revoke(now, name, token, &mut state.clients))
     }
 
     async fn prune(&self, prune: &Prune) -> Result<Pruned> {
@@ -227,7 +227,7 @@ impl Backend for Memory {
     async fn close(&self) -> Result<()> {
         let mut state = self.state();
         self.client.closed.store(true, Ordering::Relaxed);
-        state.listeners.remove_client(self.client.number);
+        state.clients.remove(self.client.number);
         Ok(())
     }
 }

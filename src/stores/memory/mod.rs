@@ -23,4 +23,4 @@ pub(crate) use config::open;
 #[doc(hidden)]
 pub use table::Table;
 #[doc(hidden)]
-pub use watch::Ears;
+pub use watch::Audience;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::watch::Ears;
+use super::watch::Audience;
 use crate::backend::{Bid, Nonce};
 use crate::model::{ContenderId, MutexName, StoreTime};
 
@@ -89,16 +89,21 @@ impl Line {
     /// Tells the first waiter that hears it and keeps the mutex for it, then
     /// tells the next one too, which stands by in case the first cannot come.
     /// Those who do not hear are dropped: dead, or they will queue again.
-    pub(super) fn call_next(&mut self, name: &MutexName, now: StoreTime, ears: &mut dyn Ears) {
+    pub(super) fn call_next(
+        &mut self,
+        name: &MutexName,
+        now: StoreTime,
+        audience: &mut dyn Audience,
+    ) {
         self.reserved = None;
         while let Some((_, waiter)) = self.waiters.pop_first() {
-            if ears.turn(name, &waiter.contender) {
+            if audience.turn(name, &waiter.contender) {
                 self.reserved = Some((waiter, now + RESERVE));
                 break;
             }
         }
         if let Some((_, understudy)) = self.waiters.first_key_value() {
-            ears.turn(name, &understudy.contender);
+            audience.turn(name, &understudy.contender);
         }
     }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::queue::Line;
-use super::watch::Ears;
+use super::watch::Audience;
 use crate::backend::{
     Answer, Bid, Claim, ClaimAnswer, Entry, Held, LedgerEntry, Listing, Nonce, Page, Prune, Pruned,
     TickEnd,
@@ -71,10 +71,10 @@ impl Mutex {
     }
 
     /// Ends the grant and calls the next in line.
-    fn free(&mut self, name: &MutexName, now: StoreTime, ears: &mut dyn Ears) {
+    fn free(&mut self, name: &MutexName, now: StoreTime, audience: &mut dyn Audience) {
         self.grant = None;
-        self.line.call_next(name, now, ears);
-        ears.changed(name);
+        self.line.call_next(name, now, audience);
+        audience.changed(name);
     }
 }
 
@@ -87,7 +87,12 @@ impl Table {
     ///
     /// # Errors
     /// When the tokens of this mutex are used up.
-    pub fn acquire(&mut self, now: StoreTime, bid: &Bid, ears: &mut dyn Ears) -> Result<Answer> {
+    pub fn acquire(
+        &mut self,
+        now: StoreTime,
+        bid: &Bid,
+        audience: &mut dyn Audience,
+    ) -> Result<Answer> {
         let mutex = self.mutexes.entry(bid.name.clone()).or_default();
         let blocker = match mutex.live(now) {
             Some(grant) if grant.nonce == bid.nonce => return Ok(Answer::won(grant.owner(), now)),
@@ -97,7 +102,7 @@ impl Table {
                 if kept.is_none() && mutex.line.is_led_by_another(bid.nonce) {
                     // Free with somebody else first: a lost wake-up or a crash
                     // heals at anybody's next look.
-                    mutex.line.call_next(&bid.name, now, ears);
+                    mutex.line.call_next(&bid.name, now, audience);
                 }
                 let kept = mutex
                     .line
@@ -131,7 +136,7 @@ impl Table {
         mutex.line.end_reservation();
         let owner = grant.owner();
         mutex.grant = Some(grant);
-        ears.changed(&bid.name);
+        audience.changed(&bid.name);
         Ok(Answer::won(owner, now))
     }
 
@@ -149,17 +154,17 @@ impl Table {
     }
 
     /// [`Backend::release`](crate::backend::Backend::release).
-    pub fn release(&mut self, now: StoreTime, held: &Held, ears: &mut dyn Ears) -> Answer {
+    pub fn release(&mut self, now: StoreTime, held: &Held, audience: &mut dyn Audience) -> Answer {
         let mutex = self.mutex(&held.name);
         if mutex.live(now).is_none_or(|grant| !grant.is(held)) {
             return Answer::refused(mutex.owner(now), now);
         }
-        mutex.free(&held.name, now, ears);
+        mutex.free(&held.name, now, audience);
         Answer::won(MutexOwner::NONE, now)
     }
 
     /// [`Backend::leave`](crate::backend::Backend::leave).
-    pub fn leave(&mut self, now: StoreTime, bid: &Bid, ears: &mut dyn Ears) {
+    pub fn leave(&mut self, now: StoreTime, bid: &Bid, audience: &mut dyn Audience) {
         let mutex = self.mutex(&bid.name);
         let was_kept = mutex.line.quit(bid.nonce);
         if mutex
@@ -167,7 +172,7 @@ impl Table {
             .is_some_and(|grant| grant.nonce == bid.nonce)
             || was_kept
         {
-            mutex.free(&bid.name, now, ears);
+            mutex.free(&bid.name, now, audience);
         }
     }
 
@@ -187,7 +192,7 @@ impl Table {
         now: StoreTime,
         name: &MutexName,
         token: Option<FencingToken>,
-        ears: &mut dyn Ears,
+        audience: &mut dyn Audience,
     ) -> Answer {
         let mutex = self.mutex(name);
         let meant =
@@ -195,7 +200,7 @@ impl Table {
         if !mutex.live(now).is_some_and(meant) {
             return Answer::refused(mutex.owner(now), now);
         }
-        mutex.free(name, now, ears);
+        mutex.free(name, now, audience);
         Answer::won(MutexOwner::NONE, now)
     }
 

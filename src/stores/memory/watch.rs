@@ -1,16 +1,13 @@
-//! Who listens, and to what.
+//! Whom the table tells.
 
-use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::collections::BTreeMap;
 
-use futures_core::Stream;
-use tokio::sync::mpsc;
-
-use crate::backend::{Hint, Interest};
+use crate::backend::Interest;
 use crate::model::{ContenderId, MutexName};
+use crate::stores::kit::{HintStream, Listeners};
 
 /// Whom the table tells. A turn that nobody hears is given to the next.
-pub trait Ears {
+pub trait Audience {
     /// Tells `waiter` that it may be its turn; false when nobody listens.
     fn turn(&mut self, name: &MutexName, waiter: &ContenderId) -> bool;
 
@@ -18,80 +15,32 @@ pub trait Ears {
     fn changed(&mut self, name: &MutexName);
 }
 
-/// A listener's hints beyond these are dropped: it has enough reason to look.
-const WAITING_HINTS: usize = 4;
-
+/// Who listens, client by client.
 #[derive(Debug, Default)]
-pub(super) struct Listeners {
-    all: Vec<Listener>,
-}
+pub(super) struct Clients(BTreeMap<u64, Listeners>);
 
-#[derive(Debug)]
-struct Listener {
-    client: u64,
-    interest: Interest,
-    ear: mpsc::Sender<Hint>,
-}
-
-impl Listener {
-    /// Whether it is there to hear; a full ear hears later.
-    fn tell(&self, hint: Hint) -> bool {
-        !matches!(
-            self.ear.try_send(hint),
-            Err(mpsc::error::TrySendError::Closed(_))
-        )
-    }
-}
-
-impl Listeners {
-    pub(super) fn add(&mut self, client: u64, interest: Interest) -> HintStream {
-        // A place for the dead ones to be found: listeners come and go together.
-        self.all.retain(|listener| !listener.ear.is_closed());
-        let (ear, hints) = mpsc::channel(WAITING_HINTS);
-        self.all.push(Listener {
-            client,
-            interest,
-            ear,
-        });
-        HintStream(hints)
+impl Clients {
+    pub(super) fn add(&mut self, client: u64, interest: &Interest) -> HintStream {
+        self.0.entry(client).or_default().add(interest, || ())
     }
 
     /// Ends the streams of `client`.
-    pub(super) fn remove_client(&mut self, client: u64) {
-        self.all.retain(|listener| listener.client != client);
+    pub(super) fn remove(&mut self, client: u64) {
+        self.0.remove(&client);
     }
 }
 
-impl Ears for Listeners {
+impl Audience for Clients {
     fn turn(&mut self, name: &MutexName, waiter: &ContenderId) -> bool {
-        let mut heard = false;
-        for listener in &self.all {
-            let interest = &listener.interest;
-            if interest.name == *name && interest.waiter.as_ref() == Some(waiter) {
-                heard |= listener.tell(Hint::Turn);
-            }
-        }
-        heard
+        let clients = self.0.values();
+        clients.fold(false, |heard, client| {
+            client.tell_waiter(name, waiter) | heard
+        })
     }
 
     fn changed(&mut self, name: &MutexName) {
-        for listener in self
-            .all
-            .iter()
-            .filter(|l| l.interest.owner && l.interest.name == *name)
-        {
-            listener.tell(Hint::Changed);
+        for client in self.0.values() {
+            client.tell_observers(name);
         }
-    }
-}
-
-#[derive(Debug)]
-pub(super) struct HintStream(mpsc::Receiver<Hint>);
-
-impl Stream for HintStream {
-    type Item = Hint;
-
-    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Hint>> {
-        self.0.poll_recv(cx)
     }
 }

@@ -19,7 +19,8 @@ use crate::clock::Clock;
 use crate::error::Result;
 use crate::model::{FencingToken, LeaseTerms, MutexName, MutexOwner, StoreTime};
 use crate::stores::sql::{
-    Ask, Ears, Effect, Look, POLL, Passed, Pool, Renewing, Row, Seen, Settings, locked, poll, renew,
+    Ask, Effect, Look, POLL, Passed, Pool, Renewing, Row, Seen, Settings, Watch, locked, poll,
+    renew,
 };
 
 /// The pauses before a take is tried again that failed though the row is free:
@@ -45,7 +46,7 @@ struct Inner {
     dial: Dial,
     /// Whether the server can go around rows that others hold.
     skips: bool,
-    ears: Arc<Ears>,
+    watch: Arc<Watch>,
     warned: AtomicBool,
 }
 
@@ -89,7 +90,7 @@ impl MySql {
             layout: Mutex::new(layout),
             dial,
             skips,
-            ears: Arc::default(),
+            watch: Arc::default(),
             warned: AtomicBool::new(false),
         })))
     }
@@ -335,11 +336,11 @@ impl Backend for MySql {
     }
 
     fn changes(&self, interest: &Interest) -> Hints {
-        let (hints, must_begin) = self.0.ears.add(interest);
+        let (hints, must_begin) = self.0.watch.add(interest);
         if must_begin {
             let pool = &self.0.pool;
             let look = Looker(pool.clone(), self.to());
-            let watch = poll(Arc::clone(&self.0.ears), look, pool.clock().clone());
+            let watch = poll(Arc::clone(&self.0.watch), look, pool.clock().clone());
             pool.runtime().spawn(watch);
         }
         hints
@@ -377,7 +378,7 @@ impl Backend for MySql {
     }
 
     async fn close(&self) -> Result<()> {
-        self.0.ears.close();
+        self.0.watch.close();
         self.0.pool.close().await;
         Ok(())
     }

@@ -18,7 +18,8 @@ use crate::clock::Clock;
 use crate::error::{Error, ErrorKind, Outcome, Result};
 use crate::model::{FencingToken, LeaseTerms, MutexName, MutexOwner};
 use crate::stores::sql::{
-    Ask, Ears, Effect, Limits, Look, POLL, Passed, Pool, Renewing, Row, Seen, Settings, poll, renew,
+    Ask, Effect, Limits, Look, POLL, Passed, Pool, Renewing, Row, Seen, Settings, Watch, poll,
+    renew,
 };
 
 /// How often a refusal that shows nobody is looked at again: a race was lost
@@ -31,7 +32,7 @@ pub struct Postgres(Arc<Inner>);
 
 struct Inner {
     pool: Pool<Connector>,
-    ears: Arc<Ears>,
+    watch: Arc<Watch>,
     limits: Limits,
     notify: bool,
 }
@@ -63,7 +64,7 @@ impl Postgres {
         schema::check(&to, &found.columns)?;
         Ok(Self(Arc::new(Inner {
             pool,
-            ears: Arc::default(),
+            watch: Arc::default(),
             limits: settings.limits,
             notify,
         })))
@@ -232,15 +233,15 @@ impl Backend for Postgres {
     }
 
     fn changes(&self, interest: &Interest) -> Hints {
-        let (hints, must_begin) = self.0.ears.add(interest);
+        let (hints, must_begin) = self.0.watch.add(interest);
         if !must_begin {
             return hints;
         }
         let pool = &self.0.pool;
-        let (ears, clock) = (Arc::clone(&self.0.ears), pool.clock().clone());
+        let (watch, clock) = (Arc::clone(&self.0.watch), pool.clock().clone());
         if self.0.notify {
             let listening = Listening {
-                ears,
+                watch,
                 options: pool.driver().options.clone(),
                 statements: Arc::clone(self.statements()),
                 limits: self.0.limits,
@@ -249,7 +250,7 @@ impl Backend for Postgres {
             pool.runtime().spawn(listening.run());
         } else {
             pool.runtime()
-                .spawn(poll(ears, Looker(pool.clone()), clock));
+                .spawn(poll(watch, Looker(pool.clone()), clock));
         }
         hints
     }
@@ -306,7 +307,7 @@ impl Backend for Postgres {
     }
 
     async fn close(&self) -> Result<()> {
-        self.0.ears.close();
+        self.0.watch.close();
         self.0.pool.close().await;
         Ok(())
     }

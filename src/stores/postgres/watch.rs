@@ -8,7 +8,8 @@ use sqlx::postgres::{PgConnectOptions, PgListener, PgPoolOptions};
 
 use super::statements::Statements;
 use crate::clock::Clock;
-use crate::stores::sql::{Ears, Limits};
+use crate::model::MutexName;
+use crate::stores::sql::{Limits, Watch};
 
 /// How long the connection may be silent before it is asked whether it lives:
 /// a flow that has died half way is silent for ever.
@@ -18,7 +19,7 @@ const PULSE: Duration = Duration::from_secs(5);
 const PAUSE: (Duration, Duration) = (Duration::from_millis(50), Duration::from_millis(500));
 
 pub(super) struct Listening {
-    pub(super) ears: Arc<Ears>,
+    pub(super) watch: Arc<Watch>,
     pub(super) options: PgConnectOptions,
     pub(super) statements: Arc<Statements>,
     pub(super) limits: Limits,
@@ -35,7 +36,7 @@ impl Listening {
     /// Listens for all who do, until nobody does.
     pub(super) async fn run(self) {
         let mut pause = PAUSE.0;
-        while self.ears.names().is_some() {
+        while self.watch.names().is_some() {
             let began_at = self.clock.now();
             match self.listen().await {
                 End::NobodyListens => pause = PAUSE.0,
@@ -52,14 +53,14 @@ impl Listening {
     }
 
     async fn listen(&self) -> End {
-        let mut observing = self.ears.has_observers();
+        let mut observing = self.watch.has_observers();
         let mut listener = match self.within(self.connect(observing)).await {
             Ok(listener) => listener,
             Err(end) => return end,
         };
         loop {
             // What was sent before we listened, nobody heard.
-            self.ears.tell_all_resumed();
+            self.watch.tell_all_resumed();
             // Whoever came before this has been told.
             loop {
                 let silent_at = self.clock.now() + PULSE;
@@ -76,11 +77,11 @@ impl Listening {
                             }
                         }
                     },
-                    () = self.ears.changed() => {
-                        if self.ears.names().is_none() {
+                    () = self.watch.changed() => {
+                        if self.watch.names().is_none() {
                             return End::NobodyListens;
                         }
-                        if !observing && self.ears.has_observers() {
+                        if !observing && self.watch.has_observers() {
                             observing = true;
                             let owned = listener.listen(&self.statements.owned);
                             if let Err(end) = self.within(owned).await {
@@ -121,9 +122,13 @@ impl Listening {
     }
 
     fn tell(&self, channel: &str, name: &str) {
+        // Anybody may send a notification: what is no name is no hint.
+        let Ok(name) = MutexName::new(name) else {
+            return;
+        };
         if channel == self.statements.freed {
-            self.ears.tell_waiters(name);
+            self.watch.tell_waiters(&name);
         }
-        self.ears.tell_observers(name);
+        self.watch.tell_observers(&name);
     }
 }

@@ -9,13 +9,11 @@ use std::time::Duration;
 
 use futures_core::Stream;
 use redis::{PushInfo, PushKind, Value};
-use tokio::sync::{Notify, mpsc, watch};
+use tokio::sync::{Notify, watch};
 
 use super::messages::OwnerEvent;
 use crate::backend::Hint;
-
-/// A listener's hints beyond these are dropped: it has enough reason to look.
-const WAITING_HINTS: usize = 4;
+use crate::stores::kit::{HintSender, HintStream, hints};
 
 /// How long an attempt waits for its own subscription at most.
 const READY_LIMIT: Duration = Duration::from_secs(1);
@@ -54,7 +52,7 @@ pub(super) fn wire_name(name: &str) -> (&str, bool) {
 #[derive(Default)]
 pub(super) struct Registry {
     channels: Mutex<HashMap<String, Channel>>,
-    next_ear: AtomicU64,
+    next_number: AtomicU64,
     /// Channels that were added or emptied since the subscriber last looked.
     dirty: Mutex<HashSet<String>>,
     pub(super) changed: Notify,
@@ -70,7 +68,7 @@ struct Channel {
     /// about the second.
     number: u64,
     says: Says,
-    ears: Vec<(u64, mpsc::Sender<Hint>)>,
+    listeners: Vec<(u64, HintSender)>,
     standing: Standing,
 }
 
@@ -95,9 +93,9 @@ impl Registry {
     }
 
     /// Listens to `channels` from now on.
-    pub(super) fn listen(self: &Arc<Self>, channels: Vec<(String, Says)>) -> HintStream {
-        let (ear, hints) = mpsc::channel(WAITING_HINTS);
-        let number = self.next_ear.fetch_add(1, Ordering::Relaxed);
+    pub(super) fn listen(self: &Arc<Self>, channels: Vec<(String, Says)>) -> Listening {
+        let (sender, hints) = hints();
+        let number = self.next_number.fetch_add(1, Ordering::Relaxed);
         let mut names = Vec::with_capacity(channels.len());
         let mut all = self.channels();
         let open = !self.closed.load(Ordering::Relaxed);
@@ -105,15 +103,15 @@ impl Registry {
             let channel = all.entry(name.clone()).or_insert_with(|| Channel {
                 number,
                 says,
-                ears: Vec::new(),
+                listeners: Vec::new(),
                 standing: Standing::Pending,
             });
-            channel.ears.push((number, ear.clone()));
+            channel.listeners.push((number, sender.clone()));
             names.push(name);
         }
         drop(all);
         self.mark(&names);
-        HintStream {
+        Listening {
             hints,
             number,
             names,
@@ -125,8 +123,8 @@ impl Registry {
         let mut all = self.channels();
         for name in names {
             if let Some(channel) = all.get_mut(name) {
-                channel.ears.retain(|(ear, _)| *ear != number);
-                if channel.ears.is_empty() {
+                channel.listeners.retain(|(other, _)| *other != number);
+                if channel.listeners.is_empty() {
                     all.remove(name);
                 }
             }
@@ -211,7 +209,7 @@ impl Registry {
     /// `channel` is to be subscribed elsewhere. Between two servers something
     /// may be missed: it shall look once more when it is heard again.
     pub(super) fn displace(&self, channel: &str) {
-        let number = self.next_ear.fetch_add(1, Ordering::Relaxed);
+        let number = self.next_number.fetch_add(1, Ordering::Relaxed);
         if let Some(channel) = self.channels().get_mut(channel) {
             channel.number = number;
             channel.standing = Standing::Refused;
@@ -282,30 +280,29 @@ impl Registry {
 
 impl Channel {
     fn tell(&self, hint: Hint) {
-        for (_, ear) in &self.ears {
-            // A full ear has enough reason to look.
-            let _ = ear.try_send(hint);
+        for (_, listener) in &self.listeners {
+            listener.tell(hint);
         }
     }
 }
 
 /// The hints of one listener; dropped, it listens no more.
-pub(super) struct HintStream {
-    hints: mpsc::Receiver<Hint>,
+pub(super) struct Listening {
+    hints: HintStream,
     number: u64,
     names: Vec<String>,
     registry: Arc<Registry>,
 }
 
-impl Stream for HintStream {
+impl Stream for Listening {
     type Item = Hint;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Hint>> {
-        self.hints.poll_recv(cx)
+        Pin::new(&mut self.hints).poll_next(cx)
     }
 }
 
-impl Drop for HintStream {
+impl Drop for Listening {
     fn drop(&mut self) {
         self.registry.forget(self.number, &self.names);
     }
@@ -335,9 +332,9 @@ mod tests {
             data: vec![Value::Nil],
         });
         registry.hear(&message("other", b"released@@a"));
-        assert!(stream.hints.try_recv().is_err());
+        assert!(stream.hints.try_next().is_none());
         registry.hear(&message("c", b"released@@a"));
-        assert_eq!(stream.hints.try_recv(), Ok(Hint::Turn));
+        assert_eq!(stream.hints.try_next(), Some(Hint::Turn));
     }
 
     #[tokio::test]
@@ -386,12 +383,12 @@ mod tests {
         registry.ready("c").await; // not confirmed: ends by its limit
         let now = registry.wants("c").unwrap();
         registry.confirm(&[("c".to_owned(), now)], false);
-        assert_eq!(second.hints.try_recv(), Ok(Hint::Resumed));
+        assert_eq!(second.hints.try_next(), Some(Hint::Resumed));
         registry.displace("c");
         registry.confirm(&[("c".to_owned(), now)], false);
-        assert!(second.hints.try_recv().is_err(), "of another server");
+        assert!(second.hints.try_next().is_none(), "of another server");
         let there = registry.wants("c").unwrap();
         registry.confirm(&[("c".to_owned(), there)], false);
-        assert_eq!(second.hints.try_recv(), Ok(Hint::Resumed));
+        assert_eq!(second.hints.try_next(), Some(Hint::Resumed));
     }
 }

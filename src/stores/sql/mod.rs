@@ -26,4 +26,4 @@ pub(super) use pool::Limits;
 pub(super) use pool::{Ask, Driver, Effect, Fault, Pool};
 pub(super) use row::{Row, page, text};
 pub(super) use settings::{Settings, Tls, TlsMode};
-pub(super) use watch::Ears;
+pub(super) use watch::Watch;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::watch::Ears;
+use super::watch::Watch;
 use crate::clock::{Clock, Moment};
 use crate::error::Result;
 use crate::model::MutexName;
@@ -42,19 +42,19 @@ struct Known {
 }
 
 /// Looks for all who listen, until nobody does.
-pub(in crate::stores) async fn poll(ears: Arc<Ears>, look: impl Look, clock: Clock) {
+pub(in crate::stores) async fn poll(watch: Arc<Watch>, look: impl Look, clock: Clock) {
     let mut known: BTreeMap<MutexName, Known> = BTreeMap::new();
     let mut interval = QUICK;
     let mut in_trouble = false;
-    while let Some(names) = ears.names() {
+    while let Some(names) = watch.names() {
         let looked_at = clock.now();
         match look.look(names.clone()).await {
             Ok(seen) => {
                 if std::mem::replace(&mut in_trouble, false) {
-                    ears.tell_all_resumed();
+                    watch.tell_all_resumed();
                     interval = QUICK;
                 }
-                let moved = tell(&ears, &names, seen, &mut known, looked_at);
+                let moved = tell(&watch, &names, seen, &mut known, looked_at);
                 interval = if moved {
                     QUICK
                 } else {
@@ -68,7 +68,7 @@ pub(in crate::stores) async fn poll(ears: Arc<Ears>, look: impl Look, clock: Clo
             }
         }
         let next = looked_at + interval;
-        if clock.limit(next, ears.changed()).await.is_some() {
+        if clock.limit(next, watch.changed()).await.is_some() {
             // Somebody new: soon, but those who come together share a look.
             let soon = (looked_at + QUICK).min(next);
             clock.sleep_until(soon).await;
@@ -79,7 +79,7 @@ pub(in crate::stores) async fn poll(ears: Arc<Ears>, look: impl Look, clock: Clo
 
 /// Tells who must know; whether anything has changed.
 fn tell(
-    ears: &Ears,
+    watch: &Watch,
     names: &[MutexName],
     seen: Vec<Seen>,
     known: &mut BTreeMap<MutexName, Known>,
@@ -93,18 +93,18 @@ fn tell(
     let mut any = false;
     for name in names {
         let owner = owners.remove(name.as_str()).flatten();
-        let is_new = ears.take_new(name);
+        let is_new = watch.take_new(name);
         let before = known.get(name);
         let moved = before.is_none_or(|before| before.owner != owner);
         // What happened between its last look and our first, nobody saw.
         if moved || is_new {
-            ears.tell_observers(name.as_str());
+            watch.tell_observers(name);
         }
         let called_at = before.and_then(|before| before.called_at);
         let call = owner.is_none()
             && (moved || is_new || called_at.is_none_or(|at| now >= at + CALL_AGAIN));
         if call {
-            ears.tell_waiters(name.as_str());
+            watch.tell_waiters(name);
         }
         let called_at = if call { Some(now) } else { called_at };
         known.insert(name.clone(), Known { owner, called_at });

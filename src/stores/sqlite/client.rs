@@ -12,7 +12,6 @@ use tokio::sync::{oneshot, watch};
 use super::bell::POLL;
 use super::config::Config;
 use super::database::Database;
-use super::watch::ear;
 use super::worker::{Job, Worker};
 use crate::backend::url::StoreUrl;
 use crate::backend::{
@@ -21,6 +20,7 @@ use crate::backend::{
 };
 use crate::error::{Error, ErrorKind, Outcome, Result};
 use crate::model::{FencingToken, MutexName};
+use crate::stores::kit::hints;
 
 /// A client of a SQLite file; clones are the same client.
 ///
@@ -265,10 +265,10 @@ impl Backend for Sqlite {
     }
 
     fn changes(&self, interest: &Interest) -> Hints {
-        let (ear, stream) = ear();
+        let (sender, stream) = hints();
         let interest = interest.clone();
         let given = self.0.give(Box::new(move |worker| {
-            worker.ears.add(&interest, ear, &mut worker.database);
+            worker.watch.add(&interest, sender, &mut worker.database);
         }));
         match given {
             Ok(()) => Hints::new(stream),

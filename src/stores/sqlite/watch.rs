@@ -4,157 +4,75 @@
 //! look at the rows that somebody here listens to finds out what, so that a
 //! release of another mutex wakes nobody.
 
-use std::collections::BTreeMap;
-use std::pin::Pin;
-use std::task::{Context, Poll};
-
-use futures_core::Stream;
-use tokio::sync::mpsc;
-
 use super::database::Database;
 use super::table::Sight;
 use crate::backend::{Hint, Interest};
 use crate::error::Result;
 use crate::model::{MutexName, StoreTime};
+use crate::stores::kit::{HintSender, Listeners};
 
-/// A listener's hints beyond these are dropped: it has enough reason to look.
-const WAITING_HINTS: usize = 4;
-
+/// Who listens, and of each name what was last seen.
 #[derive(Debug, Default)]
-pub(super) struct Ears {
-    names: BTreeMap<MutexName, Watched>,
-}
+pub(super) struct Watch(Listeners<Option<Sight>>);
 
-#[derive(Debug)]
-struct Watched {
-    listeners: Vec<Listener>,
-    seen: Option<Sight>,
-}
-
-#[derive(Debug)]
-struct Listener {
-    /// Waits for its turn.
-    waits: bool,
-    /// Follows every change of owner.
-    follows: bool,
-    ear: mpsc::Sender<Hint>,
-}
-
-impl Listener {
-    fn tell(&self, hint: Hint) {
-        let _full_or_gone = self.ear.try_send(hint);
-    }
-}
-
-/// An ear and the stream of what it hears.
-pub(super) fn ear() -> (mpsc::Sender<Hint>, HintStream) {
-    let (ear, hints) = mpsc::channel(WAITING_HINTS);
-    (ear, HintStream(hints))
-}
-
-impl Ears {
-    pub(super) fn add(
-        &mut self,
-        interest: &Interest,
-        ear: mpsc::Sender<Hint>,
-        database: &mut Database,
-    ) {
-        self.tidy();
-        let watched = self
-            .names
-            .entry(interest.name.clone())
-            .or_insert_with(|| Watched {
-                listeners: Vec::new(),
-                // A change is one from here on.
-                seen: see(database, &interest.name).ok(),
-            });
-        watched.listeners.push(Listener {
-            waits: interest.waiter.is_some(),
-            follows: interest.owner,
-            ear,
-        });
-    }
-
-    /// Forgets who has gone.
-    pub(super) fn tidy(&mut self) {
-        self.names.retain(|_, watched| {
-            watched
-                .listeners
-                .retain(|listener| !listener.ear.is_closed());
-            !watched.listeners.is_empty()
-        });
+impl Watch {
+    pub(super) fn add(&mut self, interest: &Interest, hints: HintSender, database: &mut Database) {
+        self.0.sweep();
+        // A change is one from here on.
+        let see = || see(database, &interest.name).ok();
+        self.0.add_with(interest, hints, see);
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.names.is_empty()
+        self.0.is_empty()
     }
 
     /// Whether somebody follows every change of owner.
-    pub(super) fn follow_owners(&self) -> bool {
-        let mut listeners = self.names.values().flat_map(|watched| &watched.listeners);
-        listeners.any(|listener| listener.follows)
+    pub(super) fn follows_owners(&self) -> bool {
+        self.0.has_observers()
     }
 
     /// When the first of the leases that somebody waits for runs out.
     pub(super) fn first_end(&self) -> Option<StoreTime> {
-        let seen = self.names.values().filter_map(|watched| watched.seen);
+        let seen = self.0.names().filter_map(|(_, seen)| *seen);
         seen.filter_map(|sight| sight.owned_until).min()
     }
 
     /// Looks at every row that somebody listens to, and tells what changed.
     pub(super) fn look(&mut self, database: &mut Database) {
-        self.tidy();
-        for (name, watched) in &mut self.names {
-            let now = match see(database, name) {
-                Ok(sight) => sight,
-                Err(error) => {
+        self.0.sweep();
+        let names: Vec<MutexName> = self.0.names().map(|(name, _)| name.clone()).collect();
+        for name in names {
+            let now = see(database, &name)
+                // Asked again at the next ring; the waiters' own looks tell
+                // them of the trouble.
+                .inspect_err(|error| {
                     tracing::debug!(target: "tenure::store", %error, "cannot look who owns");
-                    // Asked again at the next ring; the waiters' own looks tell
-                    // them of the trouble.
-                    watched.seen = None;
-                    continue;
-                }
+                })
+                .ok();
+            let Some(seen) = self.0.remembered(&name) else {
+                continue;
             };
-            watched.tell(now);
+            let before = std::mem::replace(seen, now);
+            if let Some(now) = now
+                && before.is_none_or(|before| is_change(before, now))
+            {
+                self.0.tell_change(&name, now.owned_until.is_none());
+            }
         }
     }
 
     /// Something may have been missed.
     pub(super) fn tell_all(&self, hint: Hint) {
-        for listener in self.names.values().flat_map(|watched| &watched.listeners) {
-            listener.tell(hint);
-        }
+        self.0.tell_all(hint);
     }
 }
 
-impl Watched {
-    fn tell(&mut self, now: Sight) {
-        let before = self.seen.replace(now);
-        let owned = |sight: Sight| sight.owned_until.is_some();
-        if before.is_some_and(|was| was.version == now.version && owned(was) == owned(now)) {
-            return;
-        }
-        for listener in &self.listeners {
-            if listener.waits && !owned(now) {
-                listener.tell(Hint::Turn);
-            } else if listener.follows {
-                listener.tell(Hint::Changed);
-            }
-        }
-    }
+/// Whether another owns it, or nobody any more, or somebody at last.
+fn is_change(before: Sight, now: Sight) -> bool {
+    before.version != now.version || before.owned_until.is_some() != now.owned_until.is_some()
 }
 
 fn see(database: &mut Database, name: &MutexName) -> Result<Sight> {
     database.read(|table| table.sight(name))
-}
-
-#[derive(Debug)]
-pub(super) struct HintStream(mpsc::Receiver<Hint>);
-
-impl Stream for HintStream {
-    type Item = Hint;
-
-    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Hint>> {
-        self.0.poll_recv(cx)
-    }
 }

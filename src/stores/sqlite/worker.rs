@@ -9,7 +9,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use super::bell::{Bell, Heard};
 use super::config::Config;
 use super::database::Database;
-use super::watch::Ears;
+use super::watch::Watch;
 use crate::backend::Hint;
 use crate::error::Result;
 
@@ -23,7 +23,7 @@ const JOBS: usize = 64;
 pub(super) struct Worker {
     pub(super) database: Database,
     pub(super) bell: Bell,
-    pub(super) ears: Ears,
+    pub(super) watch: Watch,
     pub(super) closing: bool,
 }
 
@@ -35,7 +35,7 @@ impl Worker {
         Ok(Self {
             database,
             bell,
-            ears: Ears::default(),
+            watch: Watch::default(),
             closing: false,
         })
     }
@@ -58,7 +58,7 @@ impl Worker {
                     return;
                 }
             }
-            self.bell.listen_to_grants(self.ears.follow_owners());
+            self.bell.listen_to_grants(self.watch.follows_owners());
             let due = self.wait(wake, if more { Some(Duration::ZERO) } else { None });
             self.listen(due);
         }
@@ -70,21 +70,21 @@ impl Worker {
         if self.database.take_reopened() {
             heard = Heard::Again;
         }
-        if self.ears.is_empty() {
+        if self.watch.is_empty() {
             return;
         }
         if heard != Heard::Nothing || due {
-            self.ears.look(&mut self.database);
+            self.watch.look(&mut self.database);
         }
         if heard == Heard::Again {
-            self.ears.tell_all(Hint::Resumed);
+            self.watch.tell_all(Hint::Resumed);
         }
     }
 
     /// Waits for a job, the bell, or the end of a lease that somebody waits
     /// for; true when that has come.
     fn wait(&self, wake: &OwnedFd, limit: Option<Duration>) -> bool {
-        let interval = self.bell.interval().filter(|_| !self.ears.is_empty());
+        let interval = self.bell.interval().filter(|_| !self.watch.is_empty());
         let end = self.until_first_end();
         let least = [limit, interval, end].into_iter().flatten().min();
         let timeout = least.map(|wait| Timespec {
@@ -107,7 +107,7 @@ impl Worker {
 
     /// How long until the first lease that somebody waits for is over.
     fn until_first_end(&self) -> Option<Duration> {
-        let end = self.ears.first_end()?;
+        let end = self.watch.first_end()?;
         let now = self.database.now()?;
         // The last millisecond is still owned.
         Some((end + Duration::from_millis(1)).since(now))

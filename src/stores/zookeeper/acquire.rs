@@ -245,11 +245,11 @@ impl Store {
     }
 
     fn watch(&self, bid: &Bid, child: &str, watcher: OneshotWatcher) {
-        let ears = std::sync::Arc::clone(&self.ears);
+        let watch = std::sync::Arc::clone(&self.watch);
         let (name, contender): (MutexName, ContenderId) = (bid.name.clone(), bid.contender.clone());
         let task = self.runtime.spawn(async move {
             watcher.changed().await;
-            ears.turn(&name, &contender);
+            watch.turn(&name, &contender);
         });
         self.places.watch(bid.nonce, child.to_owned(), task);
     }

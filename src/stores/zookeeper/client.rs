@@ -13,7 +13,7 @@ use super::clock::Scale;
 use super::config::Config;
 use super::nodes::Places;
 use super::session::{Session, unreachable};
-use super::watch::Ears;
+use super::watch::Watch;
 use crate::backend::{
     Answer, Backend, Bid, Claim, ClaimAnswer, Finding, Held, Hints, Interest, LedgerEntry, Listing,
     Page, Profile, Prune, Pruned, TickEnd,
@@ -45,7 +45,7 @@ pub(super) struct Store {
     pub(super) runtime: Handle,
     pub(super) scale: Scale,
     pub(super) places: Places,
-    pub(super) ears: Arc<Ears>,
+    pub(super) watch: Arc<Watch>,
     /// Told when there may be something to delete.
     pub(super) reaping: Notify,
     slot: Mutex<Slot>,
@@ -84,7 +84,7 @@ impl ZooKeeper {
             scale: Scale::guessed(clock.now()),
             clock,
             places: Places::default(),
-            ears: Arc::default(),
+            watch: Arc::default(),
             reaping: Notify::new(),
             slot: Mutex::new(Slot {
                 session: Some(Arc::clone(&session)),
@@ -157,7 +157,7 @@ impl Store {
     /// Ends tasks and streams, and gives back the session.
     fn end(&self) -> Option<Arc<Session>> {
         self.closing.cancel();
-        self.ears.close();
+        self.watch.close();
         self.places.forget_all();
         self.slot().session.take()
     }
@@ -209,12 +209,12 @@ impl Backend for ZooKeeper {
     }
 
     fn changes(&self, interest: &Interest) -> Hints {
-        let Some((stream, needs_lookout)) = self.store.ears.add(interest.clone()) else {
+        let Some((stream, needs_observer)) = self.store.watch.add(interest) else {
             return Hints::ended();
         };
-        if needs_lookout && self.store.config.paths.check(&interest.name).is_ok() {
+        if needs_observer && self.store.config.paths.check(&interest.name).is_ok() {
             let store = Arc::clone(&self.store);
-            self.store.spawn(store.look_out(interest.name.clone()));
+            self.store.spawn(store.observe(interest.name.clone()));
         }
         Hints::new(stream)
     }

@@ -1,6 +1,6 @@
 //! Watches for those who only observe.
 //!
-//! One lookout per observed name. It watches the node of the owner; while
+//! One observer per observed name. It watches the node of the owner; while
 //! there is none, the children of the mutex; while that is not there, its
 //! creation. So a busy queue does not wake it, only a change at its head.
 
@@ -18,13 +18,13 @@ use crate::model::MutexName;
 /// The pause after a look that failed.
 const AGAIN: Duration = Duration::from_millis(250);
 
-/// How long a lookout may go on for nobody.
+/// How long an observer may go on for nobody.
 const ROUND: Duration = Duration::from_secs(10);
 
 impl Store {
-    pub(super) async fn look_out(self: Arc<Self>, name: MutexName) {
+    pub(super) async fn observe(self: Arc<Self>, name: MutexName) {
         let mut last = None;
-        while !self.ears.dismiss(&name) {
+        while !self.watch.dismiss(&name) {
             let (head, watcher) = match self.glimpse(&name).await {
                 Ok(Some(seen)) => seen,
                 Ok(None) => continue,
@@ -37,7 +37,7 @@ impl Store {
             let head = Some(head);
             if head != last {
                 last = head;
-                self.ears.changed(&name);
+                self.watch.changed(&name);
             }
             let mut change = std::pin::pin!(watcher.changed());
             while self
@@ -46,7 +46,7 @@ impl Store {
                 .await
                 .is_none()
             {
-                if self.ears.dismiss(&name) {
+                if self.watch.dismiss(&name) {
                     return;
                 }
             }

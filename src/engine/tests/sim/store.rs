@@ -7,7 +7,7 @@ use crate::backend::{Answer, Held};
 use crate::engine::plan::Call;
 use crate::error::Result;
 use crate::model::{ContenderId, MutexName, MutexOwner, StoreTime};
-use crate::stores::memory::{Ears, Table};
+use crate::stores::memory::{Audience, Table};
 
 /// What travels to the store.
 #[derive(Debug, Clone)]
@@ -31,7 +31,7 @@ pub(super) struct Told {
     pub(super) changed: bool,
 }
 
-impl Ears for Told {
+impl Audience for Told {
     fn turn(&mut self, _: &MutexName, waiter: &ContenderId) -> bool {
         self.turns.push(waiter.clone());
         self.subscribed.contains(waiter)

@@ -1,0 +1,208 @@
+//! Who listens to which name in this process.
+
+use std::collections::BTreeMap;
+
+use super::hints::{HintSender, HintStream, hints};
+use crate::backend::{Hint, Interest};
+use crate::model::{ContenderId, MutexName};
+
+/// The fewest names that are worth a sweep.
+const SWEEP: usize = 64;
+
+/// Who listens to which name. Beside its listeners, a name has what the store
+/// remembers of it for as long as somebody listens.
+#[derive(Debug)]
+pub(in crate::stores) struct Listeners<S = ()> {
+    by_name: BTreeMap<MutexName, Name<S>>,
+    /// At how many names to look for those that nobody listens to any more.
+    sweep_at: usize,
+}
+
+#[derive(Debug)]
+struct Name<S> {
+    listeners: Vec<Listener>,
+    remembered: S,
+}
+
+#[derive(Debug)]
+struct Listener {
+    interest: Interest,
+    hints: HintSender,
+}
+
+impl Listener {
+    fn observes(&self) -> bool {
+        self.interest.owner && !self.hints.is_gone()
+    }
+}
+
+impl<S> Default for Listeners<S> {
+    fn default() -> Self {
+        Self {
+            by_name: BTreeMap::new(),
+            sweep_at: SWEEP,
+        }
+    }
+}
+
+// Each store uses a part of it.
+#[cfg_attr(not(feature = "full"), allow(dead_code))]
+impl<S> Listeners<S> {
+    /// Listens for `interest`; `remember` is what to remember of its name if
+    /// nobody has listened to it before.
+    pub(in crate::stores) fn add(
+        &mut self,
+        interest: &Interest,
+        remember: impl FnOnce() -> S,
+    ) -> HintStream {
+        let (hints, stream) = hints();
+        self.add_with(interest, hints, remember);
+        stream
+    }
+
+    /// The same for a listener who has its stream already.
+    pub(in crate::stores) fn add_with(
+        &mut self,
+        interest: &Interest,
+        hints: HintSender,
+        remember: impl FnOnce() -> S,
+    ) {
+        if self.by_name.len() >= self.sweep_at {
+            self.sweep();
+        }
+        let name = self
+            .by_name
+            .entry(interest.name.clone())
+            .or_insert_with(|| Name {
+                listeners: Vec::new(),
+                remembered: remember(),
+            });
+        name.listeners.retain(|listener| !listener.hints.is_gone());
+        name.listeners.push(Listener {
+            interest: interest.clone(),
+            hints,
+        });
+    }
+
+    /// Forgets those who have gone, and the names that nobody listens to.
+    pub(in crate::stores) fn sweep(&mut self) {
+        self.by_name.retain(|_, name| {
+            name.listeners.retain(|listener| !listener.hints.is_gone());
+            !name.listeners.is_empty()
+        });
+        self.sweep_at = SWEEP.max(self.by_name.len() * 2);
+    }
+
+    /// The same for `name` only.
+    pub(in crate::stores) fn sweep_name(&mut self, name: &MutexName) {
+        if let Some(named) = self.by_name.get_mut(name) {
+            named.listeners.retain(|listener| !listener.hints.is_gone());
+            if named.listeners.is_empty() {
+                self.by_name.remove(name);
+            }
+        }
+    }
+
+    /// Ends all streams.
+    pub(in crate::stores) fn clear(&mut self) {
+        self.by_name.clear();
+    }
+
+    pub(in crate::stores) fn is_empty(&self) -> bool {
+        self.by_name.is_empty()
+    }
+
+    /// Each name, with what is remembered of it.
+    pub(in crate::stores) fn names(&self) -> impl Iterator<Item = (&MutexName, &S)> {
+        let names = self.by_name.iter();
+        names.map(|(name, named)| (name, &named.remembered))
+    }
+
+    /// What is remembered of `name`, while somebody listens to it.
+    pub(in crate::stores) fn remembered(&mut self, name: &MutexName) -> Option<&mut S> {
+        self.by_name
+            .get_mut(name)
+            .map(|named| &mut named.remembered)
+    }
+
+    /// Whether somebody follows the owners of some name.
+    pub(in crate::stores) fn has_observers(&self) -> bool {
+        let mut listeners = self.by_name.values().flat_map(|named| &named.listeners);
+        listeners.any(Listener::observes)
+    }
+
+    /// Whether somebody follows the owners of `name` without waiting for it.
+    pub(in crate::stores) fn has_mere_observers(&self, name: &MutexName) -> bool {
+        self.of(name)
+            .any(|listener| listener.interest.waiter.is_none() && listener.observes())
+    }
+
+    /// It may be the turn of `waiter`; false when it does not listen.
+    pub(in crate::stores) fn tell_waiter(&self, name: &MutexName, waiter: &ContenderId) -> bool {
+        let waiters = self.of(name);
+        let its = waiters.filter(|listener| listener.interest.waiter.as_ref() == Some(waiter));
+        its.fold(false, |heard, listener| {
+            listener.hints.tell(Hint::Turn) | heard
+        })
+    }
+
+    /// `name` may be free.
+    pub(in crate::stores) fn tell_waiters(&self, name: &MutexName) {
+        let waiting = |listener: &&Listener| listener.interest.waiter.is_some();
+        for listener in self.of(name).filter(waiting) {
+            listener.hints.tell(Hint::Turn);
+        }
+    }
+
+    /// The owner of `name` may have changed.
+    pub(in crate::stores) fn tell_observers(&self, name: &MutexName) {
+        for listener in self.of(name).filter(|listener| listener.interest.owner) {
+            listener.hints.tell(Hint::Changed);
+        }
+    }
+
+    /// The owner of `name` has changed: those who wait hear that it is free, if
+    /// it is; of the others, those who follow it.
+    pub(in crate::stores) fn tell_change(&self, name: &MutexName, is_free: bool) {
+        for listener in self.of(name) {
+            if is_free && listener.interest.waiter.is_some() {
+                listener.hints.tell(Hint::Turn);
+            } else if listener.interest.owner {
+                listener.hints.tell(Hint::Changed);
+            }
+        }
+    }
+
+    /// Tells everybody who listens.
+    pub(in crate::stores) fn tell_all(&self, hint: Hint) {
+        for listener in self.by_name.values().flat_map(|named| &named.listeners) {
+            listener.hints.tell(hint);
+        }
+    }
+
+    fn of(&self, name: &MutexName) -> impl Iterator<Item = &Listener> {
+        let named = self.by_name.get(name);
+        named.into_iter().flat_map(|named| &named.listeners)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_nobody_listens_to_are_forgotten() {
+        let mut listeners = Listeners::<()>::default();
+        let interest = |index| Interest::in_owner(&MutexName::new(format!("m{index}")).unwrap());
+        let kept = listeners.add(&interest(0), || ());
+        for index in 1..1000 {
+            listeners.add(&interest(index), || ());
+        }
+        assert!(listeners.by_name.len() <= SWEEP + 1);
+        assert!(listeners.has_mere_observers(&interest(0).name));
+        drop(kept);
+        assert!(!listeners.has_mere_observers(&interest(0).name));
+        listeners.sweep();
+        assert!(listeners.is_empty());
+    }
+}
