@@ -1,6 +1,5 @@
 //! [`Coordinator`]: the way in.
 
-mod combination;
 mod inspect;
 mod lazy;
 
@@ -10,7 +9,6 @@ use std::time::Duration;
 
 use tokio::runtime::Handle;
 
-pub use combination::CombinationBuilder;
 pub use lazy::LazyCoordinator;
 
 use crate::backend::url::StoreUrl;

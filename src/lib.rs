@@ -3,6 +3,7 @@
 pub mod backend;
 pub mod blocking;
 pub mod clock;
+pub mod combination;
 mod coordinator;
 mod engine;
 mod error;
@@ -13,12 +14,10 @@ pub mod schedule;
 pub mod service;
 pub mod stores;
 
-pub use coordinator::{CombinationBuilder, Coordinator, CoordinatorBuilder, LazyCoordinator};
+pub use combination::{CombinationBuilder, CombinationGuard, CombinationLock};
+pub use coordinator::{Coordinator, CoordinatorBuilder, LazyCoordinator};
 pub use engine::Tenure;
 pub use error::{Error, ErrorKind, LeaseLost, LossCause, Outcome, Result, Retry};
 pub use leader::{Campaign, CampaignEvent, Elector, Leadership, Observer};
-pub use lock::{
-    CombinationGuard, CombinationLock, Holder, Lock, LockGuard, LockOptions, ReentrantGuard,
-    ReentrantLock,
-};
+pub use lock::{Holder, Lock, LockGuard, LockOptions, ReentrantGuard, ReentrantLock};
 pub use schedule::{ScheduleConfig, Scheduler, SchedulerHandle, Tick};

@@ -3,7 +3,6 @@
 mod answer;
 mod any;
 mod bid;
-mod deadline;
 mod finding;
 mod hint;
 mod hold;
@@ -19,7 +18,6 @@ use std::fmt;
 pub use answer::{Answer, Place};
 pub use any::AnyBackend;
 pub use bid::{Bid, Held, Nonce};
-pub use deadline::Deadline;
 pub use finding::{Finding, Severity};
 pub use hint::{Hint, Hints, Interest};
 pub use hold::{AnyHoldStore, HoldStore};

@@ -5,9 +5,8 @@ use std::time::Duration;
 
 use super::background::Background;
 use super::reentrant::{Cancel, this_thread};
-use crate::coordinator::CombinationBuilder;
+use crate::combination::{self, CombinationBuilder};
 use crate::error::{LossCause, Result};
-use crate::lock;
 use crate::model::{ContenderId, MutexName};
 
 /// A lock over several independent Redis servers, as
@@ -28,14 +27,14 @@ use crate::model::{ContenderId, MutexName};
 /// ```
 #[derive(Clone, Debug)]
 pub struct CombinationLock {
-    inner: lock::CombinationLock,
+    inner: combination::CombinationLock,
     background: Background,
 }
 
 impl CombinationLock {
     /// The builder, to be given to [`build`](Self::build).
     pub fn builder() -> CombinationBuilder {
-        lock::CombinationLock::builder()
+        combination::CombinationLock::builder()
     }
 
     /// Connects to all nodes and makes the lock called `name` over them.
@@ -156,11 +155,11 @@ impl CombinationLock {
     }
 
     /// The lock in the hands of this thread.
-    fn mine(&self) -> lock::CombinationLock {
+    fn mine(&self) -> combination::CombinationLock {
         self.inner.held_by(&this_thread())
     }
 
-    fn guard(&self, inner: lock::CombinationGuard) -> CombinationGuard {
+    fn guard(&self, inner: combination::CombinationGuard) -> CombinationGuard {
         CombinationGuard {
             inner,
             background: self.background.clone(),
@@ -174,7 +173,7 @@ impl CombinationLock {
 #[must_use = "dropping a guard gives the hold back"]
 #[derive(Debug)]
 pub struct CombinationGuard {
-    inner: lock::CombinationGuard,
+    inner: combination::CombinationGuard,
     background: Background,
     of_this_thread: PhantomData<*const ()>,
 }

@@ -26,7 +26,6 @@
 //! Taking and freeing a lock that nobody else wants costs one call to the
 //! store each; waiting costs none between two wake-ups.
 
-pub mod combination;
 mod estate;
 mod fence;
 mod guard;
@@ -39,7 +38,6 @@ pub mod reentrant;
 mod sync;
 mod waiting;
 
-pub use combination::{CombinationGuard, CombinationLock};
 pub use fence::{Fence, StaleToken};
 pub use guard::LockGuard;
 pub(crate) use hub::Hub;

@@ -12,6 +12,7 @@
 //! | `redis+cluster://`, `rediss+cluster://` | a Redis Cluster | `redis` |
 //! | `zookeeper://`, `zookeeper+tls://` | ZooKeeper, shared with Curator, plain or over TLS | `zookeeper` |
 
+pub(crate) mod combination;
 mod kit;
 pub mod memory;
 #[cfg(feature = "mysql")]

@@ -12,7 +12,8 @@ use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
 /// Which top-level module may use which; what those may use, it may use too.
 const ARROWS: &[(&str, &[&str])] = &[
-    ("blocking", &["coordinator"]),
+    ("blocking", &["combination", "coordinator"]),
+    ("combination", &["lock", "stores"]),
     (
         "coordinator",
         &["lock", "leader", "schedule", "service", "status", "stores"],

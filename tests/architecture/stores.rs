@@ -12,6 +12,29 @@ const ROOMS: &[&str] = &[
 
 /// Of each store: the rooms that it lacks, and those that only it needs.
 const STORES: &[(&str, &[&str], &[&str])] = &[
+    // Made of other stores, which have these rooms, and without a URL.
+    (
+        "combination",
+        &[
+            "clock", "config", "error", "health", "ledger", "list", "prune", "schema", "watch",
+        ],
+        &[
+            "attempt",
+            "backend",
+            "connection",
+            "connections",
+            "grant",
+            "look",
+            "node",
+            "pace",
+            "pulse",
+            "release",
+            "renew",
+            "rules",
+            "unlock",
+            "upkeep",
+        ],
+    ),
     // Its table is a value: nothing fails, is made, or can be unwell, and it
     // is small enough to list itself.
     (

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tenure::CombinationLock;
 use tenure::clock::Clock;
-use tenure::lock::combination::Combined;
+use tenure::combination::Combined;
 use tenure::model::LeaseTerms;
 use tenure_testkit::contract::{self, Subject};
 use tenure_testkit::servers::Redis;

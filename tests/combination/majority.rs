@@ -1,7 +1,7 @@
 //! Majority mode.
 
 use tenure::ErrorKind;
-use tenure::lock::combination::Mode;
+use tenure::combination::Mode;
 
 use super::support::*;
 

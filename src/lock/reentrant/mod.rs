@@ -211,7 +211,7 @@ impl ReentrantLock {
 
     /// Ends everything that is held and waited for at its desk, and waits until
     /// the store has been told.
-    pub(super) async fn settle(&self) {
+    pub(crate) async fn settle(&self) {
         self.desk.settle().await;
     }
 

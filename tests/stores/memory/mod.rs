@@ -3,10 +3,8 @@
 mod contract;
 mod own;
 
-use std::time::Duration;
-
 use tenure::Result;
-use tenure::backend::{AnyBackend, Deadline, Traced};
+use tenure::backend::{AnyBackend, Traced};
 use tenure::clock::Clock;
 use tenure::stores::memory::Memory;
 use tenure_testkit::contract::Subject;
@@ -49,12 +47,11 @@ impl Wrapped {
 }
 
 impl Subject for Wrapped {
-    type Backend = Traced<Deadline<AnyBackend>>;
+    type Backend = Traced<AnyBackend>;
 
     async fn client(&self) -> Result<Self::Backend> {
         let any = AnyBackend::new(self.0.client().await?);
-        let limit = Duration::from_millis(500);
-        Ok(Traced::new(Deadline::new(any, self.clock(), limit)))
+        Ok(Traced::new(any))
     }
 
     fn clock(&self) -> Clock {

@@ -6,10 +6,10 @@ use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, Weak};
 
 use tokio::runtime::{Handle, Id};
 
+use super::connection::{Link, Pulse, Seat};
 use crate::backend::url::StoreUrl;
 use crate::clock::Clock;
 use crate::error::Result;
-use crate::lock::combination::{Link, Pulse, Seat};
 use crate::stores;
 
 /// What the process knows, by the URL as it was given.
@@ -27,7 +27,7 @@ fn known() -> MutexGuard<'static, Known> {
 }
 
 /// The use of the server that `url` names, called `text` by the user.
-pub(super) async fn join(text: &str, url: &StoreUrl, clock: Clock) -> Result<Seat> {
+pub(crate) async fn join(text: &str, url: &StoreUrl, clock: Clock) -> Result<Seat> {
     let key = (text.to_owned(), Handle::current().id());
     let found = find_in(&known(), &key);
     if let Some(seat) = found {

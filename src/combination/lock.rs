@@ -3,12 +3,12 @@
 use std::fmt;
 use std::time::Duration;
 
-use super::combined::Combined;
 use super::guard::{CombinationGuard, without_token};
 use crate::backend::Backend;
 use crate::error::Result;
 use crate::lock::reentrant::{Holder, ReentrantLock};
 use crate::model::{ContenderId, MutexName};
+use crate::stores::combination::Combined;
 
 /// A lock over several independent Redis servers, which survives the death of
 /// some of them. Made once, used everywhere: cheap to clone and to share.

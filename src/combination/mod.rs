@@ -14,40 +14,16 @@
 //! A failed attempt is undone on every node it reached, the silent ones
 //! included. A node that restarted less than an expiry ago may have forgotten
 //! a holder: it is locked, and does not count.
-//!
-//! | file | what it is |
-//! | --- | --- |
-//! | `lock`, `guard` | what the user has |
-//! | `combined`, `backend` | the nodes as one [`Backend`](crate::backend::Backend) for the engine |
-//! | `attempt`, `renewal` with `upkeep`, `unlock` with `release` | its three ways over the nodes |
-//! | `look`, `pace` | who holds, and the wake-ups of all nodes |
-//! | `grant` | what a won attempt has on each node, and until when |
-//! | `node`, `health` | one server, whether it answers, when it is probed |
-//! | `link` | the connection to a server, which the locks of a process share |
-//! | `rules` | when it is won, and how long it may take |
 
-mod attempt;
-mod backend;
-mod combined;
-mod grant;
+mod builder;
 mod guard;
-mod health;
-mod link;
 mod lock;
-mod look;
-mod node;
-mod pace;
-mod release;
-mod renewal;
-mod rules;
-mod unlock;
-mod upkeep;
+mod node_url;
+
+pub use builder::CombinationBuilder;
+pub use guard::CombinationGuard;
+pub use lock::CombinationLock;
 
 #[doc(hidden)]
-pub use combined::Combined;
-pub use guard::CombinationGuard;
-pub(crate) use link::{Link, Pulse, Seat};
-pub use lock::CombinationLock;
-pub(crate) use node::Node;
-pub use rules::Mode;
-pub(crate) use rules::{Rules, Wishes};
+pub use crate::stores::combination::Combined;
+pub use crate::stores::combination::Mode;

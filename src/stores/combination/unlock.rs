@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
-use super::combined::Shared;
+use super::client::Shared;
 use super::grant::Part;
 use crate::backend::{Backend, Bid};
 use crate::error::{ErrorKind, Result};

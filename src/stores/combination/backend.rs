@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use super::combined::{Combined, Shared};
+use super::client::{Combined, Shared};
 use super::grant::{Grant, Part};
 use super::look::merged;
 use super::unlock::{Told, passed};

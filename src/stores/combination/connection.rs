@@ -4,7 +4,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::health::Health;
+use super::pulse::Health;
 use crate::backend::AnyHoldStore;
 
 /// What the process knows of a server's health.

@@ -4,9 +4,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::combined::Shared;
+use super::client::Shared;
 use super::grant::{Grant, Locked, Part};
-use super::renewal::Word;
+use super::renew::Word;
 use super::unlock::Told;
 use crate::backend::{Backend, Bid, Held, Nonce};
 use crate::clock::Moment;

@@ -4,8 +4,8 @@ use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use super::health::Health;
-use super::link::Seat;
+use super::connection::Seat;
+use super::pulse::Health;
 use crate::backend::AnyHoldStore;
 use crate::clock::{Clock, Moment};
 use crate::error::{Error, ErrorKind, Outcome, Result};

@@ -7,7 +7,7 @@ use futures_core::Stream;
 use tokio::sync::watch;
 
 use super::attempt::dated;
-use super::combined::{Combined, Shared};
+use super::client::{Combined, Shared};
 use super::grant::Grant;
 use super::pace::Pace;
 use crate::backend::{Answer, Backend, Hint, Hints};

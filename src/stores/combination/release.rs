@@ -1,6 +1,6 @@
 //! Giving back, and waiting for enough nodes to confirm it.
 
-use super::combined::{Combined, Shared};
+use super::client::{Combined, Shared};
 use super::grant::Grant;
 use super::unlock::{Told, passed};
 use crate::backend::{Answer, Backend, Held};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tokio::task::JoinHandle;
 
 use super::attempt::dated;
-use super::combined::{Combined, Shared};
+use super::client::{Combined, Shared};
 use super::grant::{Grant, Part};
 use super::rules::drift;
 use super::unlock::Told;

@@ -1,21 +1,19 @@
 //! [`CombinationBuilder`]: opens the nodes of a combination lock.
 
-mod links;
-mod node;
-
 use std::time::Duration;
 
 use tokio::runtime::Handle;
 
+use super::lock::CombinationLock;
+use super::node_url::{NodeUrl, Wanted, of_node, slowest_ping, warn_of_slowness};
 use crate::backend::{AnyBackend, AnyHoldStore, Traced};
 use crate::clock::Clock;
 use crate::engine::{Dice, Engine, Settings};
 use crate::error::{Error, ErrorKind, Outcome, Result};
-use crate::lock::combination::{CombinationLock, Combined, Mode, Node, Rules, Seat, Wishes};
 use crate::lock::reentrant::Desk;
 use crate::lock::{Hub, Ids, ReentrantLock, ReentrantOptions};
 use crate::model::{Jitter, MutexName};
-use node::{NodeUrl, Wanted, of_node, slowest_ping, warn_of_slowness};
+use crate::stores::combination::{Combined, Mode, Node, Rules, Seat, Wishes, join};
 
 /// The command timeout of the source of this lock.
 const COMMAND_TIMEOUT: Duration = Duration::from_millis(5);
@@ -29,7 +27,7 @@ const SAFETY_LOOK: Duration = Duration::from_secs(2);
 /// # async fn example() -> tenure::Result<()> {
 /// use std::time::Duration;
 /// use tenure::CombinationLock;
-/// use tenure::lock::combination::Mode;
+/// use tenure::combination::Mode;
 ///
 /// let lock = CombinationLock::builder()
 ///     .nodes(["redis://10.0.0.1", "redis://10.0.0.2", "redis://10.0.0.3"])
@@ -232,7 +230,7 @@ impl CombinationBuilder {
         // A server has one id, whatever its names.
         let mut ids: Vec<(&String, String)> = Vec::with_capacity(urls.len());
         for (place, url) in &urls {
-            let seat = links::join(&url.text, &url.url, self.clock.clone()).await;
+            let seat = join(&url.text, &url.url, self.clock.clone()).await;
             let seat = seat.map_err(|error| of_node(place, error))?;
             let ping = slowest_ping(seat.store(), &self.clock, place).await?;
             let id = seat.store().server_id().await;

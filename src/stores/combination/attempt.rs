@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::combined::{Combined, Shared, next_token};
+use super::client::{Combined, Shared, next_token};
 use super::grant::{Grant, Locked, Part, lasts_until};
 use super::rules::Mode;
 use super::unlock::{Progress, Told, passed};
