@@ -11,10 +11,9 @@ use super::plan::{Call, Effect, Event, Finish, Notice, Plan, Stop};
 use super::roster::Ticket;
 use super::tenure::Tenure;
 use super::{Engine, wake};
-use crate::backend::{Answer, Backend, Bid, Hints, Interest};
+use crate::backend::{Backend, Bid, Hints, Interest};
 use crate::clock::Sight;
-use crate::error::{Error, ErrorKind, LossCause, Outcome, Result};
-use crate::model::{MutexOwner, StoreTime};
+use crate::error::{Error, ErrorKind, LossCause, Outcome};
 
 /// A running contention. Dropping it stops the contention in the background.
 #[derive(Debug)]
@@ -83,7 +82,7 @@ impl Quiescer {
 /// and must not panic.
 pub(crate) type Sink = Box<dyn FnMut(Notice) + Send>;
 
-type CallFuture = Pin<Box<dyn Future<Output = Result<Answer>> + Send>>;
+type CallFuture = Pin<Box<dyn Future<Output = Event> + Send>>;
 
 impl Engine {
     /// Starts a contention that tells `sink` what happens, the last word being
@@ -158,7 +157,7 @@ impl Driver {
                     // Never ends: the driver itself can write to it.
                     Some(event) = events.recv() => event,
                     () = until(&engine, wake_at) => Event::Timer,
-                    result = finished(&mut self.call) => Event::Called(result),
+                    event = finished(&mut self.call) => event,
                     hint = next_hint(&mut self.hints) => Event::Hint(hint),
                     () = engine.clock().wall_set(), if machine.is_owner() => self.look(),
                 }
@@ -283,18 +282,21 @@ impl Driver {
         let at = engine.clock().now() + limit;
         Box::pin(async move {
             let backend = engine.backend();
-            let work = async {
-                match &call {
-                    Call::Acquire(bid) => backend.acquire(bid).await,
-                    Call::Release(held) => backend.release(held).await,
-                    Call::Leave(bid) => backend.leave(bid).await.map(|()| undone()),
+            let clock = engine.clock();
+            match &call {
+                Call::Acquire(bid) => {
+                    let answer = clock.limit(at, backend.acquire(bid)).await;
+                    Event::Acquired(answer.unwrap_or_else(|| Err(late(limit))))
                 }
-            };
-            engine
-                .clock()
-                .limit(at, work)
-                .await
-                .unwrap_or_else(|| Err(late(limit)))
+                Call::Release(held) => {
+                    let answer = clock.limit(at, backend.release(held)).await;
+                    Event::Released(answer.unwrap_or_else(|| Err(late(limit))))
+                }
+                Call::Leave(bid) => {
+                    let answer = clock.limit(at, backend.leave(bid)).await;
+                    Event::Left(answer.unwrap_or_else(|| Err(late(limit))))
+                }
+            }
         })
     }
 
@@ -326,10 +328,6 @@ impl Drop for Driver {
     }
 }
 
-fn undone() -> Answer {
-    Answer::won(MutexOwner::NONE, StoreTime::ZERO)
-}
-
 pub(super) fn late(limit: std::time::Duration) -> Error {
     Error::new(ErrorKind::Timeout, Outcome::MayHave)
         .with_message(format!("the store did not answer within {limit:?}"))
@@ -342,13 +340,13 @@ async fn until(engine: &Engine, at: Option<crate::clock::Moment>) {
     }
 }
 
-async fn finished(call: &mut Option<CallFuture>) -> Result<Answer> {
-    let result = match call {
+async fn finished(call: &mut Option<CallFuture>) -> Event {
+    let event = match call {
         Some(call) => call.await,
         None => std::future::pending().await,
     };
     *call = None;
-    result
+    event
 }
 
 async fn next_hint(hints: &mut Option<Hints>) -> crate::backend::Hint {

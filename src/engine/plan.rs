@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::driver::Quiescer;
 use super::reading::Reading;
 use super::tenure::Tenure;
-use crate::backend::{Bid, Held, Hint, Nonce};
+use crate::backend::{Answer, Bid, Held, Hint, Nonce};
 use crate::clock::{Moment, Sight};
 use crate::error::{Error, LossCause, Result};
 use crate::model::{ContenderId, Jitter, LeaseTerms, MutexName, MutexOwner};
@@ -69,15 +69,19 @@ impl Stop {
 pub(crate) enum Event {
     /// The moment it asked for has come.
     Timer,
-    /// The call it asked for has ended.
-    Called(Result<crate::backend::Answer>),
+    /// The answer to its [`Call::Acquire`].
+    Acquired(Result<Answer>),
+    /// The answer to its [`Call::Release`].
+    Released(Result<Answer>),
+    /// The answer to its [`Call::Leave`].
+    Left(Result<()>),
     /// The renewal of the grant of this nonce, sent at `sent` among `batch`
     /// others, has ended.
     Renewed {
         nonce: Nonce,
         sent: Sight,
         batch: usize,
-        result: Result<crate::backend::Answer>,
+        result: Result<Answer>,
     },
     /// The renewal of the grant of this nonce was due, and nobody has picked
     /// the grant up. It was put down a moment ago, and is looked at again

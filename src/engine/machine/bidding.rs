@@ -5,7 +5,8 @@ use std::time::Duration;
 use super::super::plan::{Call, Effect, Finish, Mode};
 use super::super::reading::Reading;
 use super::super::wake;
-use super::{Freeing, Machine, Owning, State, Then};
+use super::owning::{renew_after, valid_for};
+use super::{Course, Freeing, Grant, Owning, State, Then};
 use crate::backend::{Answer, Bid, Hint};
 use crate::clock::Moment;
 use crate::error::{Error, ErrorKind, Outcome, Result, Retry};
@@ -31,8 +32,15 @@ pub(super) struct Bidding {
 }
 
 impl Bidding {
-    pub(super) fn new(bid: Bid) -> Self {
-        Self {
+    /// A new bid: new nonce, first attempt.
+    pub(super) fn begin(course: &mut Course, now: Moment) -> State {
+        let plan = &course.plan;
+        let mut bid = Bid::new(plan.name.clone(), plan.contender.clone(), plan.terms)
+            .with_nonce(course.dice.nonce());
+        bid.unique_id = plan.unique_id;
+        bid.shares_fence = plan.shares_fence;
+        bid.queue = plan.mode != Mode::Try;
+        let bidding = Self {
             bid,
             in_flight: None,
             look_at: Moment::from_nanos(0),
@@ -43,7 +51,159 @@ impl Bidding {
             queued: false,
             orphan: false,
             failures: 0,
+        };
+        bidding.attempt(course, now)
+    }
+
+    /// Nothing to wake for while an attempt is under way: its limit is the
+    /// driver's.
+    pub(super) fn wake_at(&self) -> Option<Moment> {
+        self.in_flight.is_none().then_some(self.look_at)
+    }
+
+    pub(super) fn woken(self, course: &mut Course, now: Moment) -> State {
+        if self.wake_at().is_some_and(|at| now >= at) {
+            return self.attempt(course, now);
         }
+        State::Bidding(self)
+    }
+
+    fn attempt(mut self, course: &mut Course, now: Moment) -> State {
+        self.in_flight = Some(now);
+        self.looked_at = Some(now);
+        self.hinted = false;
+        self.overheard = false;
+        course.call(Call::Acquire(self.bid.clone()));
+        State::Bidding(self)
+    }
+
+    pub(super) fn answered(
+        mut self,
+        course: &mut Course,
+        now: Moment,
+        result: Result<Answer>,
+    ) -> State {
+        let Some(sent_at) = self.in_flight.take() else {
+            return course.impossible("an answer to a bid", State::Bidding(self));
+        };
+        match result {
+            Ok(answer) if answer.is_won() => self.won(course, now, sent_at, &answer),
+            Ok(answer) => self.refused(course, now, &answer),
+            Err(error) => self.failed(course, now, error),
+        }
+    }
+
+    fn won(self, course: &mut Course, now: Moment, sent_at: Moment, answer: &Answer) -> State {
+        let terms = course.plan.terms;
+        let Some(token) = answer.token() else {
+            let error = Error::new(ErrorKind::Store, Outcome::Did)
+                .with_message("the store granted the mutex without a token");
+            return self.failed(course, now, error);
+        };
+        if self.subscribed {
+            course.want(Effect::Unsubscribe);
+        }
+        let grant = Grant {
+            held: self.bid.held(token),
+            bid: self.bid,
+            orphan: self.orphan,
+            lease_over: now + terms.lease(),
+        };
+        let deadline = sent_at + valid_for(&terms, answer);
+        if now + terms.margin() >= deadline {
+            // Won, and over before we heard of it: give it back and go on.
+            let then = if course.plan.mode == Mode::Try {
+                Then::Finish(Finish::NotOwner)
+            } else {
+                Then::bid_at_once()
+            };
+            return Freeing::release(course, now, grant, then);
+        }
+        course.term += 1;
+        course.want(Effect::Begin {
+            term: course.term,
+            held: grant.held.clone(),
+            owner: answer.owner().clone(),
+            deadline,
+            reading: Reading {
+                sent_at,
+                heard_at: now,
+                store: answer.now(),
+            },
+        });
+        let owning = Owning::new(grant, deadline);
+        owning.ask_renewal(course, sent_at + renew_after(&terms, answer));
+        State::Owning(owning)
+    }
+
+    fn refused(mut self, course: &mut Course, now: Moment, answer: &Answer) -> State {
+        self.failures = 0;
+        self.bid.seen = self.bid.seen.max(answer.owner().token());
+        self.queued = answer.place().is_some();
+        if let Some(place) = answer.place() {
+            self.bid.score = Some(place.score.clone());
+        }
+        course.want(Effect::Observe(answer.owner().clone()));
+        if course.plan.mode == Mode::Try {
+            return self.undo(course, now, Finish::NotOwner);
+        }
+        if !self.subscribed {
+            // What happened before we listened is found by looking once more.
+            self.subscribed = true;
+            course.want(Effect::Subscribe);
+            return self.attempt(course, now);
+        }
+        if self.hinted {
+            return self.attempt(course, now);
+        }
+        let roll = course.dice.roll();
+        let pause = wake::after_refusal(&course.plan, &self.bid.contender, answer, roll);
+        self.look_at = now + pause;
+        if self.overheard {
+            self.look_at = self.look_at.min(self.after_broadcast(now));
+        }
+        State::Bidding(self)
+    }
+
+    fn failed(mut self, course: &mut Course, now: Moment, error: Error) -> State {
+        self.orphan |= error.may_have_happened();
+        self.failures = self.failures.saturating_add(1);
+        let is_hopeless = error.retry() == Retry::Never;
+        match course.plan.mode {
+            Mode::Try => return self.undo(course, now, Finish::Failed(error)),
+            Mode::Once if is_hopeless => return self.undo(course, now, Finish::Failed(error)),
+            _ => {}
+        }
+        let pause = match error.retry() {
+            Retry::AtOnce if self.failures <= 3 => Duration::ZERO,
+            _ => wake::backoff(self.failures, course.dice.roll()),
+        };
+        self.look_at = now + pause;
+        course.want(Effect::Trouble(error));
+        State::Bidding(self)
+    }
+
+    pub(super) fn hinted(mut self, course: &mut Course, now: Moment, hint: Hint) -> State {
+        let at = match hint {
+            Hint::Turn => now,
+            Hint::Resumed => now + wake::RESUME_SPREAD.mul_f64(course.dice.roll()),
+            _ => self.after_broadcast(now),
+        };
+        if self.in_flight.is_some() {
+            match hint {
+                Hint::Changed => self.overheard = true,
+                _ => self.hinted = true,
+            }
+            return State::Bidding(self);
+        }
+        // A broadcast does not shorten the pause after a failure.
+        if (self.failures == 0 || hint != Hint::Changed) && at < self.look_at {
+            self.look_at = at;
+        }
+        if self.look_at <= now {
+            return self.attempt(course, now);
+        }
+        State::Bidding(self)
     }
 
     /// When a broadcast is looked into: it reaches everybody, so not everybody
@@ -53,195 +213,23 @@ impl Bidding {
             .map_or(now, |at| (at + wake::BROADCAST_LOOK).max(now))
     }
 
-    /// Nothing to wake for while an attempt is under way: its limit is the
-    /// driver's.
-    pub(super) fn wake_at(&self) -> Option<Moment> {
-        self.in_flight.is_none().then_some(self.look_at)
-    }
-}
-
-impl Machine {
-    pub(super) fn attempt(&mut self, now: Moment) {
-        let State::Bidding(bidding) = &mut self.state else {
-            return;
-        };
-        bidding.in_flight = Some(now);
-        bidding.looked_at = Some(now);
-        bidding.hinted = false;
-        bidding.overheard = false;
-        let call = Call::Acquire(bidding.bid.clone());
-        self.effects
-            .push(Effect::Call(call, self.plan.terms.call_timeout()));
-    }
-
-    pub(super) fn acquired(&mut self, now: Moment, result: Result<Answer>) {
-        let State::Bidding(bidding) = &mut self.state else {
-            return;
-        };
-        let Some(sent_at) = bidding.in_flight.take() else {
-            return;
-        };
-        match result {
-            Ok(answer) if answer.is_won() => self.won(now, sent_at, &answer),
-            Ok(answer) => self.refused(now, &answer),
-            Err(error) => self.failed(now, error),
-        }
-    }
-
-    fn won(&mut self, now: Moment, sent_at: Moment, answer: &Answer) {
-        let State::Bidding(bidding) = &mut self.state else {
-            return;
-        };
-        let terms = self.plan.terms;
-        let Some(token) = answer.token() else {
-            let error = Error::new(ErrorKind::Store, Outcome::Did)
-                .with_message("the store granted the mutex without a token");
-            return self.failed(now, error);
-        };
-        if bidding.subscribed {
-            self.effects.push(Effect::Unsubscribe);
-        }
-        let held = bidding.bid.held(token);
-        let deadline = sent_at + super::owning::valid_for(&terms, answer);
-        let (bid, orphan) = (bidding.bid.clone(), bidding.orphan);
-        if now + terms.margin() >= deadline {
-            // Won, and over before we heard of it: give it back and go on.
-            let then = if self.plan.mode == Mode::Try {
-                Then::Finish(Finish::NotOwner)
-            } else {
-                Then::bid_at_once()
-            };
-            let freeing = Freeing::release(held, bid, orphan, now + terms.lease(), then);
-            return self.free(now, freeing);
-        }
-        let owner = answer.owner().clone();
-        self.term += 1;
-        self.effects.push(Effect::Begin {
-            term: self.term,
-            held: held.clone(),
-            owner,
-            deadline,
-            reading: Reading {
-                sent_at,
-                heard_at: now,
-                store: answer.now(),
-            },
-        });
-        let renew_at = sent_at + super::owning::renew_after(&terms, answer);
-        self.state = State::Owning(Owning::new(
-            bid,
-            held,
-            orphan,
-            deadline,
-            now + terms.lease(),
-        ));
-        self.ask_renewal(renew_at);
-    }
-
-    fn refused(&mut self, now: Moment, answer: &Answer) {
-        let State::Bidding(bidding) = &mut self.state else {
-            return;
-        };
-        bidding.failures = 0;
-        bidding.bid.seen = bidding.bid.seen.max(answer.owner().token());
-        bidding.queued = answer.place().is_some();
-        if let Some(place) = answer.place() {
-            bidding.bid.score = Some(place.score.clone());
-        }
-        self.effects.push(Effect::Observe(answer.owner().clone()));
-        if self.plan.mode == Mode::Try {
-            return self.undo_and_finish(now, Finish::NotOwner);
-        }
-        if !bidding.subscribed {
-            // What happened before we listened is found by looking once more.
-            bidding.subscribed = true;
-            self.effects.push(Effect::Subscribe);
-            return self.attempt(now);
-        }
-        if bidding.hinted {
-            return self.attempt(now);
-        }
-        let roll = self.dice.roll();
-        bidding.look_at =
-            now + wake::after_refusal(&self.plan, &bidding.bid.contender, answer, roll);
-        if bidding.overheard {
-            bidding.look_at = bidding.look_at.min(bidding.after_broadcast(now));
-        }
-    }
-
-    fn failed(&mut self, now: Moment, error: Error) {
-        let State::Bidding(bidding) = &mut self.state else {
-            return;
-        };
-        bidding.orphan |= error.may_have_happened();
-        bidding.failures = bidding.failures.saturating_add(1);
-        let hopeless = error.retry() == Retry::Never;
-        match self.plan.mode {
-            Mode::Try => return self.undo_and_finish(now, Finish::Failed(error)),
-            Mode::Once if hopeless => return self.undo_and_finish(now, Finish::Failed(error)),
-            _ => {}
-        }
-        let pause = match error.retry() {
-            Retry::AtOnce if bidding.failures <= 3 => Duration::ZERO,
-            _ => wake::backoff(bidding.failures, self.dice.roll()),
-        };
-        bidding.look_at = now + pause;
-        self.effects.push(Effect::Trouble(error));
-    }
-
-    pub(super) fn hinted(&mut self, now: Moment, hint: Hint) {
-        let State::Bidding(bidding) = &mut self.state else {
-            return;
-        };
-        let at = match hint {
-            Hint::Turn => now,
-            Hint::Resumed => now + wake::RESUME_SPREAD.mul_f64(self.dice.roll()),
-            _ => bidding.after_broadcast(now),
-        };
-        if bidding.in_flight.is_some() {
-            match hint {
-                Hint::Changed => bidding.overheard = true,
-                _ => bidding.hinted = true,
-            }
-            return;
-        }
-        // A broadcast does not shorten the pause after a failure.
-        if (bidding.failures == 0 || hint != Hint::Changed) && at < bidding.look_at {
-            bidding.look_at = at;
-        }
-        if bidding.look_at <= now {
-            self.attempt(now);
-        }
-    }
-
     /// Stopped while wanting.
-    pub(super) fn withdraw(&mut self, now: Moment) {
-        let State::Bidding(bidding) = &mut self.state else {
-            return;
-        };
-        if bidding.in_flight.take().is_some() {
-            bidding.orphan = true;
-            self.effects.push(Effect::DropCall);
+    pub(super) fn withdrawn(mut self, course: &mut Course, now: Moment) -> State {
+        if self.in_flight.take().is_some() {
+            self.orphan = true;
+            course.want(Effect::DropCall);
         }
-        if bidding.subscribed {
-            self.effects.push(Effect::Unsubscribe);
+        if self.subscribed {
+            course.want(Effect::Unsubscribe);
         }
-        self.undo_and_finish(now, Finish::NotOwner);
+        self.undo(course, now, Finish::NotOwner)
     }
 
-    /// Undoes what the bid may have left in the store, if anything.
-    fn undo_and_finish(&mut self, now: Moment, finish: Finish) {
-        let State::Bidding(bidding) = &mut self.state else {
-            return;
-        };
-        if !bidding.orphan && !bidding.queued {
-            return self.finish(finish);
+    /// Undoes what the bid may have left in the store, if anything, and ends.
+    fn undo(self, course: &mut Course, now: Moment, finish: Finish) -> State {
+        if !self.orphan && !self.queued {
+            return course.finish(finish);
         }
-        let (bid, orphan) = (bidding.bid.clone(), bidding.orphan);
-        let until = now + self.plan.terms.lease();
-        self.free(
-            now,
-            Freeing::leave(bid, orphan, until, Then::Finish(finish)),
-        );
+        Freeing::leave(course, now, self.bid, self.orphan, Then::Finish(finish))
     }
 }

@@ -1,13 +1,11 @@
 //! Giving back, stubbornly: until the store confirms or the lease is over.
 
-use std::time::Duration;
-
 use super::super::plan::{Call, Effect, Finish};
 use super::super::wake;
-use super::{Machine, State};
+use super::{Course, Grant, State, Then};
 use crate::backend::{Answer, Bid, Held};
 use crate::clock::Moment;
-use crate::error::Result;
+use crate::error::{Error, LossCause, Result};
 
 #[derive(Debug)]
 pub(super) struct Freeing {
@@ -22,38 +20,36 @@ pub(super) struct Freeing {
     failures: u32,
     /// A try whose answer was lost may have done it.
     maybe_done: bool,
-    pub(super) then: Then,
-}
-
-/// What follows.
-#[derive(Debug)]
-pub(super) enum Then {
-    /// Stand again, after a rest.
-    Bid {
-        rest: Duration,
-    },
-    Finish(Finish),
-}
-
-impl Then {
-    pub(super) fn bid_at_once() -> Self {
-        Self::Bid {
-            rest: Duration::ZERO,
-        }
-    }
+    then: Then,
 }
 
 impl Freeing {
-    pub(super) fn release(held: Held, bid: Bid, orphan: bool, until: Moment, then: Then) -> Self {
-        Self {
-            held: Some(held),
-            ..Self::leave(bid, orphan, until, then)
-        }
+    /// Gives `grant` back.
+    pub(super) fn release(course: &mut Course, now: Moment, grant: Grant, then: Then) -> State {
+        let Grant {
+            bid,
+            held,
+            orphan,
+            lease_over,
+        } = grant;
+        Self::new(Some(held), bid, orphan, lease_over, then).call(course, now)
     }
 
-    pub(super) fn leave(bid: Bid, orphan: bool, until: Moment, then: Then) -> Self {
+    /// Undoes what `bid` may have won or queued.
+    pub(super) fn leave(
+        course: &mut Course,
+        now: Moment,
+        bid: Bid,
+        orphan: bool,
+        then: Then,
+    ) -> State {
+        let until = now + course.plan.terms.lease();
+        Self::new(None, bid, orphan, until, then).call(course, now)
+    }
+
+    fn new(held: Option<Held>, bid: Bid, orphan: bool, until: Moment, then: Then) -> Self {
         Self {
-            held: None,
+            held,
             bid,
             orphan,
             until,
@@ -72,77 +68,71 @@ impl Freeing {
             self.next_try.min(self.until)
         }
     }
-}
 
-impl Machine {
-    pub(super) fn free(&mut self, now: Moment, freeing: Freeing) {
-        self.state = State::Freeing(freeing);
-        self.free_call(now);
-    }
-
-    fn free_call(&mut self, now: Moment) {
-        let State::Freeing(freeing) = &mut self.state else {
-            return;
-        };
-        freeing.in_flight = true;
-        freeing.next_try = now;
-        let call = match &freeing.held {
+    fn call(mut self, course: &mut Course, now: Moment) -> State {
+        self.in_flight = true;
+        self.next_try = now;
+        course.call(match &self.held {
             Some(held) => Call::Release(held.clone()),
-            None => Call::Leave(freeing.bid.clone()),
-        };
-        self.effects
-            .push(Effect::Call(call, self.plan.terms.call_timeout()));
+            None => Call::Leave(self.bid.clone()),
+        });
+        State::Freeing(self)
     }
 
-    /// Woken while giving back.
-    pub(super) fn free_again(&mut self, now: Moment) {
-        let State::Freeing(freeing) = &mut self.state else {
-            return;
-        };
-        if now >= freeing.until {
-            if freeing.in_flight {
-                self.effects.push(Effect::DropCall);
+    pub(super) fn woken(self, course: &mut Course, now: Moment) -> State {
+        if now >= self.until {
+            if self.in_flight {
+                course.want(Effect::DropCall);
             }
-            return self.done(now, Some(Finish::Unconfirmed));
+            return self.done(course, now, Some(Finish::Unconfirmed));
         }
-        if !freeing.in_flight && now >= freeing.next_try {
-            self.free_call(now);
+        if !self.in_flight && now >= self.next_try {
+            return self.call(course, now);
         }
+        State::Freeing(self)
     }
 
-    /// The answer of the store. For a bid that was undone the driver answers
-    /// *won*.
-    pub(super) fn freed(&mut self, now: Moment, result: Result<Answer>) {
-        let State::Freeing(freeing) = &mut self.state else {
-            return;
-        };
-        freeing.in_flight = false;
+    pub(super) fn released(
+        mut self,
+        course: &mut Course,
+        now: Moment,
+        result: Result<Answer>,
+    ) -> State {
+        self.in_flight = false;
         match result {
-            Ok(answer) if answer.is_won() || freeing.maybe_done => self.done(now, None),
+            Ok(answer) if answer.is_won() || self.maybe_done => self.done(course, now, None),
             // The grant had gone before we gave it back.
-            Ok(_) => self.done(now, Some(Finish::Lost(crate::error::LossCause::Taken))),
-            Err(error) => {
-                freeing.maybe_done |= error.may_have_happened();
-                freeing.failures = freeing.failures.saturating_add(1);
-                freeing.next_try = now + wake::backoff(freeing.failures, self.dice.roll());
-                self.effects.push(Effect::Trouble(error));
-            }
+            Ok(_) => self.done(course, now, Some(Finish::Lost(LossCause::Taken))),
+            Err(error) => self.failed(course, now, error),
         }
+    }
+
+    pub(super) fn left(mut self, course: &mut Course, now: Moment, result: Result<()>) -> State {
+        self.in_flight = false;
+        match result {
+            Ok(()) => self.done(course, now, None),
+            Err(error) => self.failed(course, now, error),
+        }
+    }
+
+    fn failed(mut self, course: &mut Course, now: Moment, error: Error) -> State {
+        self.maybe_done |= error.may_have_happened();
+        self.failures = self.failures.saturating_add(1);
+        self.next_try = now + wake::backoff(self.failures, course.dice.roll());
+        course.want(Effect::Trouble(error));
+        State::Freeing(self)
     }
 
     /// Given back, or not to be had any more; `worse` replaces the good end of
     /// a release.
-    fn done(&mut self, now: Moment, worse: Option<Finish>) {
-        let State::Freeing(freeing) = std::mem::replace(&mut self.state, State::Finished) else {
-            return;
-        };
-        if freeing.orphan {
-            self.effects.push(Effect::TidyLater(freeing.bid));
+    fn done(self, course: &mut Course, now: Moment, worse: Option<Finish>) -> State {
+        if self.orphan {
+            course.want(Effect::TidyLater(self.bid));
         }
-        let then = match (freeing.then, worse) {
+        let then = match (self.then, worse) {
             (Then::Finish(Finish::Released), Some(worse)) => Then::Finish(worse),
             (then, _) => then,
         };
-        self.go_on(now, then);
+        course.go_on(now, then)
     }
 }

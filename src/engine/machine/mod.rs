@@ -8,47 +8,44 @@
 //!              └───────────── stopped ───────────────────────┘
 //! ```
 //!
+//! Each state is a value that owns its transitions: an event consumes it and
+//! gives the next one. What stays the same from state to state is in
+//! [`Course`].
+//!
 //! The moment handed to [`Machine::on`] is read before its effects are carried
 //! out, so it is also the `sent_at` of every call that starts there: leases
 //! are counted from it, never from an answer.
 
 mod bidding;
+mod course;
 mod freeing;
 mod owning;
+mod quieting;
 
 use bidding::Bidding;
-use freeing::{Freeing, Then};
-use owning::{Owning, Quieting};
+use course::{Course, Then};
+use freeing::Freeing;
+use owning::{Grant, Owning};
+use quieting::Quieting;
 
 use super::dice::Dice;
-use super::plan::{Effect, Event, Finish, Mode, Plan, Stop};
-use crate::backend::Bid;
+use super::plan::{Effect, Event, Finish, Plan, Stop};
 use crate::clock::Moment;
+use crate::error::LossCause;
 
 #[derive(Debug)]
 pub(crate) struct Machine {
-    plan: Plan,
-    dice: Dice,
     state: State,
-    effects: Vec<Effect>,
-    /// Counts the tenures: the end of an earlier one must not end this one.
-    term: u64,
-    /// Someone wants it to end; nothing new begins.
-    stop: Option<Stop>,
-    /// Nobody picked up what was won: nothing new begins before somebody is
-    /// there again.
-    unattended: bool,
-    /// The last term that somebody came for, late.
-    attended: u64,
+    course: Course,
 }
 
 #[derive(Debug)]
 enum State {
-    /// Before the first bid.
+    /// Before a bid.
     Resting {
         until: Moment,
     },
-    /// Nobody would notice if it won.
+    /// The holder would not notice if it won.
     Idle,
     /// Wants to own.
     Bidding(Bidding),
@@ -64,67 +61,18 @@ enum State {
 impl Machine {
     /// A machine and what it wants first.
     pub(crate) fn start(plan: Plan, dice: Dice, now: Moment) -> (Self, Vec<Effect>) {
-        let until = now + plan.initial_delay;
-        let state = State::Resting { until };
-        let mut machine = Self {
-            plan,
-            dice,
-            state,
-            effects: Vec::new(),
-            term: 0,
-            stop: None,
-            unattended: false,
-            attended: 0,
-        };
-        if machine.plan.initial_delay.is_zero() {
-            machine.bid(now);
-        }
-        let effects = std::mem::take(&mut machine.effects);
-        (machine, effects)
+        let rest = plan.initial_delay;
+        let mut course = Course::new(plan, dice);
+        let state = course.go_on(now, Then::Bid { rest });
+        let effects = course.take_effects();
+        (Self { state, course }, effects)
     }
 
     /// Takes an event at `now`.
     pub(crate) fn on(&mut self, now: Moment, event: Event) -> Vec<Effect> {
-        // A deadline that has passed comes before whatever else happened.
-        if let State::Owning(owning) = &self.state
-            && (now >= owning.deadline
-                || matches!(event, Event::Expired { term } if term == self.term))
-        {
-            self.lose(now, crate::error::LossCause::Deadline);
-        }
-        match event {
-            Event::Stop(stop) => self.stopped(now, stop),
-            Event::Abandoned => {
-                self.stopped(now, Stop::Wanted);
-                self.quiesced(now);
-            }
-            Event::Timer => self.timer(now),
-            Event::Expired { .. } => {}
-            Event::Hint(hint) => self.hinted(now, hint),
-            Event::Called(result) => match self.state {
-                State::Bidding(_) => self.acquired(now, result),
-                State::Freeing(_) => self.freed(now, result),
-                // A call that was dropped has nothing to say.
-                _ => {}
-            },
-            // The answer may have outlived the tenure it was for.
-            Event::Renewed { nonce, .. } if !self.owns(nonce) => {}
-            Event::Renewed {
-                sent,
-                batch,
-                result,
-                ..
-            } => self.renewed(now, sent.now, batch, result),
-            Event::Unclaimed { nonce, until } if self.owns(nonce) => match until {
-                Some(until) => self.ask_renewal(until),
-                None => self.unclaimed(now),
-            },
-            Event::Unclaimed { .. } => {}
-            Event::Attended { term } => self.attended(term, now),
-            Event::Quiesced { term } if term == self.term => self.quiesced(now),
-            Event::Quiesced { .. } => {}
-        }
-        std::mem::take(&mut self.effects)
+        let state = std::mem::replace(&mut self.state, State::Finished);
+        self.state = state.on(&mut self.course, now, event);
+        self.course.take_effects()
     }
 
     /// When it wants [`Event::Timer`].
@@ -133,7 +81,7 @@ impl Machine {
             State::Resting { until } => Some(*until),
             State::Bidding(bidding) => bidding.wake_at(),
             State::Owning(owning) => Some(owning.wake_at()),
-            State::Quieting(quieting) => quieting.until,
+            State::Quieting(quieting) => quieting.wake_at(),
             State::Freeing(freeing) => Some(freeing.wake_at()),
             State::Idle | State::Finished => None,
         }
@@ -147,91 +95,107 @@ impl Machine {
     pub(crate) fn is_finished(&self) -> bool {
         matches!(self.state, State::Finished)
     }
+}
 
-    fn timer(&mut self, now: Moment) {
-        match &self.state {
-            State::Resting { until } if now >= *until => self.bid(now),
-            State::Bidding(bidding) if bidding.wake_at().is_some_and(|at| now >= at) => {
-                self.attempt(now);
+impl State {
+    fn on(self, course: &mut Course, now: Moment, event: Event) -> Self {
+        // A deadline that has passed comes before whatever else happened.
+        let state = match self {
+            Self::Owning(owning) if owning.is_over(course, now, &event) => {
+                owning.lose(course, now, LossCause::Deadline)
             }
-            State::Owning(_) => self.quiesce_over(now),
-            State::Quieting(quieting) if quieting.until.is_some_and(|at| now >= at) => {
-                self.finish(Finish::StillRunning);
-            }
-            State::Freeing(_) => self.free_again(now),
-            _ => {}
+            other => other,
+        };
+        match event {
+            Event::Timer => state.timer(course, now),
+            Event::Stop(stop) => state.stopped(course, now, stop),
+            Event::Abandoned => state
+                .stopped(course, now, Stop::Wanted)
+                .quiesced(course, now),
+            Event::Acquired(result) => match state {
+                Self::Bidding(bidding) => bidding.answered(course, now, result),
+                other => course.impossible("an answer to a bid", other),
+            },
+            Event::Released(result) => match state {
+                Self::Freeing(freeing) => freeing.released(course, now, result),
+                other => course.impossible("an answer to a release", other),
+            },
+            Event::Left(result) => match state {
+                Self::Freeing(freeing) => freeing.left(course, now, result),
+                other => course.impossible("an answer to a leave", other),
+            },
+            Event::Attended { term } => state.attended(course, now, term),
+            // What follows may come late: it was on its way when the tenure or
+            // the bid ended that it was for.
+            Event::Hint(hint) => match state {
+                Self::Bidding(bidding) => bidding.hinted(course, now, hint),
+                other => other,
+            },
+            Event::Renewed {
+                nonce,
+                sent,
+                batch,
+                result,
+            } => match state {
+                Self::Owning(owning) if owning.is_of(nonce) => {
+                    owning.renewed(course, now, sent.now, batch, result)
+                }
+                other => other,
+            },
+            Event::Unclaimed { nonce, until } => match state {
+                Self::Owning(owning) if owning.is_of(nonce) => owning.unclaimed(course, now, until),
+                other => other,
+            },
+            Event::Quiesced { term } if term == course.term => state.quiesced(course, now),
+            Event::Quiesced { .. } | Event::Expired { .. } => state,
         }
     }
 
-    fn stopped(&mut self, now: Moment, stop: Stop) {
-        // A last term can still be asked to end.
-        if self.stop.is_some_and(|before| before != Stop::LastTerm) {
-            return;
+    /// The moment may be earlier than the one that was asked for: an event
+    /// that came before the timer has moved it.
+    fn timer(self, course: &mut Course, now: Moment) -> Self {
+        match self {
+            Self::Resting { until } if now >= until => Bidding::begin(course, now),
+            Self::Bidding(bidding) => bidding.woken(course, now),
+            Self::Owning(owning) => owning.woken(course, now),
+            Self::Quieting(quieting) => quieting.woken(course, now),
+            Self::Freeing(freeing) => freeing.woken(course, now),
+            other => other,
         }
-        self.stop = Some(stop);
-        match &mut self.state {
-            State::Owning(_) | State::Quieting(_) if stop == Stop::LastTerm => {}
-            State::Resting { .. } | State::Idle => self.finish(Finish::NotOwner),
-            State::Bidding(_) => self.withdraw(now),
-            State::Owning(_) => self.begin_quiesce(now, stop),
-            State::Quieting(quieting) => quieting.until = Some(now + self.plan.quiesce),
+    }
+
+    fn stopped(self, course: &mut Course, now: Moment, stop: Stop) -> Self {
+        if !course.is_stopped_by(stop) {
+            return self;
+        }
+        match self {
+            Self::Owning(_) | Self::Quieting(_) if stop == Stop::LastTerm => self,
+            Self::Resting { .. } | Self::Idle => course.finish(Finish::NotOwner),
+            Self::Bidding(bidding) => bidding.withdrawn(course, now),
+            Self::Owning(owning) => owning.stopped(course, now, stop),
+            Self::Quieting(quieting) => quieting.stopped(course, now),
             // Nothing new begins after it.
-            State::Freeing(_) | State::Finished => {}
+            Self::Freeing(_) | Self::Finished => self,
+        }
+    }
+
+    /// The local side has ended: now the store may give it to others.
+    fn quiesced(self, course: &mut Course, now: Moment) -> Self {
+        match self {
+            Self::Owning(owning) => owning.quiesced(course, now),
+            Self::Quieting(quieting) => quieting.quiesced(course, now),
+            // Of a tenure that went back before its holder came for it.
+            other => other,
         }
     }
 
     /// Somebody is there again to pick up what is won.
-    fn attended(&mut self, term: u64, now: Moment) {
-        self.attended = self.attended.max(term);
-        self.unattended = false;
-        if matches!(self.state, State::Idle) {
-            self.bid(now);
+    fn attended(self, course: &mut Course, now: Moment, term: u64) -> Self {
+        course.attended = course.attended.max(term);
+        course.unattended = false;
+        match self {
+            Self::Idle => Bidding::begin(course, now),
+            other => other,
         }
-    }
-
-    /// A new bid: new nonce, first attempt.
-    fn bid(&mut self, now: Moment) {
-        let plan = &self.plan;
-        let mut bid = Bid::new(plan.name.clone(), plan.contender.clone(), plan.terms)
-            .with_nonce(self.dice.nonce());
-        bid.unique_id = plan.unique_id;
-        bid.shares_fence = plan.shares_fence;
-        bid.queue = plan.mode != Mode::Try;
-        self.state = State::Bidding(Bidding::new(bid));
-        self.attempt(now);
-    }
-
-    /// A tenure is over and nothing of it is left: stand again, or end.
-    fn next_term(&mut self, now: Moment, finish: Finish) {
-        let then = self.then(finish);
-        self.go_on(now, then);
-    }
-
-    fn go_on(&mut self, now: Moment, then: Then) {
-        match then {
-            Then::Finish(finish) => self.finish(finish),
-            Then::Bid { .. } if self.stop.is_some() => self.finish(Finish::NotOwner),
-            Then::Bid { .. } if self.unattended => self.state = State::Idle,
-            Then::Bid { rest } if rest.is_zero() => self.bid(now),
-            Then::Bid { rest } => self.state = State::Resting { until: now + rest },
-        }
-    }
-
-    /// What follows a tenure that ended with `finish`.
-    fn then(&self, finish: Finish) -> Then {
-        let again = self.plan.mode == Mode::Always && self.stop.is_none();
-        match finish {
-            finish if !again => Then::Finish(finish),
-            // Given up freely, so that another may have it.
-            Finish::Released => Then::Bid {
-                rest: self.plan.courtesy,
-            },
-            _ => Then::bid_at_once(),
-        }
-    }
-
-    fn finish(&mut self, finish: Finish) {
-        self.state = State::Finished;
-        self.effects.push(Effect::Finish(finish));
     }
 }

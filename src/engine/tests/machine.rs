@@ -63,7 +63,7 @@ fn start(mode: Mode) -> Machine {
 
 fn owning() -> Machine {
     let mut machine = start(Mode::Always);
-    let effects = machine.on(at(10), Event::Called(Ok(won(Duration::from_secs(16)))));
+    let effects = machine.on(at(10), Event::Acquired(Ok(won(Duration::from_secs(16)))));
     assert!(matches!(
         effects[..],
         [Effect::Begin { .. }, Effect::Renew { .. }]
@@ -74,7 +74,7 @@ fn owning() -> Machine {
 #[test]
 fn a_first_refusal_subscribes_and_looks_once_more() {
     let mut machine = start(Mode::Once);
-    let refusal = || Event::Called(Ok(refused(Duration::from_secs(9))));
+    let refusal = || Event::Acquired(Ok(refused(Duration::from_secs(9))));
     let effects = machine.on(at(1), refusal());
     assert!(matches!(
         effects[..],
@@ -92,9 +92,9 @@ fn a_first_refusal_subscribes_and_looks_once_more() {
 #[test]
 fn a_turn_that_comes_while_an_attempt_is_under_way_is_not_forgotten() {
     let mut machine = start(Mode::Once);
-    machine.on(at(1), Event::Called(Ok(refused(Duration::from_secs(9)))));
+    machine.on(at(1), Event::Acquired(Ok(refused(Duration::from_secs(9)))));
     assert!(machine.on(at(2), Event::Hint(Hint::Turn)).is_empty());
-    let effects = machine.on(at(3), Event::Called(Ok(refused(Duration::from_secs(9)))));
+    let effects = machine.on(at(3), Event::Acquired(Ok(refused(Duration::from_secs(9)))));
     assert!(matches!(
         effects[..],
         [Effect::Observe(_), Effect::Call(Call::Acquire(_), _)]
@@ -104,14 +104,17 @@ fn a_turn_that_comes_while_an_attempt_is_under_way_is_not_forgotten() {
 #[test]
 fn a_broadcast_that_comes_while_an_attempt_is_under_way_is_looked_into_soon() {
     let mut machine = start(Mode::Once);
-    machine.on(at(1), Event::Called(Ok(refused(Duration::from_secs(9)))));
+    machine.on(at(1), Event::Acquired(Ok(refused(Duration::from_secs(9)))));
     assert!(machine.on(at(2), Event::Hint(Hint::Changed)).is_empty());
-    let effects = machine.on(at(3), Event::Called(Ok(refused(Duration::from_secs(9)))));
+    let effects = machine.on(at(3), Event::Acquired(Ok(refused(Duration::from_secs(9)))));
     assert!(matches!(effects[..], [Effect::Observe(_)]));
     // Not at once: it reaches everybody. Not only at the safety look either.
     assert_eq!(machine.wake_at(), Some(at(501)), "as a broadcast is");
     machine.on(at(501), Event::Timer);
-    machine.on(at(502), Event::Called(Ok(refused(Duration::from_secs(9)))));
+    machine.on(
+        at(502),
+        Event::Acquired(Ok(refused(Duration::from_secs(9)))),
+    );
     assert_eq!(machine.wake_at(), Some(at(2_502)), "once, not for ever");
 }
 
@@ -125,10 +128,10 @@ fn the_nonce_is_the_same_for_every_attempt_and_new_for_every_bid() {
     };
     let (mut machine, effects) = Machine::start(plan(Mode::Always), Dice::seeded(1), at(0));
     let first = nonce_in(&effects).unwrap();
-    machine.on(at(1), Event::Called(Err(lost_answer())));
+    machine.on(at(1), Event::Acquired(Err(lost_answer())));
     let again = machine.on(machine.wake_at().unwrap(), Event::Timer);
     assert_eq!(nonce_in(&again), Some(first));
-    machine.on(at(100), Event::Called(Ok(won(Duration::from_secs(16)))));
+    machine.on(at(100), Event::Acquired(Ok(won(Duration::from_secs(16)))));
     machine.on(
         at(200),
         Event::Renewed {
@@ -145,7 +148,7 @@ fn the_nonce_is_the_same_for_every_attempt_and_new_for_every_bid() {
 #[test]
 fn a_grant_with_less_left_is_believed_for_less() {
     let mut machine = start(Mode::Once);
-    let effects = machine.on(at(10), Event::Called(Ok(won(Duration::from_secs(3)))));
+    let effects = machine.on(at(10), Event::Acquired(Ok(won(Duration::from_secs(3)))));
     let Effect::Begin { deadline, .. } = &effects[0] else {
         panic!("{effects:?}")
     };
@@ -180,7 +183,10 @@ fn a_renewal_that_leaves_less_is_followed_by_the_next_one_sooner() {
 #[test]
 fn a_win_that_is_over_before_it_is_heard_of_is_given_back() {
     let mut machine = start(Mode::Once);
-    let effects = machine.on(at(15_980), Event::Called(Ok(won(Duration::from_secs(16)))));
+    let effects = machine.on(
+        at(15_980),
+        Event::Acquired(Ok(won(Duration::from_secs(16)))),
+    );
     assert!(matches!(effects[..], [Effect::Call(Call::Release(_), _)]));
 }
 
@@ -268,8 +274,8 @@ fn a_hung_batch_is_tried_again_in_halves() {
 #[test]
 fn stopping_a_bid_undoes_it_only_if_something_may_be_left() {
     let mut machine = start(Mode::Once);
-    machine.on(at(1), Event::Called(Ok(refused(Duration::from_secs(9)))));
-    machine.on(at(2), Event::Called(Ok(refused(Duration::from_secs(9)))));
+    machine.on(at(1), Event::Acquired(Ok(refused(Duration::from_secs(9)))));
+    machine.on(at(2), Event::Acquired(Ok(refused(Duration::from_secs(9)))));
     let effects = machine.on(at(3), Event::Stop(Stop::Wanted));
     assert!(matches!(
         effects[..],
@@ -308,7 +314,7 @@ fn one_who_came_too_late_before_that_was_known_is_bid_for_again() {
         }
         effects.extend(machine.on(at(10_001), Event::Quiesced { term: 1 }));
         let freed = Answer::won(MutexOwner::NONE, StoreTime::from_millis(1_010_000));
-        effects.extend(machine.on(at(10_002), Event::Called(Ok(freed))));
+        effects.extend(machine.on(at(10_002), Event::Released(Ok(freed))));
         let bids = |effect: &Effect| matches!(effect, Effect::Call(Call::Acquire(_), _));
         assert!(effects.iter().any(bids), "{comes_first}: {effects:?}");
     }

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use super::judge::True;
+use super::world::Of;
 use crate::clock::Moment;
 use crate::engine::machine::Machine;
 use crate::engine::plan::Event;
@@ -24,7 +25,7 @@ pub(super) struct Process {
     pub(super) is_dead: bool,
     pub(super) is_paused: bool,
     /// What arrives while it is paused.
-    pub(super) backlog: VecDeque<Event>,
+    pub(super) backlog: VecDeque<(Event, Option<Of>)>,
     pub(super) is_cut_off: Cut,
     /// Local work that never ends when it is told to.
     pub(super) is_stuck: bool,

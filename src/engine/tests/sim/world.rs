@@ -12,7 +12,7 @@ use super::store::{Request, Store, Told};
 use crate::backend::{Hint, Nonce};
 use crate::engine::dice::Dice;
 use crate::engine::machine::Machine;
-use crate::engine::plan::{Effect, Event, Finish, Mode, Plan, Stop};
+use crate::engine::plan::{Call, Effect, Event, Finish, Mode, Plan, Stop};
 use crate::engine::wake;
 use crate::error::{Error, ErrorKind, LossCause, Outcome};
 use crate::model::{ContenderId, Jitter, LeaseTerms, MutexName};
@@ -99,10 +99,18 @@ struct Back {
     sent_at: crate::clock::Moment,
 }
 
+/// What a call asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Asked {
+    Acquire,
+    Release,
+    Leave,
+}
+
 /// Which call or renewal an answer belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Of {
-    Call(u64),
+pub(super) enum Of {
+    Call(u64, Asked),
     Renewal(u64, Nonce),
 }
 
@@ -215,20 +223,7 @@ impl World {
                 self.arrives(&request, back);
                 Ok(())
             }
-            Coming::Hears { process, event, of } => {
-                let p = &mut self.processes[process];
-                match of {
-                    Some(Of::Call(call)) if p.call != call => return Ok(()),
-                    Some(Of::Renewal(renewal, _)) if p.answered >= renewal => return Ok(()),
-                    // One answer is enough: a time-out and a late answer are two.
-                    Some(Of::Call(_)) => p.call += 1,
-                    // As in the roster: one that was withdrawn on its way is
-                    // answered all the same.
-                    Some(Of::Renewal(renewal, _)) => p.answered = renewal,
-                    None => {}
-                }
-                self.tell(process, event)
-            }
+            Coming::Hears { process, event, of } => self.hear(process, event, of),
             Coming::Mischief => self.mischief(),
             Coming::Heals { process } => self.heal(process),
             Coming::StoreUp { forgets } => {
@@ -288,6 +283,27 @@ impl World {
         self.carry_out(number, effects)
     }
 
+    /// A process hears what came for it, unless it has stopped listening for
+    /// that: a call that it has dropped answers nobody.
+    fn hear(&mut self, process: usize, event: Event, of: Option<Of>) -> Result<(), String> {
+        let p = &mut self.processes[process];
+        if p.is_paused {
+            p.backlog.push_back((event, of));
+            return Ok(());
+        }
+        match of {
+            Some(Of::Call(call, _)) if p.call != call => return Ok(()),
+            Some(Of::Renewal(renewal, _)) if p.answered >= renewal => return Ok(()),
+            // One answer is enough: a time-out and a late answer are two.
+            Some(Of::Call(..)) => p.call += 1,
+            // As in the roster: one that was withdrawn on its way is
+            // answered all the same.
+            Some(Of::Renewal(renewal, _)) => p.answered = renewal,
+            None => {}
+        }
+        self.tell(process, event)
+    }
+
     /// A process takes an event, unless it cannot.
     fn tell(&mut self, process: usize, event: Event) -> Result<(), String> {
         let p = &mut self.processes[process];
@@ -295,7 +311,7 @@ impl World {
             return Ok(());
         }
         if p.is_paused {
-            p.backlog.push_back(event);
+            p.backlog.push_back((event, None));
             return Ok(());
         }
         if p.machine.is_finished() {
@@ -316,7 +332,12 @@ impl World {
             match effect {
                 Effect::Call(call, limit) => {
                     p.call += 1;
-                    let of = Of::Call(p.call);
+                    let asked = match &call {
+                        Call::Acquire(_) => Asked::Acquire,
+                        Call::Release(_) => Asked::Release,
+                        Call::Leave(_) => Asked::Leave,
+                    };
+                    let of = Of::Call(p.call, asked);
                     self.send(process, Request::Call(call), of, limit);
                 }
                 Effect::DropCall => p.call += 1,

@@ -74,7 +74,9 @@ impl World {
             sent_at,
         } = back;
         let event = match of {
-            Of::Call(_) => Event::Called(result),
+            Of::Call(_, Asked::Acquire) => Event::Acquired(result),
+            Of::Call(_, Asked::Release) => Event::Released(result),
+            Of::Call(_, Asked::Leave) => Event::Left(result.map(drop)),
             Of::Renewal(_, nonce) => Event::Renewed {
                 nonce,
                 sent: crate::clock::Sight {
@@ -201,8 +203,8 @@ impl World {
         p.is_cut_off = Cut::None;
         p.is_paused = false;
         // On resume everything that waited comes at once, in order.
-        while let Some(event) = self.processes[process].backlog.pop_front() {
-            self.tell(process, event)?;
+        while let Some((event, of)) = self.processes[process].backlog.pop_front() {
+            self.hear(process, event, of)?;
         }
         Ok(())
     }

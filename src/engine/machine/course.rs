@@ -1,0 +1,123 @@
+//! What stays the same from state to state.
+
+use std::time::Duration;
+
+use super::super::dice::Dice;
+use super::super::plan::{Call, Effect, Finish, Mode, Plan, Stop};
+use super::{Bidding, State};
+use crate::clock::Moment;
+
+/// The course of one contention: what it is to do, and what has come of it.
+#[derive(Debug)]
+pub(super) struct Course {
+    pub(super) plan: Plan,
+    pub(super) dice: Dice,
+    effects: Vec<Effect>,
+    /// Counts the tenures: the end of an earlier one must not end this one.
+    pub(super) term: u64,
+    /// Its user wants it to end; nothing new begins.
+    pub(super) stop: Option<Stop>,
+    /// Its user did not pick up what was won: nothing new begins before it is
+    /// there again.
+    pub(super) unattended: bool,
+    /// The last term that its user came for, late.
+    pub(super) attended: u64,
+}
+
+/// What follows a tenure, or a bid.
+#[derive(Debug)]
+pub(super) enum Then {
+    /// Stand again, after a rest.
+    Bid {
+        rest: Duration,
+    },
+    Finish(Finish),
+}
+
+impl Then {
+    pub(super) fn bid_at_once() -> Self {
+        Self::Bid {
+            rest: Duration::ZERO,
+        }
+    }
+}
+
+impl Course {
+    pub(super) fn new(plan: Plan, dice: Dice) -> Self {
+        Self {
+            plan,
+            dice,
+            effects: Vec::new(),
+            term: 0,
+            stop: None,
+            unattended: false,
+            attended: 0,
+        }
+    }
+
+    pub(super) fn want(&mut self, effect: Effect) {
+        self.effects.push(effect);
+    }
+
+    pub(super) fn call(&mut self, call: Call) {
+        let limit = self.plan.terms.call_timeout();
+        self.want(Effect::Call(call, limit));
+    }
+
+    pub(super) fn take_effects(&mut self) -> Vec<Effect> {
+        std::mem::take(&mut self.effects)
+    }
+
+    /// Whether `stop` changes anything: only a last term can still be asked to
+    /// end.
+    pub(super) fn is_stopped_by(&mut self, stop: Stop) -> bool {
+        if self.stop.is_some_and(|before| before != Stop::LastTerm) {
+            return false;
+        }
+        self.stop = Some(stop);
+        true
+    }
+
+    /// What follows a tenure that ended with `finish`.
+    pub(super) fn then(&self, finish: Finish) -> Then {
+        let again = self.plan.mode == Mode::Always && self.stop.is_none();
+        match finish {
+            finish if !again => Then::Finish(finish),
+            // Given up freely, so that another may have it.
+            Finish::Released => Then::Bid {
+                rest: self.plan.courtesy,
+            },
+            _ => Then::bid_at_once(),
+        }
+    }
+
+    /// A tenure or a bid is over and nothing of it is left.
+    pub(super) fn go_on(&mut self, now: Moment, then: Then) -> State {
+        match then {
+            Then::Finish(finish) => self.finish(finish),
+            Then::Bid { .. } if self.stop.is_some() => self.finish(Finish::NotOwner),
+            Then::Bid { .. } if self.unattended => State::Idle,
+            Then::Bid { rest } if rest.is_zero() => Bidding::begin(self, now),
+            Then::Bid { rest } => State::Resting { until: now + rest },
+        }
+    }
+
+    pub(super) fn finish(&mut self, finish: Finish) -> State {
+        self.want(Effect::Finish(finish));
+        State::Finished
+    }
+
+    /// Something came that cannot come in `state`. It changes nothing: the
+    /// promises rest on the deadlines. But it is a mistake in this program,
+    /// and must be seen.
+    pub(super) fn impossible(&self, what: &str, state: State) -> State {
+        debug_assert!(false, "{what} came in {state:?}");
+        tracing::error!(
+            target: "tenure::engine",
+            mutex = %self.plan.name,
+            contender = %self.plan.contender,
+            "{what} came when nothing had been asked: please report this"
+        );
+        state
+    }
+}
