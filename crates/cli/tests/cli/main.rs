@@ -14,6 +14,7 @@ mod person;
 mod restart;
 mod run;
 mod schedule;
+mod secrets;
 mod signals;
 mod stores;
 mod support;
