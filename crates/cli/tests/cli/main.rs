@@ -1,10 +1,12 @@
 //! The real program, as processes.
 
+mod clocks;
 mod damage;
 mod data;
 mod demo;
 mod doctor;
 mod endurance;
+mod escapes;
 mod guardian;
 mod init;
 mod late;
