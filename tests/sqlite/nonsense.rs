@@ -56,7 +56,7 @@ async fn a_row_from_the_far_future_keeps_nobody_out_and_ends_no_lease() {
 
 #[tokio::test]
 async fn a_clock_that_cannot_be_is_named() {
-    for epoch in [-1, i64::MIN, i64::MAX] {
+    for epoch in [-1, i64::MAX] {
         let place = Place::new();
         place.open().await.close().await.unwrap();
         let text = format!("UPDATE tenure_clock SET epoch = {epoch}");
