@@ -64,6 +64,12 @@ impl Term<'_> {
             let Some(next) = book.next(tenure.store_now()) else {
                 // A cron expression whose last year has passed.
                 core.board.status().next_run = None;
+                tracing::warn!(
+                    target: "tenure::schedule",
+                    schedule = %core.name, worker = self.worker,
+                    now = %tenure.store_now(),
+                    "no time is left at which it is due by the store's clock: it does not run again"
+                );
                 self.stopping.cancelled().await;
                 return Ok(TermEnd::Stopped);
             };

@@ -6,6 +6,7 @@ mod crash;
 mod faults;
 mod kills;
 mod listing;
+mod nonsense;
 mod opening;
 mod places;
 mod schedule;

@@ -43,9 +43,13 @@ pub(crate) struct Cli {
 /// What every command takes.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Common {
-    /// The store, as in sqlite:/var/lib/locks.db
-    #[arg(long, global = true, env = "TENURE_URL", hide_env_values = true)]
+    /// The store, as in sqlite:/var/lib/locks.db; else $TENURE_URL. Everybody on
+    /// this host can read a password here in the list of processes
+    #[arg(long, global = true, conflicts_with = "url_file")]
     pub(crate) url: Option<String>,
+    /// A file whose first line is that URL; else $TENURE_URL_FILE
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(crate) url_file: Option<PathBuf>,
     /// How long ownership is undisputed without a renewal, as in 10s
     #[arg(long, global = true, value_name = "DUR", value_parser = duration)]
     pub(crate) ttl: Option<Duration>,
@@ -221,6 +225,9 @@ pub(crate) struct Job {
     /// less than the transition, half of it unless given
     #[arg(long, value_name = "DUR", value_parser = duration)]
     pub(crate) grace: Option<Duration>,
+    /// Give the command TENURE_URL also when there is a password in it
+    #[arg(long)]
+    pub(crate) pass_url: bool,
     /// The command and its arguments
     #[arg(last = true, required = true, value_name = "CMD")]
     pub(crate) command: Vec<OsString>,

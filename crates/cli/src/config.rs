@@ -8,11 +8,13 @@ use tenure::backend::url::parse_duration;
 
 use crate::args::Common;
 use crate::exit::Failure;
-use crate::output::Format;
+use crate::output::{Format, Voice};
+use crate::place::{self, Origin};
 
 /// The settings of one call of the program.
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
+    /// `None`: the embedded store.
     pub(crate) url: Option<String>,
     pub(crate) ttl: Option<Duration>,
     pub(crate) transition: Option<Duration>,
@@ -45,15 +47,26 @@ impl TryFrom<String> for Length {
 }
 
 impl Settings {
-    /// Reads the file, if one is named, and puts flags and environment (which
-    /// the parser of the arguments has read) over it.
-    pub(crate) fn gather(common: Common) -> Result<Self, Failure> {
-        let file = match &common.config {
+    /// Reads the file, if one is named, and puts flags and environment over it.
+    pub(crate) fn gather(common: Common, voice: &Voice) -> Result<Self, Failure> {
+        let mut file = match &common.config {
             Some(path) => read(path)?,
             None => File::default(),
         };
+        let in_file = file.url.take().zip(common.config.clone());
+        let in_file = in_file.map(|(url, path)| (url, Origin::File(path)));
+        let named = match place::named(common.url, common.url_file)?.or(in_file) {
+            Some((url, origin)) => {
+                place::warn_of_readers(&url, &origin, voice);
+                Some(url)
+            }
+            None => {
+                place::refuse_if_withheld()?;
+                None
+            }
+        };
         Ok(Self {
-            url: common.url.or(file.url),
+            url: named,
             ttl: common.ttl.or(file.ttl.map(|length| length.0)),
             transition: common.transition.or(file.transition.map(|length| length.0)),
             id: common.id.or(file.id),

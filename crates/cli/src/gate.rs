@@ -22,6 +22,7 @@ use rustix::net::{
 };
 
 use crate::exit;
+use crate::output::Voice;
 
 pub(crate) const WORD: &str = "__gate";
 
@@ -93,7 +94,7 @@ pub(crate) fn main(mut words: impl Iterator<Item = OsString>) -> ExitCode {
     };
     hear(&to_hear.to_string_lossy());
     let error = Command::new(&program).args(words).stdin(stdin).exec();
-    eprintln!("tenure: cannot run {}: {error}", program.display());
+    Voice::new(true, 0).error(&format_args!("cannot run {}: {error}", program.display()));
     ExitCode::from(match error.kind() {
         std::io::ErrorKind::NotFound => exit::NOT_FOUND,
         _ => exit::NOT_EXECUTABLE,

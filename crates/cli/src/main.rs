@@ -4,10 +4,12 @@ mod args;
 mod commands;
 mod config;
 mod exit;
+mod files;
 mod gate;
 mod guardian;
 mod moment;
 mod output;
+mod place;
 mod reaper;
 mod signals;
 mod store;
@@ -36,7 +38,7 @@ fn main() -> ExitCode {
         Some(commands::demo::CONTENDER) => return commands::demo::contender(words),
         _ => {}
     }
-    let cli = Cli::parse();
+    let cli = Cli::try_parse().unwrap_or_else(|error| output::exit_with(&error));
     let voice = Voice::new(cli.common.quiet, cli.common.verbose);
     trace::show(cli.common.verbose);
     match commands::dispatch(cli, &voice) {

@@ -2,9 +2,11 @@
 
 use std::fmt::Display;
 use std::io::{IsTerminal, Write};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use serde::Serialize;
+pub(crate) use tenure_dashboard::text::plain;
+use tenure_dashboard::text::{plain_json, plain_lines};
 
 /// How a command's data is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum, serde::Deserialize)]
@@ -73,12 +75,14 @@ impl Voice {
             let width = rustix::termios::tcgetwinsize(std::io::stderr());
             let width = width.map_or(0, |size| usize::from(size.ws_col));
             let room = if width == 0 { 80 } else { width } - 1;
-            let message: String = message.chars().take(room).collect();
+            let message: String = plain(message).chars().take(room).collect();
             let _ = write!(std::io::stderr(), "\r\x1b[K{message}");
         }
     }
 
     fn line(&self, paint: &str, message: &dyn Display) {
+        // Whatever others wrote in it, no line of it passes for one of ours.
+        let message = plain_lines(&message.to_string()).replace('\n', "\n  ");
         // A reader that went away must not end what we are doing.
         let mut stderr = std::io::stderr().lock();
         let _ = if self.colour {
@@ -89,8 +93,14 @@ impl Voice {
     }
 }
 
-/// Writes one line of data; false when nobody reads any more.
+/// Asks, without the end of the line.
+pub(crate) fn ask(question: &str) {
+    let _ = write!(std::io::stderr(), "{} ", plain(question));
+}
+
+/// Writes lines of data; false when nobody reads any more.
 pub(crate) fn data(line: &dyn Display) -> bool {
+    let line = plain_lines(&line.to_string());
     let mut stdout = std::io::stdout().lock();
     writeln!(stdout, "{line}")
         .and_then(|()| stdout.flush())
@@ -100,7 +110,19 @@ pub(crate) fn data(line: &dyn Display) -> bool {
 /// Writes one JSON object as a line; false when nobody reads any more.
 pub(crate) fn json(value: &impl Serialize) -> bool {
     let text = serde_json::to_string(value).expect("our own values are JSON");
-    data(&text)
+    data(&plain_json(&text))
+}
+
+/// Ends the program because of its arguments, or with its help.
+pub(crate) fn exit_with(error: &clap::Error) -> ! {
+    let text = error.render().to_string();
+    let shown = plain_lines(&text);
+    if shown == text {
+        error.exit();
+    }
+    // Something in the arguments would command the terminal.
+    let _ = write!(std::io::stderr(), "{shown}");
+    std::process::exit(error.exit_code())
 }
 
 /// A length of time as a person says it: `250ms`, `3.2s`, `4m 10s`.
@@ -113,32 +135,31 @@ pub(crate) fn brief(length: Duration) -> String {
     }
 }
 
-/// Text that others wrote, without what a terminal would obey.
-pub(crate) fn plain(text: &str) -> String {
-    let mut shown = String::with_capacity(text.len());
-    for c in text.chars() {
-        if c.is_control() {
-            shown.extend(c.escape_default());
+/// A moment of the wall clock, for people and logs.
+pub(crate) fn stamp(at: SystemTime) -> String {
+    let is_early = at < SystemTime::UNIX_EPOCH;
+    tenure_dashboard::text::stamp(at).unwrap_or_else(|| {
+        let odd = if is_early {
+            "before 1970"
         } else {
-            shown.push(c);
-        }
-    }
-    shown
+            "after 9999"
+        };
+        odd.to_owned()
+    })
 }
 
-/// A moment of the wall clock, for people and logs.
-pub(crate) fn stamp(at: std::time::SystemTime) -> String {
-    humantime::format_rfc3339_millis(at).to_string()
+/// A moment of a store's clock, which may show anything.
+pub(crate) fn store_stamp(time: tenure::model::StoreTime) -> String {
+    let since = Duration::from_millis(time.as_millis());
+    match SystemTime::UNIX_EPOCH.checked_add(since) {
+        Some(at) => stamp(at),
+        None => "after 9999".to_owned(),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn what_others_wrote_cannot_command_the_terminal() {
-        assert_eq!(plain("a\x1b[2Jé\n"), r"a\u{1b}[2Jé\n");
-    }
 
     #[test]
     fn lengths_of_time_are_short_to_read() {

@@ -22,12 +22,15 @@ use crate::tree::{Step, Sweep};
 /// one of them inside the command waits for ever.
 pub(crate) const HOLDERS: &str = "TENURE_HOLDERS";
 
+/// A variable of the command's, and its value if it is to have one.
+pub(crate) type Variable = (&'static str, Option<String>);
+
 /// What is run, and how it is stopped.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Task<'a> {
     pub(crate) command: &'a [std::ffi::OsString],
-    /// Further variables for the command.
-    pub(crate) environment: &'a [(&'static str, String)],
+    /// Further variables for the command; those without a value are taken away.
+    pub(crate) environment: &'a [Variable],
     pub(crate) grace: Duration,
     /// How long it may run.
     pub(crate) limit: Option<Duration>,
@@ -102,15 +105,15 @@ fn environment(
     task: Task<'_>,
     tenure: &Tenure,
     token: tenure::model::FencingToken,
-) -> Vec<(&'static str, String)> {
+) -> Vec<Variable> {
     let contender = tenure.contender().to_string();
     let around = std::env::var(HOLDERS).unwrap_or_default();
     let holders = format!("{around}\n{contender}").trim().to_owned();
     let mut environment = vec![
-        ("TENURE_NAME", tenure.mutex().to_string()),
-        ("TENURE_TOKEN", token.to_string()),
-        ("TENURE_CONTENDER", contender),
-        (HOLDERS, holders),
+        ("TENURE_NAME", Some(tenure.mutex().to_string())),
+        ("TENURE_TOKEN", Some(token.to_string())),
+        ("TENURE_CONTENDER", Some(contender)),
+        (HOLDERS, Some(holders)),
     ];
     environment.extend_from_slice(task.environment);
     environment

@@ -1,10 +1,30 @@
 //! What the library tells of its work, for a person who asked for it.
 
+use std::io;
+
 use tracing_subscriber::Layer as _;
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::fmt::{self, format::FmtSpan};
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
+
+use crate::output::plain;
+
+/// stderr, where each event is one line, whatever others wrote in it.
+struct Clean;
+
+impl io::Write for Clean {
+    fn write(&mut self, event: &[u8]) -> io::Result<usize> {
+        let text = String::from_utf8_lossy(event);
+        let line = plain(text.strip_suffix('\n').unwrap_or(&text));
+        io::Write::write_all(&mut io::stderr(), format!("{line}\n").as_bytes())?;
+        Ok(event.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
 
 /// Shows it on stderr: with one `-v` what happened, with two also every call to
 /// the store and how long it took. Only of this library: what a driver logs may
@@ -17,7 +37,9 @@ pub(crate) fn show(verbose: u8) {
         _ => (LevelFilter::TRACE, FmtSpan::CLOSE),
     };
     let lines = fmt::layer()
-        .with_writer(std::io::stderr)
+        // Its own colours could not be told from what others wrote.
+        .with_ansi(false)
+        .with_writer(|| Clean)
         .with_span_events(spans)
         .with_filter(Targets::new().with_target("tenure", level));
     tracing_subscriber::registry().with(lines).init();

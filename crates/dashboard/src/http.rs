@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::task::AbortHandle;
+use tokio::task::JoinHandle;
 
 /// A request comes in one packet, and its answer is short; whoever is slower is
 /// no friend.
@@ -18,6 +18,9 @@ const LONGEST_REQUEST: usize = 8192;
 /// Then the oldest connection makes room, so that those who are slow cannot
 /// keep the others out.
 const MOST_AT_ONCE: usize = 128;
+/// What the store and the program itself may need of the files that the process
+/// may open.
+const FILES_FOR_OTHERS: usize = 32;
 const PLAIN: &str = "text/plain; charset=utf-8";
 
 /// What is asked for.
@@ -59,7 +62,8 @@ impl Response {
         response
     }
 
-    /// JSON in which no markup can hide, whatever is made of it.
+    /// JSON in which neither markup nor what cannot be seen hides, whatever is
+    /// made of it.
     ///
     /// # Panics
     /// When `value` cannot be JSON.
@@ -71,6 +75,7 @@ impl Response {
             .replace('<', "\\u003c")
             .replace('>', "\\u003e")
             .replace('&', "\\u0026");
+        let body = crate::text::plain_json(&body);
         let mut response = Self::text(status, body + "\n");
         response.kind = "application/json";
         response
@@ -124,25 +129,37 @@ where
     Fut: Future<Output = Response> + Send,
 {
     let answer = Arc::new(answer);
-    let mut open: VecDeque<AbortHandle> = VecDeque::new();
+    let mut open: VecDeque<JoinHandle<()>> = VecDeque::new();
     loop {
-        let Ok((stream, _)) = listener.accept().await else {
-            // Out of files, most likely: some will be closed.
-            tokio::time::sleep(Duration::from_millis(100)).await;
-            continue;
-        };
+        let accepted = listener.accept().await;
         open.retain(|connection| !connection.is_finished());
-        if open.len() >= MOST_AT_ONCE
-            && let Some(oldest) = open.pop_front()
-        {
+        let has_room = accepted.is_ok() && open.len() < most_at_once();
+        if !has_room && let Some(oldest) = open.pop_front() {
             oldest.abort();
+            // Then its file is closed.
+            let _ = oldest.await;
+        } else if accepted.is_err() {
+            // Out of files, most likely, and they are not ours.
+            tokio::time::sleep(Duration::from_millis(100)).await;
         }
+        let Ok((stream, _)) = accepted else { continue };
         let answer = Arc::clone(&answer);
         let connection = tokio::spawn(async move {
             let _ = tokio::time::timeout(PATIENCE, converse(stream, &*answer)).await;
         });
-        open.push_back(connection.abort_handle());
+        open.push_back(connection);
     }
+}
+
+/// How many may be open at once, so that the store still finds files to open.
+fn most_at_once() -> usize {
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
+    let files = limit.map_or(usize::MAX, |limit| {
+        usize::try_from(limit).unwrap_or(usize::MAX)
+    });
+    files
+        .saturating_sub(FILES_FOR_OTHERS)
+        .clamp(1, MOST_AT_ONCE)
 }
 
 async fn converse<F, Fut>(mut stream: TcpStream, answer: &F) -> io::Result<()>
@@ -186,12 +203,26 @@ fn understood(head: &str) -> Result<Request, Response> {
         let refusal = Response::text("405 Method Not Allowed", "only GET\n");
         return Err(refusal.with("allow", "GET, HEAD"));
     }
-    let fields = lines.filter_map(|line| line.split_once(':'));
-    let mut hosts = fields.filter(|(name, _)| name.eq_ignore_ascii_case("host"));
-    Ok(Request {
-        path: target.split('?').next().unwrap_or_default().to_owned(),
-        host: hosts.next().map(|(_, value)| value.trim().to_owned()),
-    })
+    let mut host = None;
+    for line in lines {
+        // A name that somebody else might read in another way, or a second
+        // host: whoever writes so has no good reason.
+        let (name, value) = line.split_once(':').unwrap_or((" ", ""));
+        let is_host = name.eq_ignore_ascii_case("host");
+        if name.is_empty() || name.contains(is_odd) || (is_host && host.is_some()) {
+            return Err(Response::text("400 Bad Request", "this is not HTTP/1\n"));
+        }
+        if is_host {
+            host = Some(value.trim().to_owned());
+        }
+    }
+    let path = target.split('?').next().unwrap_or_default().to_owned();
+    Ok(Request { path, host })
+}
+
+/// Whether the name of a header cannot have it.
+fn is_odd(c: char) -> bool {
+    c.is_whitespace() || c.is_control() || !c.is_ascii()
 }
 
 #[cfg(test)]
@@ -217,7 +248,21 @@ mod tests {
         assert_eq!(request.host.as_deref(), Some("here:80"));
         assert_eq!(understood("HEAD / HTTP/1.0").unwrap().host, None);
         assert_eq!(status("POST / HTTP/1.1"), "405 Method Not Allowed");
-        for odd in ["", "GET /", "GET / HTTP/2", "GET http://x/ HTTP/1.1", "\0"] {
+        for odd in [
+            "",
+            "GET /",
+            "GET / HTTP/2",
+            "GET http://x/ HTTP/1.1",
+            "GET http://localhost/ HTTP/1.1\r\nHost: evil.example",
+            "GET x HTTP/1.1",
+            "\0",
+            "GET / HTTP/1.1\r\nHost: localhost\r\nHost: evil.example",
+            "GET / HTTP/1.1\r\nHost: localhost\r\nhost: localhost",
+            "GET / HTTP/1.1\r\nHost : evil.example",
+            "GET / HTTP/1.1\r\nX: y\r\n Host: evil.example",
+            "GET / HTTP/1.1\r\nX: y\nHost: evil.example\r\nnonsense",
+            "GET / HTTP/1.1\r\n: x",
+        ] {
             assert_eq!(status(odd), "400 Bad Request", "{odd:?}");
         }
     }

@@ -2,9 +2,13 @@
 //! [`Coordinator`](tenure::Coordinator).
 //!
 //! - [`status`]: what there is to know, as rows that are also JSON.
+//! - [`host`]: by which names it may be called.
 //! - [`http`]: a server just large enough for this.
 //! - [`site`]: the page, and the paths that it asks for.
+//! - [`text`]: what others wrote, shown so that nothing in it hides.
 
+pub mod host;
 pub mod http;
 pub mod site;
 pub mod status;
+pub mod text;

@@ -2,7 +2,7 @@
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -10,6 +10,7 @@ use tenure::Coordinator;
 use tokio::net::TcpListener;
 use tokio::sync::Mutex;
 
+use crate::host;
 use crate::http::{self, Request, Response};
 use crate::status::{Row, gather_into};
 
@@ -97,11 +98,8 @@ struct Site {
 
 impl Site {
     async fn answer(&self, request: &Request) -> Response {
-        // A page of another origin can have its own name lead to this host, and
-        // would then be allowed to read the answer.
-        if self.is_local && !request.host.as_deref().is_none_or(is_this_host) {
-            let text = "this dashboard answers only to localhost\n";
-            return Response::text("421 Misdirected Request", text);
+        if let Some(refusal) = host::misdirected(request, self.is_local) {
+            return refusal;
         }
         match request.path.as_str() {
             "/" => page(),
@@ -160,17 +158,6 @@ fn page() -> Response {
     Response::html(PAGE.replace("NONCE", &nonce))
         .with("content-security-policy", policy)
         .with("referrer-policy", "no-referrer")
-}
-
-/// Whether a `Host` can only mean this host: an address of the loopback, or
-/// `localhost`.
-fn is_this_host(host: &str) -> bool {
-    let name = match host.strip_prefix('[') {
-        Some(rest) => rest.split(']').next().unwrap_or_default(),
-        None => host.split(':').next().unwrap_or_default(),
-    };
-    let address = name.parse::<IpAddr>();
-    name.eq_ignore_ascii_case("localhost") || address.is_ok_and(|address| address.is_loopback())
 }
 
 #[cfg(test)]
@@ -247,28 +234,6 @@ mod tests {
         let all = asked(&site, "/api/status").await;
         assert_eq!(all.body().matches(r#""name":"#).count(), 1_500);
         assert!(!format!("{all:?}").contains(INCOMPLETE));
-    }
-
-    #[test]
-    fn only_this_host_is_this_host() {
-        for host in [
-            "localhost",
-            "LOCALHOST:80",
-            "127.0.0.1:4080",
-            "127.9.9.9",
-            "[::1]:1",
-        ] {
-            assert!(is_this_host(host), "{host}");
-        }
-        for host in [
-            "",
-            "evil.example",
-            "localhost.evil.example:4080",
-            "10.0.0.1",
-            "[::2]",
-        ] {
-            assert!(!is_this_host(host), "{host}");
-        }
     }
 
     #[test]

@@ -7,6 +7,8 @@ use tenure::Coordinator;
 use tenure::backend::{Entry, Page};
 use tenure::model::{FencingToken, MutexName, StoreTime};
 
+use crate::text::stamp;
+
 const PAGE: usize = 1000;
 
 /// One mutex. Times are lengths, because a store's clock need not be this
@@ -58,7 +60,7 @@ impl Row {
             row.owner = owner.owner_id().map(ToString::to_string);
             let held = owner.acquired_at().map(|at| now.since(at));
             row.held_ms = held.map(millis);
-            row.since = held.and_then(|held| Some(stamp(SystemTime::now().checked_sub(held)?)));
+            row.since = held.and_then(|held| stamp(SystemTime::now().checked_sub(held)?));
             row.left_ms = owner.remaining(now).map(millis);
         }
         row
@@ -115,8 +117,4 @@ pub async fn gather_into(
 
 fn millis(length: Duration) -> u64 {
     u64::try_from(length.as_millis()).unwrap_or(u64::MAX)
-}
-
-fn stamp(at: SystemTime) -> String {
-    humantime::format_rfc3339_millis(at).to_string()
 }

@@ -31,7 +31,8 @@ pub struct HostPort {
     pub port: Option<u16>,
 }
 
-/// A parsed store URL. Its `Debug` and `Display` show no password.
+/// A parsed store URL. Its `Debug` and `Display` show no password, and of the
+/// options only the values of those that stores know.
 ///
 /// ```
 /// use tenure::backend::url::StoreUrl;
@@ -95,6 +96,27 @@ impl StoreUrl {
         &self.path
     }
 
+    /// Whether it holds what must not be shown: a password, or the value of an
+    /// option that is a secret or that no store knows.
+    ///
+    /// ```
+    /// use tenure::backend::url::StoreUrl;
+    ///
+    /// assert!(StoreUrl::parse("redis://app:s3cret@10.0.0.1")?.holds_secret());
+    /// assert!(!StoreUrl::parse("redis://10.0.0.1?ttl=10s")?.holds_secret());
+    /// # Ok::<(), tenure::Error>(())
+    /// ```
+    #[must_use]
+    pub fn holds_secret(&self) -> bool {
+        self.password.is_some() || self.options.keys().any(|key| options::is_secret(key))
+    }
+
+    /// `redis://word@host`: Redis has no user without a password, so that word
+    /// is most likely the password, with its colon forgotten.
+    fn has_lone_secret(&self) -> bool {
+        self.scheme.starts_with("redis") && self.user.is_some() && self.password.is_none()
+    }
+
     /// The options, to be taken one by one.
     #[must_use]
     pub fn options(&self) -> Options {
@@ -136,6 +158,7 @@ impl fmt::Display for StoreUrl {
         } else {
             f.write_str("//")?;
             match (&self.user, &self.password) {
+                (Some(_), None) if self.has_lone_secret() => f.write_str("***@")?,
                 (Some(user), None) => write!(f, "{}@", word(user))?,
                 (user, Some(_)) => write!(f, "{}:***@", word(user.as_deref().unwrap_or("")))?,
                 (None, None) => {}

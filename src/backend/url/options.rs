@@ -156,24 +156,67 @@ impl fmt::Debug for Options {
 
 /// The error for `key` with a value that is not what is `wanted`.
 fn wrong(key: &str, wanted: &str, value: &str) -> Error {
-    Error::invalid(if is_secret(key) {
+    Error::invalid(if sounds_secret(key) {
         format!("the option {key:?} {wanted}")
     } else {
         format!("the option {key:?} {wanted}, not {value:?}")
     })
 }
 
+/// The options of all stores whose values are no secrets. The value of any
+/// other is not printed: a misspelt `passwrod` holds what `password` would.
+const PUBLIC: &[&str] = &[
+    "acl",
+    "busy_timeout",
+    "call_timeout",
+    "connections",
+    "create",
+    "db",
+    "margin",
+    "master",
+    "mode",
+    "names",
+    "notify",
+    "prefix",
+    "reserve",
+    "restart_grace",
+    "root",
+    "schedule_table",
+    "sentinel_user",
+    "session_timeout",
+    "socket",
+    "synchronous",
+    "table",
+    "tls",
+    "tls_ca",
+    "tls_cert",
+    "tls_key",
+    "transition",
+    "ttl",
+    "user",
+    "wait_replicas",
+    "wake",
+];
+
 /// Whether the value of `key` must not be printed.
 pub(super) fn is_secret(key: &str) -> bool {
+    PUBLIC.binary_search(&key).is_err()
+}
+
+/// Whether `key`, which a store has asked for, is called like a secret.
+fn sounds_secret(key: &str) -> bool {
     let key = key.to_ascii_lowercase();
-    let parts = [
-        "pass",
-        "pwd",
-        "secret",
-        "auth",
-        "token",
-        "credential",
-        "key",
-    ];
+    let parts = ["pass", "pwd", "secret", "auth", "token", "credential"];
     parts.iter().any(|part| key.contains(part))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_public_can_be_found() {
+        assert!(PUBLIC.is_sorted());
+        assert!(!is_secret("ttl") && is_secret("password") && is_secret("TTL"));
+    }
 }

@@ -20,6 +20,7 @@ const LONGEST_TABLE: usize = 56;
 /// if they are missing and the URL does not forbid it.
 pub(crate) async fn open(url: &StoreUrl, clock: Clock) -> Result<Postgres> {
     let (settings, notify) = settings(url)?;
+    refuse_session_options(std::env::var_os("PGOPTIONS"))?;
     let connector = Connector {
         options: options(url, &settings),
         statements: statements(&settings),
@@ -64,6 +65,24 @@ fn settings(url: &StoreUrl) -> Result<(Settings, bool)> {
     Ok((settings, notify))
 }
 
+/// The driver takes `PGOPTIONS` and has no way to leave it out. It can turn
+/// every promise around (`search_path`: another table, with other owners;
+/// read-only transactions; time limits), so nobody connects under it.
+fn refuse_session_options(options: Option<std::ffi::OsString>) -> Result<()> {
+    let text = options.unwrap_or_default();
+    if text.to_string_lossy().trim().is_empty() {
+        return Ok(());
+    }
+    // Not repeated: it may hold anything.
+    Err(Error::invalid(
+        "the environment variable PGOPTIONS is set: it changes how the server treats this \
+         store's statements, and which tables they mean. Unset it for this process (env -u \
+         PGOPTIONS ...), and give the role its settings with ALTER ROLE",
+    ))
+}
+
+/// All of the place is the URL's. Of the environment only PGPASSWORD counts, and
+/// PGSSLROOTCERT, PGSSLCERT and PGSSLKEY, where the URL names nothing else.
 fn options(url: &StoreUrl, settings: &Settings) -> PgConnectOptions {
     use sqlx::ConnectOptions as _;
     let mut options = PgConnectOptions::new_without_pgpass()

@@ -12,10 +12,15 @@ use rusqlite::{Connection, OptionalExtension, params};
 use super::clock::{Boot, StoreClock, wall};
 use super::database::in_transaction;
 use super::error::{conflict, failed};
+use super::list::LONGEST;
 use crate::error::{Error, ErrorKind, Outcome, Result};
 
 /// Grants further than this in the future were not made by this clock.
 const SLACK_MILLIS: i64 = 1000;
+
+/// A clock that began later, in milliseconds since 1970, would soon count no
+/// further.
+const LATEST_EPOCH: u64 = 1 << 60;
 
 #[derive(Debug)]
 struct Row {
@@ -26,12 +31,17 @@ struct Row {
 }
 
 impl Row {
-    fn read(connection: &Connection) -> rusqlite::Result<Option<Self>> {
+    fn read(connection: &Connection, boot: &Boot) -> rusqlite::Result<Option<Self>> {
         let query = "
             SELECT boot_id, epoch, (SELECT coalesce(max(acquired_at), 0) FROM simba_mutex AS mutex
-                WHERE mutex.boot_id = clock.boot_id AND owner_id <> '')
+                WHERE mutex.boot_id = clock.boot_id AND owner_id <> ''
+                AND acquired_at <= transition_at AND acquired_at <= clock.epoch + ?1)
             FROM tenure_clock AS clock";
-        let row = connection.query_row(query, [], |row| {
+        // What lies further ahead than any clock of this file can have been was
+        // written by hand: a listing tells of it, and it proves nothing here.
+        let longest = i64::try_from(LONGEST.as_millis()).unwrap_or(i64::MAX);
+        let latest = uptime(boot).saturating_add(longest);
+        let row = connection.query_row(query, [latest], |row| {
             Ok(Self {
                 name: row.get(0)?,
                 epoch: row.get(1)?,
@@ -43,7 +53,8 @@ impl Row {
 
     /// Whether something was granted at a time that the clock has yet to reach.
     fn is_ahead_of(&self, boot: &Boot) -> bool {
-        self.latest > self.epoch.saturating_add(uptime(boot)) + SLACK_MILLIS
+        let now = self.epoch.saturating_add(uptime(boot));
+        self.latest > now.saturating_add(SLACK_MILLIS)
     }
 }
 
@@ -55,7 +66,7 @@ fn uptime(boot: &Boot) -> i64 {
 /// file alone.
 pub(super) fn begin(connection: &Connection, boot: &Boot) -> Result<()> {
     in_transaction(connection, |connection| {
-        match Row::read(connection)? {
+        match Row::read(connection, boot)? {
             Some(row) if !boot.is_called(&row.name) => set(connection, &boot.id, boot),
             // The same id, but the clock began again.
             Some(row) if row.is_ahead_of(boot) => set(connection, &boot.another_name(), boot),
@@ -75,14 +86,14 @@ fn set(connection: &Connection, name: &str, boot: &Boot) -> rusqlite::Result<()>
 /// The clock that all users of the file have. To be asked once the file is
 /// known to be in use by us.
 pub(super) fn read(connection: &Connection, boot: Boot) -> Result<StoreClock> {
-    let row = match Row::read(connection).map_err(failed)? {
+    let row = match Row::read(connection, &boot).map_err(failed)? {
         Some(row) => row,
         // Nobody has ever been alone with it.
         None => in_transaction(connection, |connection| {
-            if Row::read(connection)?.is_none() {
+            if Row::read(connection, &boot)?.is_none() {
                 set(connection, &boot.id, &boot)?;
             }
-            Row::read(connection)
+            Row::read(connection, &boot)
         })?
         .ok_or_else(nonsense)?,
     };
@@ -100,7 +111,9 @@ pub(super) fn read(connection: &Connection, boot: Boot) -> Result<StoreClock> {
             "the boot id differs from that of the file's living users: going on with their clock"
         );
     }
-    let epoch = u64::try_from(row.epoch).map_err(|_| nonsense())?;
+    let epoch = u64::try_from(row.epoch).ok();
+    let epoch = epoch.filter(|epoch| *epoch <= LATEST_EPOCH);
+    let epoch = epoch.ok_or_else(nonsense)?;
     Ok(StoreClock {
         boot,
         name: row.name,

@@ -142,6 +142,10 @@ impl Table<'_> {
             );
             return Entry::damaged(name, fault);
         }
+        if acquired_at > transition_at {
+            let fault = format!("it is owned by {id:?} from a time after its end; revoke it");
+            return Entry::damaged(name, fault);
+        }
         let owner = MutexOwner::new(id, at(acquired_at), at(ttl_at), at(transition_at));
         Entry::new(name, owner.with_token(token), Some(token))
     }

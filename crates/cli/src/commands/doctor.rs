@@ -12,7 +12,7 @@ use tenure::{Coordinator, ErrorKind};
 
 use crate::config::Settings;
 use crate::exit::{self, Failure};
-use crate::output::{self, Format, Voice, brief};
+use crate::output::{self, Format, Voice, brief, plain};
 use crate::store;
 
 /// Clocks that are further apart than this are not kept by anybody.
@@ -151,9 +151,10 @@ fn show(finding: &Finding, format: Format) {
     }
     output::data(&format_args!(
         "{severity:<8} {}: {}",
-        finding.subject, finding.detail
+        plain(&finding.subject),
+        plain(&finding.detail)
     ));
     if !finding.remedy.is_empty() {
-        output::data(&format_args!("         {}", finding.remedy));
+        output::data(&format_args!("         {}", plain(&finding.remedy)));
     }
 }

@@ -12,6 +12,7 @@ use crate::args::Lead;
 use crate::config::Settings;
 use crate::exit::{self, Failure, told};
 use crate::output::{Voice, brief};
+use crate::place;
 use crate::signals::Signals;
 use crate::store;
 use crate::supervise::{Task, supervise};
@@ -30,13 +31,14 @@ pub(crate) async fn lead(
         opened = store::wait_for(settings, lead.fail_fast, voice) => opened?,
         signal = signals.end() => return Ok(exit::by_signal(signal.as_raw())),
     };
-    let code = campaign(&lead, &coordinator, &mut signals, voice).await;
+    let code = campaign(&lead, settings, &coordinator, &mut signals, voice).await;
     let _ = coordinator.close().await;
     code
 }
 
 async fn campaign(
     lead: &Lead,
+    settings: &Settings,
     coordinator: &Coordinator,
     signals: &mut Signals,
     voice: &Voice,
@@ -44,7 +46,7 @@ async fn campaign(
     let grace = grace(lead.job.grace, coordinator)?;
     let task = Task {
         command: &lead.job.command,
-        environment: &[],
+        environment: &place::handed_on(settings, lead.job.pass_url),
         grace,
         limit: None,
     };

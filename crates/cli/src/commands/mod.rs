@@ -32,12 +32,9 @@ pub(crate) fn dispatch(cli: Cli, voice: &Voice) -> Result<ExitCode, Failure> {
         Command::Completions { shell } => return Ok(pages::completions(*shell)),
         Command::Man => return pages::man(),
         Command::Demo => None,
-        _ => Some(Settings::gather(cli.common)?),
+        _ => Some(Settings::gather(cli.common, voice)?),
     };
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| Failure::system("start the runtime", &error))?;
+    let runtime = crate::files::runtime()?;
     let Some(settings) = settings else {
         return runtime.block_on(Box::pin(demo::demo()));
     };

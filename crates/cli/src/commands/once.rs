@@ -1,14 +1,13 @@
 //! Once in a period: what the ledger says before a run, and what is written
 //! after it.
 
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use tenure::LockGuard;
 use tenure::lock::{OpenTurn, Turn};
-use tenure::model::StoreTime;
 
 use crate::exit::{self, Failure, told};
-use crate::output::{self, Voice};
+use crate::output::{Voice, store_stamp};
 use crate::supervise::End;
 
 /// The holder's turn; `None`, and a word about it, when it has been done.
@@ -24,10 +23,10 @@ pub(super) async fn turn(
     voice.warn(&format_args!(
         "{} is already done: at {}, by {}, with token {}; not run again before {}",
         guard.tenure().mutex(),
-        stamp(before.done_at),
+        store_stamp(before.done_at),
         before.by,
         before.token,
-        stamp(before.again_at)
+        store_stamp(before.again_at)
     ));
     Ok(None)
 }
@@ -51,8 +50,4 @@ pub(super) async fn record(turn: OpenTurn, end: &End, voice: &Voice) {
             told(&error)
         )),
     }
-}
-
-fn stamp(time: StoreTime) -> String {
-    output::stamp(SystemTime::UNIX_EPOCH + Duration::from_millis(time.as_millis()))
 }

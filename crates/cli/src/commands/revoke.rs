@@ -1,6 +1,6 @@
 //! `tenure revoke`: free a mutex by force.
 
-use std::io::{BufRead, IsTerminal, Write};
+use std::io::{BufRead, IsTerminal};
 use std::process::ExitCode;
 
 use serde::Serialize;
@@ -143,8 +143,7 @@ async fn find(coordinator: &Coordinator, text: &str) -> Result<Seen, Failure> {
 }
 
 fn confirmed(question: &str) -> bool {
-    let mut stderr = std::io::stderr();
-    let _ = write!(stderr, "{question} [y/N] ");
+    output::ask(&format!("{question} [y/N]"));
     let mut answer = String::new();
     let _ = std::io::stdin().lock().read_line(&mut answer);
     matches!(answer.trim(), "y" | "Y" | "yes")

@@ -11,6 +11,7 @@ use crate::args::Run;
 use crate::config::Settings;
 use crate::exit::{self, Failure};
 use crate::output::Voice;
+use crate::place;
 use crate::signals::Signals;
 use crate::store;
 use crate::supervise::{End, HOLDERS, Task, supervise};
@@ -22,7 +23,7 @@ pub(crate) async fn run(run: Run, settings: &Settings, voice: &Voice) -> Result<
         opened = store::open(settings, voice) => opened?,
         signal = signals.end_or_hangup() => return Ok(exit::by_signal(signal.as_raw())),
     };
-    let code = locked(&run, &coordinator, &mut signals, voice).await;
+    let code = locked(&run, settings, &coordinator, &mut signals, voice).await;
     // What could not be told to the store runs out by itself.
     let _ = coordinator.close().await;
     code
@@ -30,6 +31,7 @@ pub(crate) async fn run(run: Run, settings: &Settings, voice: &Voice) -> Result<
 
 async fn locked(
     run: &Run,
+    settings: &Settings,
     coordinator: &Coordinator,
     signals: &mut Signals,
     voice: &Voice,
@@ -63,7 +65,7 @@ async fn locked(
     let begun = Instant::now();
     let task = Task {
         command: &run.job.command,
-        environment: &[],
+        environment: &place::handed_on(settings, run.job.pass_url),
         grace,
         limit: None,
     };

@@ -13,9 +13,10 @@ use crate::args::{self, Schedule};
 use crate::config::Settings;
 use crate::exit::{self, Failure};
 use crate::output::{self, Voice, brief};
+use crate::place;
 use crate::signals::Signals;
 use crate::store;
-use crate::supervise::{End, Task, supervise};
+use crate::supervise::{End, Task, Variable, supervise};
 
 pub(crate) async fn schedule(
     schedule: Schedule,
@@ -28,7 +29,16 @@ pub(crate) async fn schedule(
         opened = store::wait_for(settings, schedule.fail_fast, voice) => opened?,
         signal = signals.end() => return Ok(exit::by_signal(signal.as_raw())),
     };
-    let code = scheduled(&schedule, config, &coordinator, &mut signals, voice).await;
+    let handed = place::handed_on(settings, schedule.job.pass_url);
+    let code = scheduled(
+        &schedule,
+        config,
+        &handed,
+        &coordinator,
+        &mut signals,
+        voice,
+    )
+    .await;
     let _ = coordinator.close().await;
     code
 }
@@ -64,6 +74,7 @@ fn config(schedule: &Schedule) -> tenure::Result<ScheduleConfig> {
 async fn scheduled(
     schedule: &Schedule,
     config: ScheduleConfig,
+    handed: &[Variable],
     coordinator: &Coordinator,
     signals: &mut Signals,
     voice: &Voice,
@@ -77,7 +88,7 @@ async fn scheduled(
         if is_ending.get() {
             return Err(JobError::from(Unfinished::new("told to end")));
         }
-        let run = once(schedule, grace, &tick, is_ending, voice).await;
+        let run = once(schedule, handed, grace, &tick, is_ending, voice).await;
         run.inspect_err(|error| voice.warn(&format_args!("run {}: {error}", tick.number())))
     };
     let mut run = pin!(scheduler.run(job));
@@ -98,15 +109,15 @@ async fn scheduled(
 /// One run, from the start of the command to its end.
 async fn once(
     schedule: &Schedule,
+    handed: &[Variable],
     grace: Duration,
     tick: &Tick,
     is_ending: &Cell<bool>,
     voice: &Voice,
 ) -> Result<(), JobError> {
-    let environment = [
-        ("TENURE_RUN", tick.number().to_string()),
-        ("TENURE_DUE", output::stamp(tick.due_time())),
-    ];
+    let mut environment = handed.to_vec();
+    environment.push(("TENURE_RUN", Some(tick.number().to_string())));
+    environment.push(("TENURE_DUE", Some(output::stamp(tick.due_time()))));
     let task = Task {
         command: &schedule.job.command,
         environment: &environment,

@@ -78,7 +78,7 @@ fn table(rows: &[Row]) -> String {
             if row.waiters.is_empty() {
                 "-".into()
             } else {
-                row.waiters.join(", ")
+                plain(&row.waiters.join(", "))
             },
         ]
     }));

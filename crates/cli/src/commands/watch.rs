@@ -10,7 +10,7 @@ use tokio::sync::mpsc;
 use crate::args::Watch;
 use crate::config::Settings;
 use crate::exit::{self, Failure};
-use crate::output::{self, Format, Voice};
+use crate::output::{self, Format, Voice, plain};
 use crate::signals::Signals;
 use crate::store;
 
@@ -82,13 +82,15 @@ fn shown(change: &Change, format: Format) -> bool {
     if format == Format::Json {
         return output::json(change);
     }
-    let Change { at, name, .. } = change;
-    let before = change.before.as_deref().unwrap_or("another");
+    let at = &change.at;
+    // One change is one line, whatever a peer is called.
+    let name = plain(&change.name);
+    let before = plain(change.before.as_deref().unwrap_or("another"));
     let token = match change.token {
         Some(token) => format!(" with token {token}"),
         None => String::new(),
     };
-    let owner = change.owner.as_deref().unwrap_or("nobody");
+    let owner = plain(change.owner.as_deref().unwrap_or("nobody"));
     output::data(&match change.event {
         "released" => format!("{at}  {name}  free; it was {before}'s"),
         "acquired" => format!("{at}  {name}  owned by {owner}{token}"),

@@ -15,6 +15,7 @@ use super::{Role, WORD};
 use crate::gate;
 use crate::moment;
 use crate::reaper;
+use crate::supervise::Variable;
 
 /// One that has not answered for so long is stopped, or as good as dead.
 const SILENCE: Duration = Duration::from_secs(2);
@@ -76,14 +77,19 @@ impl Line {
         role: Role,
         grace: Duration,
         command: &[OsString],
-        environment: &[(&'static str, String)],
+        environment: &[Variable],
     ) -> io::Result<Self> {
         let (to, theirs) = UnixStream::pair()?;
         let mut guardian = crate::ourselves();
+        for (name, value) in environment {
+            match value {
+                Some(value) => guardian.env(name, value),
+                None => guardian.env_remove(name),
+            };
+        }
         guardian
             .args([WORD, role.word(), &moment::nanos(grace).to_string()])
             .args(command)
-            .envs(environment.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::from(OwnedFd::from(theirs)))
             // Out of reach of the terminal's signals, in its session all the
             // same: the command needs that.

@@ -12,6 +12,7 @@ use tokio::sync::mpsc;
 
 use super::line::{Line, Word};
 use super::{MARK, Role};
+use crate::supervise::Variable;
 use crate::tree::{self, Step, Stranger, Sweep, Tree};
 use crate::{moment, reaper};
 
@@ -44,7 +45,7 @@ pub(crate) struct Post {
     parent: Option<Line>,
     witness: Line,
     grace: Duration,
-    environment: Vec<(&'static str, String)>,
+    environment: Vec<Variable>,
     command: Option<Pid>,
     until: u64,
     /// What becomes of a command that is our own child.
@@ -66,14 +67,14 @@ impl Post {
     /// Starts the guardians, and the command behind its gate.
     pub(crate) fn start(
         command: &[OsString],
-        mut environment: Vec<(&'static str, String)>,
+        mut environment: Vec<Variable>,
         grace: Duration,
         until: u64,
     ) -> io::Result<Self> {
         let strangers = tree::children();
         let around = std::env::var(MARK).unwrap_or_default();
         let marks = format!("{around} {:032x}", fastrand::u128(..));
-        environment.push((MARK, marks.trim().to_owned()));
+        environment.push((MARK, Some(marks.trim().to_owned())));
         let mut parent = Line::start(Role::Parent, grace, command, &environment)?;
         // While there is a guardian, only that one asks before it kills.
         let witness = Line::start(Role::Witness, Duration::ZERO, &[], &environment)?;

@@ -304,10 +304,8 @@ impl Guardian {
     fn abandon(mut self) -> ExitCode {
         if let Step::Left(left) = self.end() {
             // There is nobody else to tell.
-            eprintln!(
-                "tenure: {}",
-                crate::supervise::still_running(&left, self.command)
-            );
+            let voice = crate::output::Voice::new(true, 0);
+            voice.error(&crate::supervise::still_running(&left, self.command));
         }
         ExitCode::from(exit::LOST)
     }

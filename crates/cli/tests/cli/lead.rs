@@ -101,7 +101,7 @@ fn a_deposed_leader_stops_its_command_and_stands_again() {
 /// What the leader at `address` says.
 fn ask(address: &str, path: &str) -> String {
     let mut stream = TcpStream::connect(address).unwrap();
-    write!(stream, "GET {path} HTTP/1.1\r\nhost: x\r\n\r\n").unwrap();
+    write!(stream, "GET {path} HTTP/1.1\r\nhost: {address}\r\n\r\n").unwrap();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();
     answer

@@ -1,10 +1,12 @@
 //! The real program, as processes.
 
+mod clocks;
 mod damage;
 mod data;
 mod demo;
 mod doctor;
 mod endurance;
+mod escapes;
 mod guardian;
 mod init;
 mod late;
@@ -14,6 +16,7 @@ mod person;
 mod restart;
 mod run;
 mod schedule;
+mod secrets;
 mod signals;
 mod stores;
 mod support;

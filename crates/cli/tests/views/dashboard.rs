@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -16,7 +16,11 @@ struct Server {
 }
 
 fn serve(home: &Home) -> Server {
-    let mut command = home.tenure(&["dashboard", "--listen", "127.0.0.1:0"]);
+    serving(home.tenure(&["dashboard", "--listen", "127.0.0.1:0"]))
+}
+
+/// The server that the command is.
+fn serving(mut command: Command) -> Server {
     let mut process = Started(command.stdout(Stdio::piped()).spawn().unwrap());
     let mut lines = BufReader::new(process.0.stdout.take().unwrap()).lines();
     let url = lines.next().unwrap().unwrap();
@@ -72,7 +76,7 @@ fn it_tells_what_status_tells_and_lets_no_markup_through() {
     let home = Home::new();
     let server = serve(&home);
     assert!(server.rows().is_empty());
-    let evil = "<script>alert(1)</script>&'\"";
+    let evil = "<script>alert(1)</script>&'\"\u{202e}\u{200b}";
     let _holder = holder(&home, evil, "m");
     let mut rows = Vec::new();
     eventually("the owner is told", || {
@@ -94,7 +98,11 @@ fn it_tells_what_status_tells_and_lets_no_markup_through() {
         assert_eq!(rows[0][key], told[key]);
     }
     let answer = server.get("/api/status");
-    assert!(!answer.contains(['<', '>']), "{answer}");
+    assert!(
+        !answer.contains(['<', '>', '\u{202e}', '\u{200b}']),
+        "{answer:?}"
+    );
+    assert!(answer.contains("\\u202e\\u200b"), "{answer:?}");
     assert!(
         answer.contains("x-content-type-options: nosniff"),
         "{answer}"
@@ -149,14 +157,90 @@ fn what_is_not_a_plain_question_is_refused() {
     }
     assert_eq!(status("nonsense\r\n\r\n"), "400");
     // A name that another site has led here must not read anything.
-    assert_eq!(
-        status("GET /api/status HTTP/1.1\r\nHost: evil.example\r\n\r\n"),
-        "421"
-    );
+    for (host, code) in HOSTS {
+        let request = format!("GET /api/status HTTP/1.1\r\nHost: {host}\r\n\r\n");
+        assert_eq!(status(&request), code, "{host}");
+    }
+    for odd in [
+        "GET /api/status HTTP/1.1\r\nHost: localhost\r\nHost: evil.example\r\n\r\n",
+        "GET http://localhost/api/status HTTP/1.1\r\nHost: evil.example\r\n\r\n",
+        "GET /api/status HTTP/1.1\r\nHost : evil.example\r\n\r\n",
+    ] {
+        assert_eq!(status(odd), "400", "{odd}");
+    }
     let long = format!("GET / HTTP/1.1\r\nx: {}\r\n\r\n", "y".repeat(100_000));
     // Refused before it is read to its end, which may reset the connection.
     assert!(matches!(status(&long).as_str(), "431" | ""));
     assert!(server.get("/healthz").starts_with("HTTP/1.1 200"));
+}
+
+/// By which names a server on the loopback may be called.
+const HOSTS: [(&str, &str); 8] = [
+    ("localhost:80", "200"),
+    ("LOCALHOST", "200"),
+    ("[::1]:4080", "200"),
+    ("evil.example", "421"),
+    ("[::1].evil.example", "421"),
+    ("127.0.0.1.evil", "421"),
+    ("localhost.", "421"),
+    ("", "421"),
+];
+
+#[test]
+fn the_leader_is_told_under_the_same_names_only() {
+    let home = Home::new();
+    let words = [
+        "-v",
+        "lead",
+        "m",
+        "--http",
+        "127.0.0.1:0",
+        "--",
+        "sleep",
+        "1000",
+    ];
+    let mut process = Started(home.tenure(&words).stderr(Stdio::piped()).spawn().unwrap());
+    let mut lines = BufReader::new(process.0.stderr.take().unwrap()).lines();
+    let line = lines.find_map(|line| {
+        line.unwrap()
+            .split_once("http://")
+            .map(|(_, at)| at.to_owned())
+    });
+    let address = line.unwrap().trim_end_matches("/leader").to_owned();
+    std::thread::spawn(move || lines.for_each(drop));
+    let server = Server { process, address };
+    for path in ["/leader", "/healthz"] {
+        for (host, code) in HOSTS {
+            let answer = server.ask(&format!("GET {path} HTTP/1.1\r\nHost: {host}\r\n\r\n"));
+            assert!(
+                answer.starts_with(&format!("HTTP/1.1 {code}")),
+                "{host}: {answer}"
+            );
+        }
+    }
+    assert!(server.get("/leader").contains("\"name\":\"m\""));
+}
+
+#[test]
+fn with_few_files_the_oldest_makes_room() {
+    let home = Home::new();
+    // Just enough to start with.
+    let mut command = home.command("sh");
+    let script = "ulimit -n 26; exec \"$TENURE\" dashboard --listen 127.0.0.1:0";
+    command.args(["-c", script]);
+    let server = serving(command);
+    for _ in 0..3 {
+        let slow: Vec<TcpStream> = (0..40).map(|_| server.connect()).collect();
+        let start = Instant::now();
+        assert!(server.get("/healthz").starts_with("HTTP/1.1 200"));
+        assert!(server.get("/api/status").starts_with("HTTP/1.1 200"));
+        assert!(
+            start.elapsed() < Duration::from_secs(8),
+            "{:?}",
+            start.elapsed()
+        );
+        drop(slow);
+    }
 }
 
 #[test]

@@ -42,3 +42,13 @@ fn without_a_terminal_it_is_refused_with_a_hint() {
     screen.sees("needs a terminal");
     assert_eq!(screen.code(&home), "2");
 }
+
+#[test]
+fn what_hides_in_an_id_is_shown() {
+    let home = Home::new();
+    let _holder = holder(&home, "ad\u{202e}nim\u{200b}", "n\u{2066}m");
+    let screen = Screen::show(&home, (160, 20), "status --watch");
+    let text = screen.sees("1 owned");
+    assert!(text.contains("ad\\u{202e}nim\\u{200b}/"), "{text:?}");
+    assert!(text.contains("n\\u{2066}m"), "{text:?}");
+}

@@ -34,9 +34,7 @@ pub(crate) fn main(words: impl Iterator<Item = OsString>) -> ExitCode {
     let [url, office, name] = words.as_slice() else {
         return ExitCode::from(exit::USAGE);
     };
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build();
+    let runtime = crate::files::runtime();
     let stood = runtime.map(|runtime| runtime.block_on(Box::pin(stand(url, office, name))));
     match stood {
         Ok(Ok(())) => ExitCode::SUCCESS,

@@ -66,6 +66,8 @@ impl Troupe {
         let start = |name| {
             let mut process = ourselves()
                 .args([CONTENDER, url, OFFICE, name])
+                // Its store is this one, whatever the environment names.
+                .env_remove("TENURE_URL")
                 .stdin(Stdio::null())
                 .stdout(Stdio::piped())
                 .spawn()?;

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use serde::Serialize;
 use tenure::Tenure;
 use tenure::model::{FencingToken, MutexOwner};
+use tenure_dashboard::host;
 use tenure_dashboard::http::{self, Response};
 use tokio::net::TcpListener;
 
@@ -70,8 +71,10 @@ impl Office {
 pub(super) async fn serve(address: &str, office: Office) -> io::Result<SocketAddr> {
     let listener = TcpListener::bind(address).await?;
     let bound = listener.local_addr()?;
+    let is_local = bound.ip().is_loopback();
     tokio::spawn(http::serve(listener, move |request| {
-        std::future::ready(reply(&request.path, &office))
+        let refusal = host::misdirected(&request, is_local);
+        std::future::ready(refusal.unwrap_or_else(|| reply(&request.path, &office)))
     }));
     Ok(bound)
 }

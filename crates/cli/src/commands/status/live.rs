@@ -146,7 +146,8 @@ fn draw(frame: &mut Frame<'_>, seen: &Seen, palette: Palette) {
 fn title(seen: &Seen, palette: Palette) -> Line<'static> {
     let held = seen.rows.iter().filter(|row| row.owner.is_some()).count();
     let free = seen.rows.len() - held;
-    let state = match (&seen.trouble, seen.at) {
+    let trouble = seen.trouble.as_deref().map(plain);
+    let state = match (&trouble, seen.at) {
         (Some(trouble), Some(at)) => Span::styled(
             format!(" {trouble}; this is {} old", brief(at.elapsed())),
             palette.bad(),
@@ -173,8 +174,8 @@ fn cells(row: &Row, age: Duration, lease: Duration, palette: Palette) -> Cells<'
     };
     let waiters = match row.waiters.as_slice() {
         [] => dash(),
-        [one] => one.clone(),
-        [first, rest @ ..] => format!("{first} and {} more", rest.len()),
+        [one] => plain(one),
+        [first, rest @ ..] => format!("{} and {} more", plain(first), rest.len()),
     };
     Cells::new([
         Cell::from(plain(&row.name)),
