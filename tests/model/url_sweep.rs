@@ -327,7 +327,7 @@ fn odd_urls_are_taken_or_refused_with_a_word_and_keep_their_password() {
                 let leak: String = leak.chars().take(200).collect();
                 faults.push(format!("{shown:?} shows its password: {leak}"));
             }
-            if shown.len() % 16 == 0 && told != open(&text) {
+            if shown.len().is_multiple_of(16) && told != open(&text) {
                 faults.push(format!("{shown:?} is not always the same"));
             }
         }

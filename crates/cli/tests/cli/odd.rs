@@ -9,9 +9,12 @@ use std::time::{Duration, Instant};
 
 use crate::support::{Home, text};
 
+type Words = &'static [&'static str];
+type Options = &'static [(&'static str, Kind)];
+
 /// What each command needs beside the odd word, and the options that are its
 /// own, each with how its value is read.
-const COMMANDS: &[(&str, &[&str], &[&str], &[(&str, Kind)])] = &[
+const COMMANDS: &[(&str, Words, Words, Options)] = &[
     (
         "run",
         &["m"],
