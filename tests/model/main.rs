@@ -11,6 +11,7 @@ mod state;
 mod time;
 mod token;
 mod url;
+mod url_sweep;
 
 use proptest::prelude::ProptestConfig;
 use tenure::model::{ContenderId, FencingToken, MutexName, MutexOwner, StoreTime};

@@ -5,6 +5,7 @@ mod counts;
 mod dialect;
 mod jvm;
 mod listing;
+mod odd_tables;
 mod tables;
 mod zone;
 
@@ -17,6 +18,8 @@ mod ground;
 mod identity;
 #[path = "../sql/locked.rs"]
 mod locked;
+#[path = "../sql/odd.rs"]
+mod odd;
 #[path = "../sql/outage.rs"]
 mod outage;
 #[path = "../sql/process.rs"]

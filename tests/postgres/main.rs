@@ -4,6 +4,7 @@ mod contract;
 mod counts;
 mod dialect;
 mod listing;
+mod odd_tables;
 mod pooler;
 mod push;
 mod races;
@@ -17,6 +18,8 @@ mod ground;
 mod identity;
 #[path = "../sql/locked.rs"]
 mod locked;
+#[path = "../sql/odd.rs"]
+mod odd;
 #[path = "../sql/outage.rs"]
 mod outage;
 #[path = "../sql/process.rs"]

@@ -6,6 +6,7 @@ mod assumptions;
 mod certificates;
 mod cluster;
 mod contract;
+mod corrupt;
 mod costs;
 mod damage;
 mod dead_waiters;

@@ -1,6 +1,9 @@
 //! What can be asked of the program.
 
+pub(crate) mod check;
 mod examples;
+#[cfg(test)]
+mod odd;
 
 use std::ffi::OsString;
 use std::path::PathBuf;

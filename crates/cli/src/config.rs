@@ -1,5 +1,6 @@
 //! What is in force: flags over environment over file.
 
+use std::io::Read;
 use std::path::Path;
 use std::time::Duration;
 
@@ -76,9 +77,23 @@ impl Settings {
 }
 
 fn read(path: &Path) -> Result<File, Failure> {
-    let text = std::fs::read_to_string(path)
+    let text = std::fs::File::open(path)
+        .and_then(read_text)
         .map_err(|error| Failure::usage(format!("cannot read {}: {error}", path.display())))?;
     parse(&text).map_err(|why| Failure::usage(format!("{}: {why}", path.display())))
+}
+
+/// At most what anybody would write: some files have no end.
+fn read_text(file: std::fs::File) -> std::io::Result<String> {
+    const MOST: u64 = 1 << 20;
+    let mut text = String::new();
+    file.take(MOST + 1).read_to_string(&mut text)?;
+    if text.len() as u64 > MOST {
+        return Err(std::io::Error::other(
+            "it is larger than a mebibyte, and no file of settings",
+        ));
+    }
+    Ok(text)
 }
 
 fn parse(text: &str) -> Result<File, String> {

@@ -91,7 +91,7 @@ pub(crate) fn url(settings: &Settings) -> Result<String, Failure> {
 /// Ids that begin with what a person called this contender. Each has a number
 /// of its own, because two contenders of one name must not pass for one.
 #[derive(Debug)]
-struct Called(String);
+pub(crate) struct Called(pub(crate) String);
 
 impl ContenderIdGenerator for Called {
     fn generate(&self) -> tenure::Result<ContenderId> {
@@ -144,7 +144,7 @@ pub(crate) fn url_of(path: &Path) -> Result<String, Failure> {
 }
 
 /// The URL with these terms in place of its own.
-fn with_terms(url: &str, ttl: Option<Duration>, transition: Option<Duration>) -> String {
+pub(crate) fn with_terms(url: &str, ttl: Option<Duration>, transition: Option<Duration>) -> String {
     let (place, options) = url.split_once('?').unwrap_or((url, ""));
     let mut options: Vec<String> = options
         .split('&')

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::brief::brief;
 use crate::error::{Error, Result};
 
 /// Parses `10s`, `500ms`, `2m` or `1h`: a whole number and a unit.
@@ -20,7 +21,8 @@ use crate::error::{Error, Result};
 pub fn parse_duration(text: &str) -> Result<Duration> {
     let bad = || {
         Error::invalid(format!(
-            "a duration is a whole number with ms, s, m or h, as in 500ms or 10s, not {text:?}"
+            "a duration is a whole number with ms, s, m or h, as in 500ms or 10s, not {:?}",
+            brief(text)
         ))
     };
     let unit_at = text.find(|c: char| !c.is_ascii_digit()).ok_or_else(bad)?;

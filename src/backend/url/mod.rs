@@ -6,6 +6,7 @@
 //! a unit: `10s`, `500ms`, `2m`.
 //! An unknown key is an error that lists the known ones; nothing is ignored.
 
+mod brief;
 mod duration;
 mod options;
 mod parse;
@@ -16,6 +17,7 @@ use std::fmt;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
+pub(crate) use brief::brief;
 pub use duration::parse_duration;
 pub use options::Options;
 pub use scheme::Scheme;

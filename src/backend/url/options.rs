@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
+use super::brief::{brief, nearest};
 use super::parse_duration;
 use crate::error::{Error, Result};
 use crate::model::LeaseTerms;
@@ -139,8 +140,11 @@ impl Options {
         };
         self.known.sort_unstable();
         let known = self.known.join(", ");
+        let meant = nearest(key, &self.known);
+        let meant = meant.map_or_else(String::new, |key| format!("did you mean {key:?}? "));
+        let key = brief(key);
         Err(Error::invalid(format!(
-            "unknown option {key:?}; the known ones are: {known}"
+            "unknown option {key:?}; {meant}the known ones are: {known}"
         )))
     }
 }
@@ -159,7 +163,7 @@ fn wrong(key: &str, wanted: &str, value: &str) -> Error {
     Error::invalid(if sounds_secret(key) {
         format!("the option {key:?} {wanted}")
     } else {
-        format!("the option {key:?} {wanted}, not {value:?}")
+        format!("the option {key:?} {wanted}, not {:?}", brief(value))
     })
 }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use percent_encoding::percent_decode_str;
 
+use super::brief::brief;
 use super::{HostPort, StoreUrl};
 use crate::error::{Error, Result};
 
@@ -116,7 +117,10 @@ fn parse_query(query: &str) -> Result<BTreeMap<String, String>> {
         })?;
         let key = decode("option", key)?;
         if options.insert(key.clone(), decode(&key, value)?).is_some() {
-            return Err(Error::invalid(format!("the option {key:?} is given twice")));
+            return Err(Error::invalid(format!(
+                "the option {:?} is given twice",
+                brief(&key)
+            )));
         }
     }
     Ok(options)
@@ -125,7 +129,8 @@ fn parse_query(query: &str) -> Result<BTreeMap<String, String>> {
 fn decode(what: &str, text: &str) -> Result<String> {
     let bad = || {
         Error::invalid(format!(
-            "the {what} of a store URL is UTF-8 with special characters percent-encoded, as in %40"
+            "the {} of a store URL is UTF-8 with special characters percent-encoded, as in %40",
+            brief(what)
         ))
     };
     // The decoder lets a stray % pass; a typo in a password must not.

@@ -23,7 +23,8 @@ impl Scheme {
         let Some(scheme) = table.iter().find(|scheme| scheme.name == name) else {
             let known: Vec<_> = table.iter().map(|scheme| scheme.name).collect();
             return Err(Error::invalid(format!(
-                "unknown store {name:?}; the known ones are: {}",
+                "unknown store {:?}; the known ones are: {}",
+                super::brief(name),
                 known.join(", ")
             )));
         };

@@ -40,7 +40,11 @@ pub(super) fn fault(connector: &Connector, error: &dyn DatabaseError) -> Fault {
         ),
         1049 => no(ErrorKind::NotFound, format!("{}: {said}", connector.place)),
         1146 => schema::missing(statements),
-        1054 => schema::not_ours(statements, said),
+        // No such column; a view; what a column or a rule of the table does
+        // not take, or another that wants a value.
+        1054 | 1265 | 1288 | 1292 | 1348 | 1364 | 1423 | 1471 | 3819 | 4025 => {
+            schema::not_ours(statements, said)
+        }
         1264 | 1690 => schema::version_ended(statements),
         1406 => schema::too_narrow(statements),
         1366 | 1267 => schema::other_characters(statements),

@@ -31,9 +31,12 @@ const FREE: &str = "owner_id = '', acquired_at = 0, ttl_at = 0";
 /// MySQL 8.0, MariaDB 10.6.
 const SKIP: &str = " FOR UPDATE SKIP LOCKED";
 
-pub(super) const COLUMNS: &str = "mutex, owner_id, CAST(acquired_at AS UNSIGNED) AS acquired_at, \
-     CAST(ttl_at AS UNSIGNED) AS ttl_at, CAST(transition_at AS UNSIGNED) AS transition_at, \
-     CAST(version AS UNSIGNED) AS version";
+/// A number below zero, in a table of another make, is none.
+pub(super) const COLUMNS: &str = "mutex, owner_id, \
+     CAST(GREATEST(acquired_at, 0) AS UNSIGNED) AS acquired_at, \
+     CAST(GREATEST(ttl_at, 0) AS UNSIGNED) AS ttl_at, \
+     CAST(GREATEST(transition_at, 0) AS UNSIGNED) AS transition_at, \
+     CAST(GREATEST(version, 0) AS UNSIGNED) AS version";
 
 #[derive(Clone, Debug)]
 pub(super) struct Statements {
@@ -68,13 +71,14 @@ impl Statements {
         let names = [table.to_owned(), schedule.to_owned()];
         let (table, schedule) = (quoted(table), quoted(schedule));
         let freed = format!("UPDATE {table} SET {FREE}, transition_at = 0 * LAST_INSERT_ID({NOW})");
-        let is_free = format!("m.transition_at < {NOW}");
+        // NULL is in tables of other makes only.
+        let is_free = format!("IFNULL(m.transition_at, 0) < {NOW}");
         let grant = format!("{IS_NAME} AND {IS_OWNER} AND version = ? AND transition_at >= {NOW}");
         let ledger = "plan, origin, last_tick, due_at, token, state, finished_at";
         Arc::new(Self {
             take: format!(
                 "UPDATE {table} AS m SET {granted} WHERE m.mutex = ? AND {is_free} \
-                 AND BINARY CONVERT(m.mutex USING utf8mb4) = ? AND m.version < ?",
+                 AND BINARY CONVERT(m.mutex USING utf8mb4) = ? AND IFNULL(m.version, 0) < ?",
                 granted = granted(),
             )
             .into(),
@@ -82,7 +86,7 @@ impl Statements {
                 "UPDATE (SELECT m.mutex FROM {table} AS m WHERE m.mutex = ? AND {is_free} \
                  LIMIT 1{SKIP}) AS unlocked STRAIGHT_JOIN {table} AS m \
                  ON m.mutex = unlocked.mutex SET {granted} WHERE {is_free} \
-                 AND BINARY CONVERT(m.mutex USING utf8mb4) = ? AND m.version < ?",
+                 AND BINARY CONVERT(m.mutex USING utf8mb4) = ? AND IFNULL(m.version, 0) < ?",
                 granted = granted(),
             )
             .into(),
@@ -179,7 +183,7 @@ impl Statements {
 
 fn granted() -> String {
     format!(
-        "m.version = LAST_INSERT_ID(GREATEST(m.version + 1, {SECONDS}) * {SCALE} \
+        "m.version = LAST_INSERT_ID(GREATEST(IFNULL(m.version, 0) + 1, {SECONDS}) * {SCALE} \
          + {NOW} MOD {SCALE}) DIV {SCALE}, \
          m.owner_id = ?, m.acquired_at = {NOW}, m.ttl_at = {NOW} + ?, m.transition_at = {NOW} + ?"
     )

@@ -41,7 +41,7 @@ impl Said {
                     version: number(row, "version")?,
                     now,
                 };
-                (Some(found), row.try_get("nonce")?)
+                (Some(found), text_of(row, "nonce")?.unwrap_or_default())
             }
         };
         Ok(Self {
@@ -64,8 +64,10 @@ fn text_of(row: &PgRow, column: &str) -> sqlx::Result<Option<String>> {
 }
 
 fn number(row: &PgRow, column: &str) -> sqlx::Result<u64> {
-    let number: i64 = row.try_get(column)?;
-    Ok(u64::try_from(number).unwrap_or(0))
+    // Somebody else's table may hold NULL: one such row must not hide the
+    // others, nor look like a broken connection.
+    let number: Option<i64> = row.try_get(column)?;
+    Ok(u64::try_from(number.unwrap_or(0)).unwrap_or(0))
 }
 
 fn millis(length: std::time::Duration) -> Value {

@@ -62,6 +62,9 @@ impl Postgres {
             return Err(schema::missing(&to));
         }
         schema::check(&to, &found.columns)?;
+        if let Some(wrong) = &found.wrong {
+            return Err(schema::not_ours(&to, wrong));
+        }
         Ok(Self(Arc::new(Inner {
             pool,
             watch: Arc::default(),

@@ -44,7 +44,10 @@ pub(super) fn fault(connector: &Connector, error: &dyn DatabaseError) -> Fault {
         ),
         "3D000" | "3F000" => no(ErrorKind::NotFound, format!("{}: {said}", connector.place)),
         "42P01" => schema::missing(statements),
-        "42703" => schema::not_ours(statements, said),
+        // No such column, operator, cast or key; no table but a view; a
+        // number, a null or a row that it does not take.
+        "42703" | "42883" | "42804" | "42809" | "42P10" | "22003" | "22P02" | "22007" | "23502"
+        | "23514" | "55000" => schema::not_ours(statements, said),
         "22001" => schema::too_narrow(statements),
         "22P05" | "22021" => schema::other_characters(statements),
         // A replica, or a server that is being moved: it may recover.

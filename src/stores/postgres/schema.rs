@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use sqlx::postgres::PgConnection;
+use sqlx::postgres::{PgConnection, PgRow};
 use sqlx::{AssertSqlSafe, Executor as _, Row as _};
 
 use super::statements::Statements;
@@ -41,6 +41,8 @@ pub(super) struct Inspect(pub(super) Arc<Statements>, pub(super) Wire);
 pub(super) struct Inspected {
     /// Of the mutex table; none when there is no table.
     pub(super) columns: Vec<String>,
+    /// What is wrong with the type of one of them.
+    pub(super) wrong: Option<String>,
     pub(super) has_schedule: bool,
 }
 
@@ -48,20 +50,36 @@ impl Ask<PgConnection> for Inspect {
     type Reply = Inspected;
 
     async fn ask(&self, connection: &mut PgConnection) -> sqlx::Result<Inspected> {
-        let sql: Arc<str> = "SELECT attname::text AS name FROM pg_attribute \
+        let sql: Arc<str> =
+            "SELECT attname::text AS name, format_type(atttypid, NULL) AS kind FROM pg_attribute \
              WHERE attrelid = to_regclass($1) AND attnum > 0 AND NOT attisdropped"
-            .into();
+                .into();
         let mutex = vec![Value::from(self.0.table.as_str())];
         let rows = self.1.rows(connection, &sql, mutex).await?;
-        let columns = rows.iter().map(|row| row.try_get("name"));
-        let columns = columns.collect::<sqlx::Result<_>>()?;
+        let read = |row: &PgRow| -> sqlx::Result<(String, String)> {
+            Ok((row.try_get("name")?, row.try_get("kind")?))
+        };
+        let columns: Vec<_> = rows.iter().map(read).collect::<sqlx::Result<_>>()?;
+        let wrong = columns.iter().find_map(|(name, kind)| wrong(name, kind));
+        let columns = columns.into_iter().map(|(name, _)| name).collect();
         let schedule = vec![Value::from(self.0.schedule.as_str())];
         let rows = self.1.rows(connection, &sql, schedule).await?;
         Ok(Inspected {
             columns,
+            wrong,
             has_schedule: !rows.is_empty(),
         })
     }
+}
+
+/// What is wrong with a column of this name and type.
+fn wrong(name: &str, kind: &str) -> Option<String> {
+    let right: &[&str] = match name {
+        "mutex" | "owner_id" | "nonce" => &["character varying", "text", "character"],
+        "acquired_at" | "ttl_at" | "transition_at" | "version" => &["bigint"],
+        _ => return None,
+    };
+    (!right.contains(&kind)).then(|| format!("its column {name:?} is of the type {kind}"))
 }
 
 /// An error when a table with these columns is not one of mutexes.

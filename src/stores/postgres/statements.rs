@@ -65,7 +65,7 @@ impl Statements {
                  acquired_at = excluded.acquired_at, ttl_at = excluded.ttl_at, \
                  transition_at = excluded.transition_at, \
                  version = greatest(m.version + 1, excluded.version), nonce = excluded.nonce \
-                 WHERE m.transition_at < excluded.acquired_at RETURNING m.*) \
+                 WHERE coalesce(m.transition_at, 0) < excluded.acquired_at RETURNING m.*) \
                  SELECT taken.mutex IS NOT NULL AS won, clock.now, {}, \
                  (SELECT pg_notify('{owned}', taken.mutex)::text FROM taken) AS told \
                  FROM clock LEFT JOIN taken ON true LEFT JOIN {table} AS m ON m.mutex = $1",

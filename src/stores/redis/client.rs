@@ -151,6 +151,19 @@ impl Redis {
         sent
     }
 
+    /// The error of a take that was not the first, once the place in line that
+    /// an earlier one may have given to `bid` is given up.
+    async fn undone(&self, bid: &Bid, error: Error) -> Error {
+        if !bid.queue || self.leave(bid).await.is_ok() {
+            return error;
+        }
+        let (retry, message) = (error.retry(), error.to_string());
+        Error::new(error.kind(), Outcome::MayHave)
+            .with_retry(retry)
+            .with_message(message)
+            .with_source(error)
+    }
+
     /// Sends a take. Where replicas are asked for it counts only once enough
     /// of them have it, and is undone otherwise.
     pub(super) async fn send_take<F>(
@@ -263,15 +276,23 @@ impl Backend for Redis {
         let mut reply = self.take(bid, &call).await?;
         // Free, behind dead ones: whether it is ours is known once they are
         // out of the way.
+        let mut is_again = false;
         for _ in 0..dead_waiters::ROUNDS {
             if reply.rest != Some(Rest::Dead) {
                 break;
             }
-            reply = self.take(bid, &call).await?;
+            is_again = true;
+            reply = match self.take(bid, &call).await {
+                Ok(reply) => reply,
+                Err(error) => return Err(self.undone(bid, error).await),
+            };
         }
         self.heed(&reply);
         dead_waiters::go_on(self, &bid.name, bid.contender.as_str(), &reply);
-        reply.answer(Some(&bid.terms))
+        match reply.answer(Some(&bid.terms)) {
+            Err(error) if is_again => Err(self.undone(bid, error).await),
+            answer => answer,
+        }
     }
 
     async fn renew(&self, held: &[Held]) -> Vec<Result<Answer>> {

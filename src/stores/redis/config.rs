@@ -6,7 +6,7 @@ use std::time::Duration;
 use redis::{ClientTlsConfig, TlsCertificates};
 
 use super::keys::USUAL_PREFIX;
-use crate::backend::url::{HostPort, Options, StoreUrl};
+use crate::backend::url::{HostPort, Options, StoreUrl, brief};
 use crate::error::{Error, Result};
 use crate::model::LeaseTerms;
 
@@ -183,7 +183,8 @@ fn path_db(path: &str) -> Result<u32> {
         "" => Ok(0),
         number => number.parse().map_err(|_| {
             Error::invalid(format!(
-                "the path of a Redis URL is the number of the database, as in \"/0\", not {path:?}"
+                "the path of a Redis URL is the number of the database, as in \"/0\", not {:?}",
+                brief(path)
             ))
         }),
     }

@@ -6,9 +6,11 @@ use redis::{FromRedisValue, Value};
 
 use super::client::{Redis, grant_of};
 use super::error::nonsense;
+use super::reply::texts;
 use super::scripts::Lua;
+use crate::backend::url::brief;
 use crate::backend::{Claim, ClaimAnswer, Held, LedgerEntry, TickEnd, TickState};
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Outcome, Result};
 use crate::model::{FencingToken, MutexName, StoreTime};
 
 pub(super) async fn read(redis: &Redis, name: &MutexName) -> Result<Option<LedgerEntry>> {
@@ -65,8 +67,16 @@ pub(super) async fn finish(redis: &Redis, held: &Held, end: &TickEnd) -> Result<
     Ok(value == Value::Int(1))
 }
 
+/// Somebody else has written it: asking again does not help.
+fn damaged(what: impl std::fmt::Display) -> Error {
+    Error::new(ErrorKind::Conflict, Outcome::DidNot).with_message(format!(
+        "the ledger of this schedule is damaged: it has {what}; remove its key, which ends in \
+         \":schedule\", and the schedule begins anew"
+    ))
+}
+
 fn entry(value: Value) -> Result<Option<LedgerEntry>> {
-    let flat = Vec::<String>::from_redis_value(value).map_err(nonsense)?;
+    let flat = texts(value).map_err(|_| damaged("a part that is no text"))?;
     if flat.is_empty() {
         return Ok(None);
     }
@@ -76,15 +86,15 @@ fn entry(value: Value) -> Result<Option<LedgerEntry>> {
     let fields: HashMap<&str, &str> = pairs.collect();
     let text = |key: &str| {
         let field = fields.get(key).copied();
-        field.ok_or_else(|| nonsense(format!("a ledger without {key:?}")))
+        field.ok_or_else(|| damaged(format!("no {key:?}")))
     };
     let number = |key: &str| -> Result<u64> {
         let digits = text(key)?.parse();
-        digits.map_err(|_| nonsense(format!("a ledger whose {key:?} is no number")))
+        digits.map_err(|_| damaged(format!("a {key:?} that is no number")))
     };
     let state = text("state")?;
     let state = TickState::of_word(state)
-        .ok_or_else(|| nonsense(format!("a ledger in the state {state:?}")))?;
+        .ok_or_else(|| damaged(format!("the state {:?}", brief(state))))?;
     let time = |key| number(key).map(StoreTime::from_millis);
     let finished = text("finished_at")?;
     Ok(Some(LedgerEntry {
@@ -92,7 +102,8 @@ fn entry(value: Value) -> Result<Option<LedgerEntry>> {
         origin: time("origin")?,
         last_tick: number("last_tick")?,
         due_at: time("due_at")?,
-        token: FencingToken::from_value(number("token")?)?,
+        token: FencingToken::from_value(number("token")?)
+            .map_err(|_| damaged("a token that is none"))?,
         state,
         finished_at: (!finished.is_empty())
             .then(|| time("finished_at"))

@@ -128,7 +128,7 @@ async fn is_there(redis: &Redis, name: &MutexName) -> Result<bool> {
 }
 
 /// What the keys of a mutex in use end with.
-const ENDS: [&str; 4] = ["", ":contender", ":grant", ":kept"];
+const ENDS: [&str; 5] = ["", ":contender", ":grant", ":kept", ":seen"];
 
 /// A key of a name that may be no text.
 fn key_of(redis: &Redis, name: &MutexName, end: &str) -> Vec<u8> {

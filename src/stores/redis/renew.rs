@@ -8,7 +8,7 @@ use redis::Value;
 use super::client::{Redis, grant_of, too_few, wait_limit};
 use super::error::nonsense;
 use super::keys;
-use super::reply::{millis, owner, read_time, read_word, texts};
+use super::reply::{millis, owner, parts, read_time, read_word, text};
 use super::scripts::{Call, Lua};
 use super::server::Manner;
 use crate::backend::{Answer, Held};
@@ -133,18 +133,20 @@ pub(super) async fn send(
 }
 
 fn read(value: Value, held: &[Held]) -> Result<Vec<Result<Answer>>> {
-    let parts = texts(value)?;
+    let parts = parts(value)?;
     let Some((now, parts)) = parts
         .split_first()
         .filter(|(_, rest)| rest.len() == held.len() * 2)
     else {
         return Err(nonsense("a renewal's answer of another length"));
     };
-    let now = read_time(now)?;
-    let one = |(held, pair): (&Held, &[String])| -> Result<Answer> {
+    let now = read_time(&text(now)?)?;
+    let one = |(held, pair): (&Held, &[Vec<u8>])| -> Result<Answer> {
         let [word, grant] = pair else {
             return Err(nonsense("half an answer"));
         };
+        // Each by itself: what is no text in one must not end the others.
+        let (word, grant) = (&text(word)?, &text(grant)?);
         if word == "error" {
             return Err(Error::new(ErrorKind::Conflict, Outcome::DidNot)
                 .with_mutex(&held.name)

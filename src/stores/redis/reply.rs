@@ -161,13 +161,18 @@ pub(super) fn read_time(text: &str) -> Result<StoreTime> {
 
 /// A list of texts.
 pub(super) fn texts(value: Value) -> Result<Vec<String>> {
-    let bytes = Vec::<Vec<u8>>::from_redis_value(value).map_err(nonsense)?;
-    bytes.into_iter().map(text).collect()
+    parts(value)?.iter().map(|bytes| text(bytes)).collect()
+}
+
+/// A list of what may be texts.
+pub(super) fn parts(value: Value) -> Result<Vec<Vec<u8>>> {
+    Vec::<Vec<u8>>::from_redis_value(value).map_err(nonsense)
 }
 
 /// What is no text was written by somebody else, and stays until it is mended.
-fn text(bytes: Vec<u8>) -> Result<String> {
-    String::from_utf8(bytes).map_err(|_| no_id())
+pub(super) fn text(bytes: &[u8]) -> Result<String> {
+    let text = std::str::from_utf8(bytes).map_err(|_| no_id())?;
+    Ok(text.to_owned())
 }
 
 fn persisted(word: &OwnerWord) -> Error {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::client::ZooKeeper;
 use super::path::{Names, Paths};
 use super::tls::Way;
-use crate::backend::url::StoreUrl;
+use crate::backend::url::{StoreUrl, brief};
 use crate::clock::Clock;
 use crate::error::{Error, Result};
 
@@ -141,7 +141,8 @@ fn check_path(what: &str, path: &str) -> Result<()> {
         return Ok(());
     }
     Err(Error::invalid(format!(
-        "the {what} must be a path such as /a/b, not {path:?}"
+        "the {what} must be a path such as /a/b, not {:?}",
+        brief(path)
     )))
 }
 

@@ -21,10 +21,13 @@ use std::time::Duration;
 
 use tenure::Coordinator;
 
+use crate::args::check::check;
 use crate::args::{Cli, Command};
 use crate::config::Settings;
 use crate::exit::Failure;
 use crate::output::Voice;
+
+pub(crate) use schedule::config as schedule_config;
 
 /// Does what was asked.
 pub(crate) fn dispatch(cli: Cli, voice: &Voice) -> Result<ExitCode, Failure> {
@@ -34,6 +37,9 @@ pub(crate) fn dispatch(cli: Cli, voice: &Voice) -> Result<ExitCode, Failure> {
         Command::Demo => None,
         _ => Some(Settings::gather(cli.common, voice)?),
     };
+    if let Some(settings) = &settings {
+        check(&cli.command, settings)?;
+    }
     let runtime = crate::files::runtime()?;
     let Some(settings) = settings else {
         return runtime.block_on(Box::pin(demo::demo()));
@@ -76,7 +82,14 @@ pub(crate) fn dispatch(cli: Cli, voice: &Voice) -> Result<ExitCode, Failure> {
 
 /// The grace that was asked for, or half of the transition.
 fn grace(asked: Option<Duration>, coordinator: &Coordinator) -> Result<Duration, Failure> {
-    let transition = coordinator.terms().transition();
+    grace_within(asked, coordinator.terms().transition())
+}
+
+/// The same, where the transition is known and nothing is open yet.
+pub(crate) fn grace_within(
+    asked: Option<Duration>,
+    transition: Duration,
+) -> Result<Duration, Failure> {
     match asked {
         Some(grace) if !grace.is_zero() && grace >= transition => Err(Failure::usage(format!(
             "--grace must be shorter than the transition, which is {transition:?}: give a \

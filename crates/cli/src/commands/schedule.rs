@@ -47,7 +47,7 @@ fn listen() -> Result<Signals, Failure> {
     Signals::listen().map_err(|error| Failure::system("listen to signals", &error))
 }
 
-fn config(schedule: &Schedule) -> tenure::Result<ScheduleConfig> {
+pub(crate) fn config(schedule: &Schedule) -> tenure::Result<ScheduleConfig> {
     let initial = schedule.initial_delay.unwrap_or(Duration::ZERO);
     let config = match (schedule.every, schedule.delay, &schedule.cron) {
         (Some(every), ..) => ScheduleConfig::rate(initial, every)?,

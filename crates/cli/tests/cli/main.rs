@@ -11,6 +11,7 @@ mod guardian;
 mod init;
 mod late;
 mod lead;
+mod odd;
 mod once;
 mod person;
 mod restart;

@@ -5,7 +5,7 @@ use redis::Value;
 use super::super::client::Redis;
 use super::super::error::nonsense;
 use super::super::renew::{in_batches, send};
-use super::super::reply::{millis, owner, read_time, read_word, texts};
+use super::super::reply::{millis, owner, parts, read_time, read_word, text};
 use super::super::scripts::Lua;
 use super::super::server::Manner;
 use super::names;
@@ -35,18 +35,20 @@ async fn ask(redis: Redis, held: Vec<Held>, manner: Manner) -> Result<Vec<Result
 }
 
 fn read(value: Value, held: &[Held]) -> Result<Vec<Result<Answer>>> {
-    let parts = texts(value)?;
+    let parts = parts(value)?;
     let Some((now, words)) = parts
         .split_first()
         .filter(|(_, w)| w.len() == held.len() * 2)
     else {
         return Err(nonsense("a renewal's answer of another length"));
     };
-    let now = read_time(now)?;
-    let one = |(held, pair): (&Held, &[String])| -> Result<Answer> {
+    let now = read_time(&text(now)?)?;
+    let one = |(held, pair): (&Held, &[Vec<u8>])| -> Result<Answer> {
         let [what, word] = pair else {
             return Err(nonsense("half an answer"));
         };
+        // Each by itself: what is no text in one must not end the others.
+        let (what, word) = (&text(what)?, &text(word)?);
         if what == "error" {
             return Err(Error::new(ErrorKind::Conflict, Outcome::DidNot)
                 .with_mutex(&held.name)

@@ -1,7 +1,9 @@
 -- Shared by the scripts about one mutex, and put before each of them.
 -- KEYS: 1 owner, 2 queue, 3 fence, 4 grant, 5 kept, 6 seen. KEYS[1] names the
--- broadcast channel too. All reads come before the first write, so that an
--- error (a wrong type, no memory) has changed nothing.
+-- broadcast channel too. What was written before an error stays: so every key
+-- that is read or changed in part is read before the first write and before
+-- anybody is told anything, and an error (a wrong type, no memory) has changed
+-- nothing.
 local trouble = ''
 
 -- How many dead one call clears away: nobody else is served meanwhile. What
@@ -28,11 +30,17 @@ local function is_ours(score)
   return string.find(score, '.', 1, true) ~= nil
 end
 
--- Takes `ids` out of the queue.
+-- Fails if there can be no queue: before anybody is struck out of it.
+local function check_queue()
+  redis.call('ZRANK', KEYS[2], '')
+  redis.call('ZRANK', KEYS[6], '')
+end
+
+-- Takes `ids` out of the queue, which has been looked at.
 local function strike(ids)
   if #ids == 0 then return end
-  redis.call('ZREM', KEYS[2], unpack(ids))
   redis.call('ZREM', KEYS[6], unpack(ids))
+  redis.call('ZREM', KEYS[2], unpack(ids))
 end
 
 -- Those of ours that have fallen silent, but not `id`, whose turn it is to
@@ -69,6 +77,7 @@ end
 -- says that so many were dead that it is not known yet who is next.
 local function call_next(by, taker_score, cluster)
   local line = redis.call('ZRANGE', KEYS[2], 0, MOST, 'WITHSCORES')
+  if #line > 0 then check_queue() end
   local dead, found, found_ours, more = {}, nil, nil, nil
   for at = 1, #line, 2 do
     local id, score = line[at], line[at + 1]

@@ -4,10 +4,13 @@ local id, nonce, reserve, cluster = unpack(ARGV)
 local time = redis.call('TIME')
 local owner = redis.call('GET', KEYS[1])
 local grant = redis.call('GET', KEYS[4])
-strike({ id })
-local rest = ''
+local mine = false
 if owner == id then
   local won = grant and string.sub(grant, -#nonce - 1) == ' ' .. nonce
-  if won or (not grant and is_kept_for(id)) then rest = free(id, reserve, cluster) end
+  mine = won or (not grant and is_kept_for(id))
 end
+check_queue()
+strike({ id })
+local rest = ''
+if mine then rest = free(id, reserve, cluster) end
 return { 'won', '@@', '', now_ms(time), '', '', trouble, rest }

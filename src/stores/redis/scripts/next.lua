@@ -5,6 +5,7 @@ local by, reserve, cluster = unpack(ARGV)
 local time = redis.call('TIME')
 local taken = redis.call('GET', KEYS[1]) or redis.call('GET', KEYS[5])
 local gone, more = silent(time, '')
+check_queue()
 strike(gone)
 if not taken then
   local id, ours, dead = call_next(by, nil, cluster)

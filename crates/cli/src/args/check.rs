@@ -1,0 +1,87 @@
+//! What can be said of the arguments before anything is opened: what is
+//! refused here has made no file, no folder and no row.
+
+use std::time::Duration;
+
+use tenure::backend::url::StoreUrl;
+use tenure::model::{ContenderId, ContenderIdGenerator, FencingToken, MutexName};
+
+use super::Command;
+use crate::commands::{grace_within, schedule_config};
+use crate::config::Settings;
+use crate::exit::Failure;
+use crate::store;
+
+/// Whether `command` under `settings` makes sense.
+pub(crate) fn check(command: &Command, settings: &Settings) -> Result<(), Failure> {
+    match command {
+        Command::Run(run) => {
+            name(&run.name)?;
+            some_time("--once-per", run.once_per)?;
+        }
+        Command::Lead(lead) => {
+            name(&lead.name)?;
+            lead.http
+                .as_deref()
+                .map_or(Ok(()), |at| address("--http", at))?;
+        }
+        Command::Schedule(schedule) => {
+            name(&schedule.name)?;
+            schedule_config(schedule)?;
+            some_time("--timeout", schedule.timeout)?;
+        }
+        Command::Watch(watch) => watch.names.iter().try_for_each(|text| name(text))?,
+        Command::Revoke(revoke) => {
+            let token = revoke.token.as_deref().map(str::parse::<FencingToken>);
+            token.transpose()?;
+        }
+        #[cfg(feature = "dashboard")]
+        Command::Dashboard(dashboard) => address("--listen", &dashboard.listen)?,
+        _ => {}
+    }
+    if let Some(id) = &settings.id {
+        ContenderId::new(id)?;
+        // With what is added to it.
+        store::Called(id.clone()).generate()?;
+    }
+    let url = settings.url.as_deref().unwrap_or("sqlite:tenure.db");
+    let url = StoreUrl::parse(&store::with_terms(url, settings.ttl, settings.transition))?;
+    tenure::stores::check(&url)?;
+    let terms = url.options().terms()?.unwrap_or_default();
+    let grace = match command {
+        Command::Run(run) => run.job.grace,
+        Command::Lead(lead) => lead.job.grace,
+        Command::Schedule(schedule) => schedule.job.grace,
+        _ => None,
+    };
+    grace_within(grace, terms.transition())?;
+    Ok(())
+}
+
+fn name(text: &str) -> Result<(), Failure> {
+    MutexName::new(text)?;
+    Ok(())
+}
+
+fn some_time(option: &str, length: Option<Duration>) -> Result<(), Failure> {
+    match length {
+        Some(Duration::ZERO) => Err(Failure::usage(format!(
+            "{option} takes at least 1ms, as in 10s"
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// Only its form: whether it can be listened on is known by trying.
+fn address(option: &str, text: &str) -> Result<(), Failure> {
+    let (host, port) = text.rsplit_once(':').unwrap_or(("", ""));
+    let odd = |c: char| c.is_whitespace() || c.is_control();
+    let is_bare_ipv6 = host.contains(':') && !(host.starts_with('[') && host.ends_with(']'));
+    if host.is_empty() || host.contains(odd) || is_bare_ipv6 || port.parse::<u16>().is_err() {
+        let shown: String = text.chars().take(60).collect();
+        return Err(Failure::usage(format!(
+            "{option} takes HOST:PORT, as in 127.0.0.1:4080 or [::1]:4080, not {shown:?}"
+        )));
+    }
+    Ok(())
+}
