@@ -14,7 +14,7 @@ pub mod service;
 pub mod stores;
 
 pub use coordinator::{CombinationBuilder, Coordinator, CoordinatorBuilder, LazyCoordinator};
-pub use engine::Tenure;
+pub use engine::{Doing, Tenure, Trouble, TroubleNews, Troubles};
 pub use error::{Error, ErrorKind, LeaseLost, LossCause, Outcome, Result, Retry};
 pub use leader::{Campaign, CampaignEvent, Elector, Leadership, Observer};
 pub use lock::{

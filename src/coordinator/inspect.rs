@@ -2,6 +2,7 @@
 
 use super::Coordinator;
 use crate::backend::{Answer, Backend, Finding, Listing, Page, Profile, Prune, Pruned};
+use crate::engine::Troubles;
 use crate::error::{Error, ErrorKind, Outcome, Result};
 use crate::model::{FencingToken, LeaseTerms, MutexName};
 
@@ -155,6 +156,14 @@ impl Coordinator {
     /// Dropping it changes nothing.
     pub async fn check(&self) -> Result<Vec<Finding>> {
         self.ask(1, self.engine.backend().check()).await
+    }
+
+    /// What fails from now on and is tried again: of locks that are waited for,
+    /// campaigns, observers, services and schedules, of this coordinator and its
+    /// clones. Whoever waits for ever wants to say what for. No I/O.
+    #[must_use]
+    pub fn troubles(&self) -> Troubles {
+        self.engine.troubles()
     }
 
     /// How the store behaves.

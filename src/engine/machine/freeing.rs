@@ -7,7 +7,7 @@ use super::super::wake;
 use super::{Machine, State};
 use crate::backend::{Answer, Bid, Held};
 use crate::clock::Moment;
-use crate::error::Result;
+use crate::error::{Result, Retry};
 
 #[derive(Debug)]
 pub(super) struct Freeing {
@@ -63,6 +63,11 @@ impl Freeing {
             maybe_done: false,
             then,
         }
+    }
+
+    /// Whether what it undoes has failed for good.
+    fn is_hopeless(&self) -> bool {
+        self.held.is_none() && matches!(self.then, Then::Finish(Finish::Failed(_)))
     }
 
     pub(super) fn wake_at(&self) -> Moment {
@@ -121,6 +126,10 @@ impl Machine {
             Ok(answer) if answer.is_won() || freeing.maybe_done => self.done(now, None),
             // The grant had gone before we gave it back.
             Ok(_) => self.done(now, Some(Finish::Lost(crate::error::LossCause::Taken))),
+            // Whoever waits for the bad word has nothing better to wait for.
+            Err(error) if error.retry() == Retry::Never && freeing.is_hopeless() => {
+                self.done(now, None);
+            }
             Err(error) => {
                 freeing.maybe_done |= error.may_have_happened();
                 freeing.failures = freeing.failures.saturating_add(1);

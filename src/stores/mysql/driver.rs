@@ -57,8 +57,14 @@ impl Driver for Connector {
                 format!("{} gave up: {said}", self.place),
             ),
             // Also: locked, expired, from another host, not over TLS.
-            1044 | 1045 | 1130 | 1142 | 1143 | 1227 | 1251 | 1370 | 1698 | 1820 | 1862 | 3118
-            | 3159 | 4151 => no(
+            1142 | 1143 | 1227 | 1370 => no(
+                ErrorKind::Denied,
+                format!(
+                    "{} denied access: {said}; docs/stores/mysql.md has the GRANTs that are enough",
+                    self.place
+                ),
+            ),
+            1044 | 1045 | 1130 | 1251 | 1698 | 1820 | 1862 | 3118 | 3159 | 4151 => no(
                 ErrorKind::Denied,
                 format!("{} denied access: {said}", self.place),
             ),

@@ -54,7 +54,14 @@ impl Driver for Connector {
                 ErrorKind::Timeout,
                 format!("{} gave up: {said}", self.place),
             ),
-            "28P01" | "28000" | "42501" => no(
+            "42501" => no(
+                ErrorKind::Denied,
+                format!(
+                    "{} denied access: {said}; docs/stores/postgres.md has the GRANTs that are enough",
+                    self.place
+                ),
+            ),
+            "28P01" | "28000" => no(
                 ErrorKind::Denied,
                 format!("{} denied access: {said}", self.place),
             ),
@@ -63,10 +70,15 @@ impl Driver for Connector {
             "42703" => schema::not_ours(statements, said),
             "22001" => schema::too_narrow(statements),
             "22P05" | "22021" => schema::other_characters(statements),
-            // A replica, or a server that is being moved: it may recover.
+            // A replica, or a server that is being moved: it may recover. The
+            // server does not say whether it is so for this role alone.
             "25006" => no(
                 ErrorKind::Denied,
-                format!("{} is read-only: {said}", self.place),
+                format!(
+                    "{} is read-only ({said}): it is a standby, or default_transaction_read_only \
+                     is on for the server, the database or this role",
+                    self.place
+                ),
             )
             .with_retry(Retry::Later),
             code => no(
