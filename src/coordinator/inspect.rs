@@ -66,6 +66,8 @@ impl Coordinator {
     ///
     /// The owner is not asked and learns of it at its next renewal: until then
     /// there may be two who believe to own. Only their tokens tell them apart.
+    /// An owner of another kind may never learn of it: see
+    /// [`Entry::owner_goes_on`](crate::backend::Entry::owner_goes_on).
     ///
     /// A damaged mutex, as [`list`](Self::list) tells of it, is mended by a
     /// revocation without a token: what cannot be made out is removed. Its name

@@ -2,6 +2,7 @@
 //! is another, and once when it is over; never a line for every try.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Display;
 
 use tenure::{Coordinator, Doing, Error, Retry, Trouble, TroubleNews, Troubles};
 
@@ -115,6 +116,12 @@ impl<'a> Complaints<'a> {
         }
     }
 
+    fn say(&self, message: &dyn Display) {
+        // Whom we wait for may stand on the terminal's last line.
+        self.voice.passing("");
+        self.voice.warn(message);
+    }
+
     /// Goes on with `work`, and tells of trouble meanwhile.
     pub(crate) async fn telling<T>(&mut self, work: impl Future<Output = T>) -> T {
         tokio::select! {
@@ -141,11 +148,11 @@ impl<'a> Complaints<'a> {
         while let Some(trouble) = self.troubles.next().await {
             match self.tale.hear(trouble.source, &trouble.news, &may_end) {
                 Heard::Nothing => {}
-                Heard::Trouble(text) => self.voice.warn(&format_args!(
+                Heard::Trouble(text) => self.say(&format_args!(
                     "trouble with {}: {text}; it is tried again",
                     subject(&trouble)
                 )),
-                Heard::Well => self.voice.warn(&"all is well again"),
+                Heard::Well => self.say(&"all is well again"),
                 Heard::Hopeless(failure) => return failure,
             }
         }

@@ -7,6 +7,7 @@ mod doctor;
 mod endurance;
 mod guardian;
 mod init;
+mod jvm;
 mod late;
 mod lead;
 mod once;
