@@ -30,8 +30,8 @@ fn status_shows_no_token_of_a_dead_grant_beside_a_jvm_owner() {
 
 /// A node as Curator makes it, of an owner that never looks at it again.
 async fn curator(place: &str, mutex: &str) -> impl Backend {
-    let store = tenure::stores::open(&place.parse().unwrap(), Clock::boot());
-    let store = store.await.unwrap();
+    let url = place.parse().unwrap();
+    let store = tenure::stores::open(&url, Clock::boot()).await.unwrap();
     let (name, id) = (MutexName::new(mutex), ContenderId::new("java"));
     let mut bid = Bid::new(name.unwrap(), id.unwrap(), LeaseTerms::default());
     bid.nonce = Nonce::from_bits(0x0123_4567_89ab_4def_8123_4567_89ab_cdef);

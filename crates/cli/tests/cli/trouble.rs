@@ -10,7 +10,7 @@ use std::time::Duration;
 use tenure_testkit::servers::{MariaDb, Postgres, Process, Redis, ZooKeeper};
 
 use super::stores::{Store, on_store};
-use super::support::{Home, Started, code, eventually, start};
+use super::support::{Home, Screen, Started, code, eventually, start};
 
 const WELL: &str = "all is well again";
 const TROUBLE: &str = "trouble with ";
@@ -130,6 +130,20 @@ fn a_redis_user_without_the_commands_is_told() {
     all_give_up(&home, &ALL, "lacks a permission");
     let home = admit("clerk", &["+@all", "-hset"]);
     all_give_up(&home, &["schedule"], "lacks a permission");
+}
+
+/// The table on a terminal has its first line for trouble, and ends as well.
+#[test]
+fn a_table_that_may_not_be_read_any_more_is_given_up() {
+    let server = Redis::start().unwrap();
+    let acl = ["ACL", "SETUSER", "guest", "on", ">pw", "~*", "&*"];
+    server.command(&[&acl[..], &["+@all"]].concat()).unwrap();
+    let home = Home::at(format!("redis://guest:pw@{}", server.address()));
+    let screen = Screen::show(&home, "\"$TENURE\" status --watch; echo $? > ended");
+    screen.sees("0 owned");
+    server.command(&[&acl[..], &["-@all"]].concat()).unwrap();
+    screen.sees("lacks a permission");
+    assert_eq!(home.line("ended"), "78");
 }
 
 on_store!(mariadb MariaDb who_may_only_read_is_told who_may_not_write_the_ledger_is_told);
