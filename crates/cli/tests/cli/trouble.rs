@@ -139,8 +139,11 @@ fn a_table_that_may_not_be_read_any_more_is_given_up() {
     let acl = ["ACL", "SETUSER", "guest", "on", ">pw", "~*", "&*"];
     server.command(&[&acl[..], &["+@all"]].concat()).unwrap();
     let home = Home::at(format!("redis://guest:pw@{}", server.address()));
-    let screen = Screen::show(&home, "\"$TENURE\" status --watch; echo $? > ended");
-    screen.sees("0 owned");
+    let screen = Screen::show(
+        &home,
+        "stty rows 20 cols 120; \"$TENURE\" status --watch; echo $? > ended",
+    );
+    screen.sees("owned, ");
     server.command(&[&acl[..], &["-@all"]].concat()).unwrap();
     screen.sees("lacks a permission");
     assert_eq!(home.line("ended"), "78");
@@ -222,7 +225,7 @@ fn a_file_that_we_may_not_write_is_told() {
 #[test]
 fn a_server_that_is_read_only_for_a_while_is_waited_for() {
     let server = Postgres::start().unwrap();
-    let home = Home::at(format!("{}?ttl=1s&transition=1s", server.url()));
+    let home = Home::at(server.url());
     assert_eq!(home.output(["init"]).status.code(), Some(0));
     let read_only = |value: &str| {
         // In two calls: one would be one transaction.
@@ -306,13 +309,17 @@ fn server(store: Store) -> (Box<dyn Deref<Target = Process>>, String) {
 
 fn an_outage_is_told_and_its_end(store: Store) {
     let (server, url) = server(store);
-    let home = Home::at(url + store.terms(super::stores::Lease::Short));
+    // Short enough to be lost soon, and long enough for a busy machine.
+    let home = Home::at(match store {
+        Store::ZooKeeper => url + "?session_timeout=8s",
+        _ => url + "?ttl=3s&transition=3s",
+    });
     let speaker =
         |what: &'static str, words: &[&str]| Speaker::new(&home, what, &mut home.tenure(words));
     let mut leader = speaker("lead", &["lead", "m", "--", "sleep", "600"]);
     leader.says("leading m, token ");
     let mut waiter = speaker("run", &["run", "m", "--", "true"]);
-    let quiet = speaker("quiet", &["-q", "run", "m", "--", "true"]);
+    let quiet = speaker("quiet", &["-q", "watch", "m"]);
     let watcher = speaker("watch", &["watch", "m"]);
     let words = ["schedule", "s", "--every", "200ms", "--", "touch", "ran"];
     let scheduler = speaker("schedule", &words);
@@ -322,8 +329,7 @@ fn an_outage_is_told_and_its_end(store: Store) {
     for speaker in [&leader, &waiter, &watcher, &scheduler] {
         speaker.says(TROUBLE);
     }
-    // Time for a number of tries.
-    std::thread::sleep(Duration::from_secs(4));
+    // It took a lease, and many tries, to come to this.
     server.start().unwrap();
     for speaker in [&leader, &waiter, &watcher, &scheduler] {
         speaker.says(WELL);
