@@ -318,7 +318,7 @@ fn an_outage_is_told_and_its_end(store: Store) {
         |what: &'static str, words: &[&str]| Speaker::new(&home, what, &mut home.tenure(words));
     let mut leader = speaker("lead", &["lead", "m", "--", "sleep", "600"]);
     leader.says("leading m, token ");
-    let mut waiter = speaker("run", &["run", "m", "--", "true"]);
+    let waiter = speaker("run", &["run", "m", "--", "true"]);
     let quiet = speaker("quiet", &["-q", "watch", "m"]);
     let watcher = speaker("watch", &["watch", "m"]);
     let words = ["schedule", "s", "--every", "200ms", "--", "touch", "ran"];
@@ -334,8 +334,7 @@ fn an_outage_is_told_and_its_end(store: Store) {
     for speaker in [&leader, &waiter, &watcher, &scheduler] {
         speaker.says(WELL);
     }
-    // On a busy machine the lease may be over before the command is.
-    assert!(matches!(code(&mut waiter.process.0), Some(0 | 76)));
+    // Whoever of the two was first, it is the leader that stays.
     leader.says("leading m again, token ");
     for speaker in [&leader, &waiter, &watcher, &scheduler] {
         let said = speaker.said();
