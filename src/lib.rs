@@ -16,7 +16,7 @@ pub mod stores;
 
 pub use combination::{CombinationBuilder, CombinationGuard, CombinationLock};
 pub use coordinator::{Coordinator, CoordinatorBuilder, LazyCoordinator};
-pub use engine::Tenure;
+pub use engine::{Doing, Tenure, Trouble, TroubleNews, Troubles};
 pub use error::{Error, ErrorKind, LeaseLost, LossCause, Outcome, Result, Retry};
 pub use leader::{Campaign, CampaignEvent, Elector, Leadership, Observer};
 pub use lock::{Holder, Lock, LockGuard, LockOptions, ReentrantGuard, ReentrantLock};

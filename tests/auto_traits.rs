@@ -11,7 +11,8 @@ use tenure::service::{ContendService, LocalContender, RetrievalService, Retrieve
 use tenure::{
     Campaign, CampaignEvent, CombinationBuilder, CombinationGuard, CombinationLock, Coordinator,
     CoordinatorBuilder, Elector, Error, Holder, Leadership, LeaseLost, Lock, LockGuard,
-    LockOptions, Observer, ReentrantGuard, ReentrantLock, Tenure, backend, clock, model, stores,
+    LockOptions, Observer, ReentrantGuard, ReentrantLock, Tenure, Trouble, Troubles, backend,
+    clock, model, stores,
 };
 
 fn is_plain<T: Send + Sync + Unpin + 'static>() {}
@@ -50,6 +51,7 @@ fn every_public_type_can_be_moved_shared_and_kept() {
     is_plain::<CompetitorQueue<Walker, u32>>();
     is_plain::<Place<Walker, u32>>();
     is_plain::<(Elector, Leadership, CampaignEvent, Campaign, Observer)>();
+    is_plain::<(Trouble, Troubles)>();
     is_plain::<ContendService<LocalContender>>();
     is_plain::<RetrievalService<Onlooker>>();
     is_plain::<(clock::Clock, clock::Moment)>();

@@ -9,10 +9,14 @@ use crate::model::{ContenderId, FencingToken, LeaseTerms, MutexName, chance};
 pub struct Nonce(u128);
 
 impl Nonce {
+    /// Set in every one that is made: read as a UUID it is never of version 4,
+    /// and so never one that Curator could have made.
+    const MARK: u128 = 1 << 79;
+
     /// A new one that nobody has.
     #[must_use]
     pub fn random() -> Self {
-        Self(chance::bits())
+        Self(chance::bits() | Self::MARK)
     }
 
     /// The nonce with these bits.

@@ -109,6 +109,11 @@ pub struct Entry {
     pub token: Option<FencingToken>,
     /// Who waits for it, first come first, where the store knows.
     pub waiters: Vec<ContenderId>,
+    /// Whether its owner would go on after a revocation: a program of another
+    /// kind that never looks at its grant again. Then two believe to own, until
+    /// that program is ended.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub owner_goes_on: bool,
     /// What is wrong with what the store has of it, and what a person can do.
     /// Who owns it may be unknown then.
     #[cfg_attr(feature = "serde", serde(default))]
@@ -128,6 +133,7 @@ impl Entry {
             owner,
             token,
             waiters: Vec::new(),
+            owner_goes_on: false,
             fault,
         }
     }

@@ -6,6 +6,7 @@ use super::lock::Lock;
 use super::reentrant::ReentrantLock;
 use super::scheduler::Scheduler;
 use super::service::{ContendService, RetrievalService};
+use super::troubles::Troubles;
 use crate::backend::Backend;
 use crate::coordinator::{self, CoordinatorBuilder};
 use crate::error::Result;
@@ -143,6 +144,13 @@ impl Coordinator {
     pub fn retrieval_service<R: Retriever>(&self, retriever: R) -> Result<RetrievalService<R>> {
         let service = self.inner.retrieval_service(retriever)?;
         Ok(RetrievalService::new(service, &self.background))
+    }
+
+    /// What fails from now on and is tried again, as
+    /// [`tenure::Coordinator::troubles`](crate::Coordinator::troubles).
+    #[must_use]
+    pub fn troubles(&self) -> Troubles {
+        Troubles::new(self.inner.troubles(), &self.background)
     }
 
     /// Ends everything that this coordinator and its clones own and wait for,

@@ -9,6 +9,7 @@ mod reentrant;
 mod scheduler;
 mod service;
 mod tenure;
+mod troubles;
 
 pub use combination::{CombinationGuard, CombinationLock};
 pub use coordinator::Coordinator;
@@ -18,3 +19,4 @@ pub use reentrant::{Cancel, ReentrantGuard, ReentrantLock};
 pub use scheduler::{Scheduler, SchedulerHandle, Tick};
 pub use service::{ContendService, RetrievalService};
 pub use tenure::Tenure;
+pub use troubles::Troubles;

@@ -2,6 +2,7 @@
 
 use super::Coordinator;
 use crate::backend::{Answer, Backend, Finding, Listing, Page, Profile, Prune, Pruned};
+use crate::engine::Troubles;
 use crate::error::{Error, ErrorKind, Outcome, Result};
 use crate::model::{FencingToken, LeaseTerms, MutexName};
 
@@ -65,6 +66,8 @@ impl Coordinator {
     ///
     /// The owner is not asked and learns of it at its next renewal: until then
     /// there may be two who believe to own. Only their tokens tell them apart.
+    /// An owner of another kind may never learn of it: see
+    /// [`Entry::owner_goes_on`](crate::backend::Entry::owner_goes_on).
     ///
     /// A damaged mutex, as [`list`](Self::list) tells of it, is mended by a
     /// revocation without a token: what cannot be made out is removed. Its name
@@ -155,6 +158,14 @@ impl Coordinator {
     /// Dropping it changes nothing.
     pub async fn check(&self) -> Result<Vec<Finding>> {
         self.ask(1, self.engine.backend().check()).await
+    }
+
+    /// What fails from now on and is tried again: of locks that are waited for,
+    /// campaigns, observers, services and schedules, of this coordinator and its
+    /// clones. Whoever waits for ever wants to say what for. No I/O.
+    #[must_use]
+    pub fn troubles(&self) -> Troubles {
+        self.engine.troubles()
     }
 
     /// How the store behaves.

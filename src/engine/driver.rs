@@ -10,6 +10,7 @@ use super::machine::Machine;
 use super::plan::{Call, Effect, Event, Finish, Notice, Plan, Stop};
 use super::roster::Ticket;
 use super::tenure::Tenure;
+use super::trouble::{Doing, Plaintiff};
 use super::{Engine, wake};
 use crate::backend::{Backend, Bid, Hints, Interest};
 use crate::clock::Sight;
@@ -104,6 +105,7 @@ impl Engine {
             lease: None,
             sent: self.clock().look_before(),
             term: 0,
+            plaintiff: self.plaintiff(&plan.name, Doing::Contending),
         };
         self.spawn(driver.run(plan, events));
         Contention {
@@ -128,6 +130,7 @@ struct Driver {
     sent: Sight,
     /// The number of the tenure that the lease belongs to.
     term: u64,
+    plaintiff: Plaintiff,
 }
 
 impl Driver {
@@ -210,10 +213,12 @@ impl Driver {
                 let (tenure, lease) = Tenure::begin(held, clock, deadline, reading, self.sent);
                 self.term = term;
                 self.lease = Some(lease);
+                self.plaintiff.well();
                 let done = self.quiescer(term);
                 (self.sink)(Notice::Began(tenure, owner, done));
             }
             Effect::Extend { deadline, reading } => {
+                self.plaintiff.well();
                 let alive = self.lease.as_ref().is_some_and(|lease| {
                     lease.read_clock(reading);
                     lease.extend(deadline, self.sent)
@@ -234,9 +239,13 @@ impl Driver {
                 let done = self.quiescer(term);
                 (self.sink)(Notice::Quiesce(cause, done));
             }
-            Effect::Observe(owner) => (self.sink)(Notice::Observed(owner)),
+            Effect::Observe(owner) => {
+                self.plaintiff.well();
+                (self.sink)(Notice::Observed(owner));
+            }
             Effect::Trouble(error) => {
                 let error = self.about(error);
+                self.plaintiff.failed(&error);
                 (self.sink)(Notice::Trouble(error));
             }
             Effect::TidyLater(bid) => self.tidy_later(bid),

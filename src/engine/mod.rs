@@ -14,6 +14,7 @@
 //! | `watch` | looking without contending |
 //! | `notify` | callbacks, in order and off the async workers |
 //! | `reading` | the store's clock, as its answers tell it |
+//! | `trouble` | what fails and is tried again, for whoever wants to know |
 //! | `wake` | when to look or try again |
 //! | `plan` | what goes into a machine and what comes out |
 //! | `dice` | all the chance there is, seedable |
@@ -30,6 +31,7 @@ mod plan;
 mod reading;
 mod roster;
 mod tenure;
+mod trouble;
 mod wake;
 mod watch;
 
@@ -50,6 +52,8 @@ pub(crate) use driver::{Contention, Quiescer};
 pub(crate) use notify::Dispatch;
 pub(crate) use plan::{Finish, Mode, Notice, Plan};
 pub use tenure::Tenure;
+pub use trouble::{Doing, Trouble, TroubleNews, Troubles};
+pub(crate) use trouble::{Plaintiff, TroubleBoard};
 pub(crate) use wake::backoff;
 pub(crate) use watch::Watch;
 
@@ -87,12 +91,31 @@ struct Shared {
     tasks: TaskTracker,
     closing: CancellationToken,
     birth: Birth,
+    troubles: TroubleBoard,
     /// What the close could not confirm the end of, and why.
     unconfirmed: Mutex<Vec<String>>,
 }
 
 impl Engine {
     pub(crate) fn new(
+        backend: AnyBackend,
+        clock: Clock,
+        runtime: Handle,
+        settings: Settings,
+        dice: Dice,
+    ) -> Self {
+        Self::telling(
+            TroubleBoard::default(),
+            backend,
+            clock,
+            runtime,
+            settings,
+            dice,
+        )
+    }
+
+    fn telling(
+        troubles: TroubleBoard,
         backend: AnyBackend,
         clock: Clock,
         runtime: Handle,
@@ -111,13 +134,15 @@ impl Engine {
             closing: CancellationToken::new(),
             unconfirmed: Mutex::default(),
             birth: Birth::here(),
+            troubles,
         }))
     }
 
     /// An engine with the same settings over another backend.
     pub(crate) fn beside(&self, backend: &AnyBackend) -> Self {
         let shared = &self.0;
-        Self::new(
+        Self::telling(
+            shared.troubles.clone(),
             AnyBackend::new(Traced::new(backend.clone())),
             shared.clock.clone(),
             shared.runtime.clone(),
@@ -209,6 +234,7 @@ impl Engine {
         self.0.closing.cancel();
         self.0.tasks.close();
         self.0.tasks.wait().await;
+        self.0.troubles.close();
     }
 
     /// Takes note of how a contention ended: what was not confirmed is said,
@@ -243,6 +269,17 @@ impl Engine {
     fn unconfirmed(&self) -> std::sync::MutexGuard<'_, Vec<String>> {
         let names = self.0.unconfirmed.lock();
         names.unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What fails from now on and is tried again.
+    pub(crate) fn troubles(&self) -> Troubles {
+        self.0.troubles.read(self.0.closing.is_cancelled())
+    }
+
+    /// One who does something with `mutex` again and again, and says how it
+    /// goes.
+    pub(crate) fn plaintiff(&self, mutex: &MutexName, doing: Doing) -> Plaintiff {
+        self.0.troubles.plaintiff(mutex, doing)
     }
 
     /// How long to wait after the `failures`-th failure in a row.

@@ -5,6 +5,7 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 use super::plan::Notice;
+use super::trouble::Doing;
 use super::{Engine, driver, wake};
 use crate::backend::{Answer, Backend, Hints, Interest};
 use crate::error::Result;
@@ -39,17 +40,21 @@ impl Engine {
     async fn observe(&self, name: MutexName, mut sink: driver::Sink) {
         let mut hints = self.backend().changes(&Interest::in_owner(&name));
         let mut dice = self.dice();
+        let mut plaintiff = self.plaintiff(&name, Doing::Observing);
         let mut failures = 0;
         loop {
             let pause = match self.look(&name).await {
                 Ok(answer) => {
                     failures = 0;
+                    plaintiff.well();
                     sink(Notice::Observed(answer.owner().clone()));
                     self.next_look(&answer, dice.roll())
                 }
                 Err(error) => {
                     failures += 1;
-                    sink(Notice::Trouble(error.with_mutex(&name)));
+                    let error = error.with_mutex(&name);
+                    plaintiff.failed(&error);
+                    sink(Notice::Trouble(error));
                     wake::backoff(failures, dice.roll())
                 }
             };

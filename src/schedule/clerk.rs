@@ -1,11 +1,11 @@
 //! [`Clerk`]: reads and writes the ledger, for as long as it takes.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::oneshot;
 
 use crate::backend::{Backend, Claim, ClaimAnswer, Held, LedgerEntry, TickEnd};
-use crate::engine::{Engine, Tenure};
+use crate::engine::{Doing, Engine, Plaintiff, Tenure};
 use crate::error::{Error, ErrorKind, Outcome, Result};
 use crate::model::{MutexName, StoreTime};
 
@@ -16,14 +16,17 @@ pub(super) struct Clerk {
     engine: Engine,
     name: MutexName,
     own: Mutex<Option<LedgerEntry>>,
+    plaintiff: Arc<Mutex<Plaintiff>>,
 }
 
 impl Clerk {
     pub(super) fn new(engine: Engine, name: MutexName) -> Self {
+        let plaintiff = engine.plaintiff(&name, Doing::Recording);
         Self {
             engine,
             name,
             own: Mutex::default(),
+            plaintiff: Arc::new(Mutex::new(plaintiff)),
         }
     }
 
@@ -40,7 +43,8 @@ impl Clerk {
             return Ok(self.own().clone());
         }
         let read = self.engine.backend().read_ledger(&self.name);
-        limited(&self.engine, read).await
+        let read = limited(&self.engine, read).await;
+        told(&self.plaintiff, &self.name, read)
     }
 
     /// The ledger, as soon as the store answers.
@@ -69,7 +73,8 @@ impl Clerk {
         let mut failures = 0;
         loop {
             let call = self.engine.backend().claim_tick(held, claim);
-            match limited(&self.engine, call).await {
+            let answer = limited(&self.engine, call).await;
+            match told(&self.plaintiff, &self.name, answer) {
                 Ok(answer) => return answer,
                 Err(error) => self.again(&mut failures, what, &error).await,
             }
@@ -91,9 +96,10 @@ impl Clerk {
         }
         let (tell, told) = oneshot::channel::<()>();
         let (engine, held) = (self.engine.clone(), held.clone());
+        let plaintiff = Arc::clone(&self.plaintiff);
         self.engine.spawn(async move {
             let _tell = tell;
-            record(&engine, &held, end).await;
+            record(&engine, &held, end, &plaintiff).await;
         });
         let _ = told.await;
     }
@@ -114,11 +120,12 @@ impl Clerk {
     }
 }
 
-async fn record(engine: &Engine, held: &Held, end: TickEnd) {
+async fn record(engine: &Engine, held: &Held, end: TickEnd, plaintiff: &Mutex<Plaintiff>) {
     let clock = engine.clock();
     let until = clock.now() + engine.terms().lease();
     for failures in 1.. {
-        let error = match limited(engine, engine.backend().finish_tick(held, &end)).await {
+        let recorded = limited(engine, engine.backend().finish_tick(held, &end)).await;
+        let error = match told(plaintiff, &held.name, recorded) {
             Ok(true) => return,
             Ok(false) => {
                 tracing::warn!(
@@ -138,6 +145,17 @@ async fn record(engine: &Engine, held: &Held, end: TickEnd) {
         }
         clock.sleep(engine.pause(failures)).await;
     }
+}
+
+/// The answer, which is also told to whoever wants to know of trouble.
+fn told<T>(plaintiff: &Mutex<Plaintiff>, name: &MutexName, answer: Result<T>) -> Result<T> {
+    let answer = answer.map_err(|error| error.with_mutex(name));
+    let mut plaintiff = plaintiff.lock().unwrap_or_else(PoisonError::into_inner);
+    match &answer {
+        Ok(_) => plaintiff.well(),
+        Err(error) => plaintiff.failed(error),
+    }
+    answer
 }
 
 async fn limited<T>(engine: &Engine, call: impl Future<Output = Result<T>>) -> Result<T> {

@@ -1,7 +1,7 @@
 //! Elections from plain threads.
 
 use tenure::stores::memory::Memory;
-use tenure::{CampaignEvent, ErrorKind};
+use tenure::{CampaignEvent, ErrorKind, TroubleNews};
 use tenure_testkit::fault::{Call, Fault};
 
 use super::support::{LONG, coordinator, faulty, long_terms, terms, until};
@@ -68,4 +68,21 @@ fn campaigns_and_observers_are_iterators() {
     until(|| there.lock("m").unwrap().try_acquire().unwrap().is_some());
     there.close().unwrap();
     while observer.next().is_some() {}
+}
+
+#[test]
+fn trouble_is_told_to_threads_as_well() {
+    let store = Memory::new();
+    let (coordinator, faults) = faulty(&store);
+    let mut troubles = coordinator.troubles();
+    faults.next(Call::Acquire, Fault::Fail);
+    let guard = coordinator.lock("m").unwrap().acquire().unwrap();
+    let (failed, well) = (troubles.next().unwrap(), troubles.next().unwrap());
+    assert!(
+        matches!(failed.news, TroubleNews::Failed(error) if error.kind() == ErrorKind::Unreachable)
+    );
+    assert!(matches!(well.news, TroubleNews::Well));
+    drop(guard);
+    coordinator.close().unwrap();
+    assert!(troubles.next().is_none());
 }

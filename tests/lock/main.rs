@@ -8,4 +8,5 @@ mod inspect;
 mod leader;
 mod once;
 mod support;
+mod troubles;
 mod unclaimed;

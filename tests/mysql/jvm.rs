@@ -180,3 +180,18 @@ async fn renewals_of_a_jvm_owner_are_no_news_and_its_release_is() {
     assert!(heard.contains(&Some(Hint::Turn)), "{heard:?}");
     win(&ours, &mine).await;
 }
+
+/// It takes it again if nobody was faster, and learns of whoever was.
+#[tokio::test]
+async fn a_revoked_jvm_owner_owns_again_or_learns_of_it_at_its_next_renewal() {
+    let ours = client(&SERVER.url()).await.unwrap();
+    let mut simba = Simba::new("revoked", "jvm-1").await;
+    let name = tenure::model::MutexName::new("revoked").unwrap();
+    assert!(simba.contend().await);
+    assert!(ours.revoke(&name, None).await.unwrap().is_won());
+    assert!(simba.contend().await, "nobody else wanted it");
+    assert!(ours.revoke(&name, None).await.unwrap().is_won());
+    let held = win(&ours, &bid("revoked", "ours")).await;
+    assert!(!simba.contend().await, "it is told that ours owns");
+    assert!(ours.release(&held).await.unwrap().is_won());
+}

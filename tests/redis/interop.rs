@@ -170,3 +170,36 @@ async fn candidates_and_observers_hear_of_jvm_owners() {
     let more = tokio::time::timeout(Duration::from_millis(100), hints.next()).await;
     assert!(more.is_err(), "the nonsense was no hint: {more:?}");
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_jvm_owner_is_listed_without_the_token_of_a_dead_grant() {
+    let ours = client(shared()).await;
+    let mutex = fresh("listed");
+    let held = win(&ours, &bid(&mutex, "rust", long())).await;
+    let token = async || {
+        let page = tenure::backend::Page::of([mutex.clone()]);
+        let listing = ours.list(&page).await.unwrap();
+        listing.entries.first().map(|entry| entry.token)
+    };
+    assert_eq!(token().await, Some(Some(held.token)));
+    assert!(ours.release(&held).await.unwrap().is_won());
+    let jvm = Jvm::new(shared(), mutex.as_str(), "jvm");
+    assert!(jvm.acquire(LEASE));
+    assert_eq!(token().await, Some(None), "it has none");
+    // While nobody owns, the last one is what a resource has seen.
+    let waiter = Waiter::stand(&ours, bid(&mutex, "next", long())).await;
+    assert_eq!(token().await, Some(None), "nor beside a waiter");
+    assert!(jvm.release());
+    drop(waiter);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_revoked_jvm_owner_learns_of_it_at_its_next_renewal() {
+    let ours = client(shared()).await;
+    let mutex = fresh("revoked");
+    let jvm = Jvm::new(shared(), mutex.as_str(), "jvm");
+    assert!(jvm.acquire(LEASE));
+    assert!(ours.revoke(&mutex, None).await.unwrap().is_won());
+    win(&ours, &bid(&mutex, "rust", long())).await;
+    assert!(!jvm.renew(LEASE), "it is told that it owns no more");
+}

@@ -231,3 +231,33 @@ async fn a_name_is_shared_as_curator_writes_it_or_not_used_at_all() {
     shared.close().await.unwrap();
     alone.close().await.unwrap();
 }
+
+/// Curator's latch does not look at its own node again: after a revocation two
+/// believe to lead. A listing says so beforehand.
+#[tokio::test(flavor = "multi_thread")]
+async fn that_a_curator_goes_on_after_a_revocation_is_known_before() {
+    let name = name("revoked");
+    let coordinator = coordinator(SERVER.address(), "4s").await;
+    let page = tenure::backend::Page::of([tenure::model::MutexName::new(&name).unwrap()]);
+    let guard = coordinator.lock(&name).unwrap().acquire().await.unwrap();
+    let listing = coordinator.list(&page).await.unwrap();
+    assert!(!listing.entries[0].owner_goes_on, "ours learns of it");
+    guard.release().await.unwrap();
+
+    let mut curator = Curator::start(&format!("/simba/{name}"), "java", Duration::from_secs(4));
+    curator.tell("start");
+    curator.hear("leader");
+    let listing = coordinator.list(&page).await.unwrap();
+    assert!(listing.entries[0].owner_goes_on, "{:?}", listing.entries);
+    let revoked = coordinator.revoke(&name, listing.entries[0].token).await;
+    assert!(revoked.unwrap().is_won());
+    let guard = coordinator.lock(&name).unwrap().acquire().await.unwrap();
+    curator.tell("list");
+    let listed = curator.hear("end");
+    assert!(
+        !listed.iter().any(|line| line == "not leader"),
+        "it would be better if it noticed: then this needs no word any more: {listed:?}"
+    );
+    drop(guard);
+    coordinator.close().await.unwrap();
+}

@@ -21,7 +21,7 @@ Where ownership is kept:
 
 Exit codes: what the command exits with; 75 not acquired; 76 lost while the
 command ran; 2 wrong usage; 65 something in the store is damaged; 69 the store
-cannot be used; 127 and 126 as in a shell; 128 + N ended by signal N.
+cannot be used; 78 not before somebody changes something; 127 and 126 as in a shell; 128 + N ended by signal N.
 
 Examples:
   tenure run nightly-report -- ./report.sh      one at a time, the others wait
@@ -284,7 +284,8 @@ pub(crate) struct Watch {
 ///
 /// Its owner is not asked, and goes on until its next renewal fails: for a
 /// while two may believe to own it. One that status calls damaged is mended.
-/// Asks first, unless --yes is given.
+/// Asks first, unless --yes is given. An owner that would never learn of it,
+/// such as Curator's in ZooKeeper, is left alone unless that is asked for.
 #[derive(Args, Debug)]
 #[command(after_help = examples::REVOKE)]
 pub(crate) struct Revoke {
@@ -296,6 +297,10 @@ pub(crate) struct Revoke {
     /// Do not ask
     #[arg(long, short)]
     pub(crate) yes: bool,
+    /// Also from an owner that does not learn of it: there will be two who
+    /// believe to own, until that one is ended
+    #[arg(long)]
+    pub(crate) even_if_its_owner_goes_on: bool,
 }
 
 /// Remove what nobody has used for long

@@ -5,7 +5,7 @@ use std::process::{ExitCode, ExitStatus};
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 
 use rustix::process::{Resource, Rlimit, Signal, kill_current_process_group, setrlimit};
-use tenure::{Error, ErrorKind};
+use tenure::{Error, ErrorKind, Retry};
 
 use crate::supervise::End;
 
@@ -25,6 +25,8 @@ pub(crate) const NOT_ACQUIRED: u8 = 75;
 pub(crate) const LOST: u8 = 76;
 /// Something that the command started could not be ended (`EX_NOPERM`).
 pub(crate) const STILL_RUNNING: u8 = 77;
+/// Waiting cannot help: somebody has to change something (`EX_CONFIG`).
+pub(crate) const CONFIG: u8 = 78;
 /// The command is there and cannot be run, as in a shell.
 pub(crate) const NOT_EXECUTABLE: u8 = 126;
 /// There is no such command, as in a shell.
@@ -64,11 +66,16 @@ impl From<Error> for Failure {
             ErrorKind::Invalid => USAGE,
             ErrorKind::Lost | ErrorKind::Unconfirmed => LOST,
             ErrorKind::Closed | ErrorKind::WrongState => SYSTEM,
+            _ if error.retry() == Retry::Never => CONFIG,
             _ => UNAVAILABLE,
         };
+        let mut message = told(&error);
+        if code == CONFIG {
+            message.push_str(". Waiting cannot mend that: change it, then start this again");
+        }
         Self {
             kind: Some(error.kind()),
-            ..Self::new(code, told(&error))
+            ..Self::new(code, message)
         }
     }
 }

@@ -2,6 +2,7 @@
 
 mod args;
 mod commands;
+mod complaints;
 mod config;
 mod exit;
 mod files;

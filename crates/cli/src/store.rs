@@ -6,12 +6,16 @@ use std::time::Duration;
 use tenure::model::{ContenderId, ContenderIdGenerator};
 use tenure::{Coordinator, CoordinatorBuilder, Retry};
 
+use crate::complaints::Spell;
 use crate::config::Settings;
 use crate::exit::{self, Failure};
 use crate::output::Voice;
 
 /// The first and the longest pause between two attempts to reach a store.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(200), Duration::from_secs(5));
+
+/// How long a store that refuses us may take to hear that we go.
+pub(crate) const LAST_WORD: Duration = Duration::from_secs(1);
 
 /// Opens the store that the settings name.
 pub(crate) async fn open(settings: &Settings, voice: &Voice) -> Result<Coordinator, Failure> {
@@ -28,11 +32,11 @@ pub(crate) async fn wait_for(
 ) -> Result<Coordinator, Failure> {
     let (builder, url) = prepare(settings, voice)?;
     let (mut pause, longest) = PAUSES;
-    let mut is_waiting = false;
+    let mut spell = Spell::default();
     loop {
         let error = match builder.clone().connect(&url).await {
             Ok(coordinator) => {
-                if is_waiting {
+                if spell.is_over() {
                     voice.warn(&"the store answers");
                 }
                 return Ok(coordinator);
@@ -42,15 +46,25 @@ pub(crate) async fn wait_for(
         if fail_fast || error.retry() == Retry::Never {
             return Err(error.into());
         }
-        if !is_waiting {
-            let error = exit::told(&error);
-            voice.warn(&format_args!("waiting for the store: {error}"));
-            is_waiting = true;
+        if let Some(text) = spell.news(&error) {
+            voice.warn(&format_args!("waiting for the store: {text}"));
         }
         // Not all of a fleet at the same moment.
         tokio::time::sleep(pause.mul_f64(0.5 + fastrand::f64() / 2.0)).await;
         pause = (pause * 2).min(longest);
     }
+}
+
+/// Closes it. Where waiting cannot help, what could not be told to the store
+/// runs out by itself, without us.
+pub(crate) async fn close<T>(coordinator: &Coordinator, ended: &Result<T, Failure>) {
+    let closing = coordinator.close();
+    let _ = match ended {
+        Err(failure) if failure.code == exit::CONFIG => {
+            tokio::time::timeout(LAST_WORD, closing).await.is_ok()
+        }
+        _ => closing.await.is_ok(),
+    };
 }
 
 fn prepare(settings: &Settings, voice: &Voice) -> Result<(CoordinatorBuilder, String), Failure> {

@@ -5,7 +5,7 @@ use super::super::wake;
 use super::{Course, Grant, State, Then};
 use crate::backend::{Answer, Bid, Held};
 use crate::clock::Moment;
-use crate::error::{Error, LossCause, Result};
+use crate::error::{Error, LossCause, Result, Retry};
 
 #[derive(Debug)]
 pub(super) struct Freeing {
@@ -61,6 +61,11 @@ impl Freeing {
         }
     }
 
+    /// Whether what it undoes has failed for good.
+    fn is_hopeless(&self) -> bool {
+        matches!(self.then, Then::Finish(Finish::Failed(_)))
+    }
+
     pub(super) fn wake_at(&self) -> Moment {
         if self.in_flight {
             self.until
@@ -111,6 +116,10 @@ impl Freeing {
         self.in_flight = false;
         match result {
             Ok(()) => self.done(course, now, None),
+            // The user waits for the bad word, and for nothing better.
+            Err(error) if error.retry() == Retry::Never && self.is_hopeless() => {
+                self.done(course, now, None)
+            }
             Err(error) => self.failed(course, now, error),
         }
     }

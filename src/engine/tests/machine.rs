@@ -319,3 +319,21 @@ fn one_who_came_too_late_before_that_was_known_is_bid_for_again() {
         assert!(effects.iter().any(bids), "{comes_first}: {effects:?}");
     }
 }
+
+/// Denied what it asked for, and denied to undo what that may have done: its
+/// user hears of it now, not after a lease.
+#[test]
+fn who_can_neither_take_nor_undo_says_so_at_once() {
+    let denied = || Error::new(ErrorKind::Denied, Outcome::MayHave);
+    let mut machine = start(Mode::Once);
+    let effects = machine.on(at(1), Event::Acquired(Err(denied())));
+    assert!(matches!(effects[..], [Effect::Call(Call::Leave(_), _)]));
+    let effects = machine.on(at(2), Event::Left(Err(denied())));
+    assert!(
+        matches!(
+            effects[..],
+            [Effect::TidyLater(_), Effect::Finish(Finish::Failed(_))]
+        ),
+        "{effects:?}"
+    );
+}

@@ -32,9 +32,15 @@ pub(super) fn fault(connector: &Connector, error: &dyn DatabaseError) -> Fault {
             ErrorKind::Timeout,
             format!("{} gave up: {said}", connector.place),
         ),
+        1142 | 1143 | 1227 | 1370 => no(
+            ErrorKind::Denied,
+            format!(
+                "{} denied access: {said}; docs/stores/mysql.md has the GRANTs that are enough",
+                connector.place
+            ),
+        ),
         // Also: locked, expired, from another host, not over TLS.
-        1044 | 1045 | 1130 | 1142 | 1143 | 1227 | 1251 | 1370 | 1698 | 1820 | 1862 | 3118
-        | 3159 | 4151 => no(
+        1044 | 1045 | 1130 | 1251 | 1698 | 1820 | 1862 | 3118 | 3159 | 4151 => no(
             ErrorKind::Denied,
             format!("{} denied access: {said}", connector.place),
         ),

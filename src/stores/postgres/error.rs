@@ -38,7 +38,14 @@ pub(super) fn fault(connector: &Connector, error: &dyn DatabaseError) -> Fault {
             ErrorKind::Timeout,
             format!("{} gave up: {said}", connector.place),
         ),
-        "28P01" | "28000" | "42501" => no(
+        "42501" => no(
+            ErrorKind::Denied,
+            format!(
+                "{} denied access: {said}; docs/stores/postgres.md has the GRANTs that are enough",
+                connector.place
+            ),
+        ),
+        "28P01" | "28000" => no(
             ErrorKind::Denied,
             format!("{} denied access: {said}", connector.place),
         ),
@@ -50,10 +57,15 @@ pub(super) fn fault(connector: &Connector, error: &dyn DatabaseError) -> Fault {
         | "23514" | "55000" => schema::not_ours(statements, said),
         "22001" => schema::too_narrow(statements),
         "22P05" | "22021" => schema::other_characters(statements),
-        // A replica, or a server that is being moved: it may recover.
+        // A replica, or a server that is being moved: it may recover. The
+        // server does not say whether it is so for this role alone.
         "25006" => no(
             ErrorKind::Denied,
-            format!("{} is read-only: {said}", connector.place),
+            format!(
+                "{} is read-only ({said}): it is a standby, or default_transaction_read_only \
+                 is on for the server, the database or this role",
+                connector.place
+            ),
         )
         .with_retry(Retry::Later),
         code => no(

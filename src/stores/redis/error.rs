@@ -42,15 +42,12 @@ fn judge(error: &RedisError) -> Judgement {
             None,
             format!("Redis refused the user or the password: {said}"),
         ),
-        (kind, _) if kind == NO_PERMISSION || DENIED_INSIDE.iter().any(|it| said.contains(it)) => (
-            ErrorKind::Denied,
-            MayHave,
-            None,
-            format!(
-                "the Redis user lacks a permission ({said}); docs/stores/redis.md has the ACL \
-                 that is enough"
-            ),
-        ),
+        (kind, _) if kind == NO_PERMISSION && is_before_anything(&said) => {
+            (ErrorKind::Denied, DidNot, None, lacking(&said))
+        }
+        (kind, _) if kind == NO_PERMISSION || DENIED_INSIDE.iter().any(|it| said.contains(it)) => {
+            (ErrorKind::Denied, MayHave, None, lacking(&said))
+        }
         (_, "WRONGTYPE") => (
             ErrorKind::Conflict,
             DidNot,
@@ -115,6 +112,20 @@ fn judge(error: &RedisError) -> Judgement {
     }
 }
 
+fn lacking(said: &str) -> String {
+    format!(
+        "the Redis user lacks a permission ({said}); docs/stores/redis.md has the ACL that is \
+         enough"
+    )
+}
+
+/// Whether it was the script itself that was not let in: nothing of it ran.
+fn is_before_anything(said: &str) -> bool {
+    let is_inside = said.contains("script: ");
+    let of_scripts = ["'eval'", "'evalsha'", "'script|load'", "'script'"];
+    !is_inside && of_scripts.iter().any(|name| said.contains(name))
+}
+
 /// What the server said, without the driver's words around it.
 fn said(error: &RedisError) -> String {
     match (error.code(), error.detail()) {
@@ -152,6 +163,22 @@ mod tests {
             Ok(other) => panic!("{other:?}"),
         };
         (error.kind(), error.outcome(), error.retry())
+    }
+
+    #[test]
+    fn a_script_that_was_not_let_in_did_nothing() {
+        let denied = |command: &str, rest: &str| {
+            let said =
+                format!("NOPERM User t has no permissions to run the '{command}' command{rest}");
+            judged(&said)
+        };
+        let (denies, never) = (ErrorKind::Denied, Retry::Never);
+        for command in ["eval", "evalsha", "script|load"] {
+            assert_eq!(denied(command, ""), (denies, Outcome::DidNot, never));
+        }
+        assert_eq!(denied("set", ""), (denies, Outcome::MayHave, never));
+        let inside = denied("eval", " script: 9f2e, on @user_script:20.");
+        assert_eq!(inside, (denies, Outcome::MayHave, never));
     }
 
     #[test]

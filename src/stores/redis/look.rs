@@ -228,7 +228,11 @@ fn entry(redis: &Redis, name: &MutexName, seen: Seen, now: StoreTime) -> Option<
     }
     let owner = owner(&word, &grant, now, None).unwrap_or(MutexOwner::NONE);
     let last = last.and_then(|last| FencingToken::from_store(last.ok()?).ok());
-    let token = owner.token().or(last);
+    // The fence has the last grant of ours; a JVM owner has no part in that.
+    let token = match word.owner {
+        Some(_) => owner.token(),
+        None => last,
+    };
     let mut entry = Entry::new(name.clone(), owner, token).with_waiters(waiters);
     if word.owner.is_some() && word.left == -1 {
         entry.fault = Some(

@@ -52,14 +52,34 @@ fn translate(error: rusqlite::Error, outcome: Outcome) -> Error {
         _ => (Store, "SQLite answered with an error"),
     };
     let damaged = error.sqlite_error_code() == Some(ErrorCode::DatabaseCorrupt);
+    let is_passing = is_passing(&error);
     let translated = Error::new(kind, outcome)
         .with_message(message)
         .with_source(error);
     match kind {
         Store if damaged => translated.with_retry(Retry::Never),
-        // Somebody may change the permissions; waiters go on trying.
+        // It goes with the state of the file, not with our permissions.
+        Denied if is_passing => translated.with_retry(Retry::Later),
         _ => translated,
     }
+}
+
+/// Whether a refusal to write is of the moment: the file was moved away, or
+/// another process is putting it in order.
+fn is_passing(error: &rusqlite::Error) -> bool {
+    use rusqlite::ffi::{
+        SQLITE_READONLY_CANTLOCK, SQLITE_READONLY_DBMOVED, SQLITE_READONLY_RECOVERY,
+        SQLITE_READONLY_ROLLBACK,
+    };
+    error.sqlite_error().is_some_and(|error| {
+        matches!(
+            error.extended_code,
+            SQLITE_READONLY_CANTLOCK
+                | SQLITE_READONLY_DBMOVED
+                | SQLITE_READONLY_RECOVERY
+                | SQLITE_READONLY_ROLLBACK
+        )
+    })
 }
 
 /// Whether a new connection may do better than this one.

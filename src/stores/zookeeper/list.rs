@@ -129,7 +129,9 @@ impl Store {
                 None => self.remember(name, child, &data, &stat)?,
             };
             let token = owner.token();
-            entry = Some(Entry::new(name.clone(), owner, token));
+            let mut first = Entry::new(name.clone(), owner, token);
+            first.owner_goes_on = !path::is_ours(child);
+            entry = Some(first);
         }
         Ok(entry.map(|entry| {
             let mut entry = entry.with_waiters(waiters);

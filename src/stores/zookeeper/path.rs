@@ -185,6 +185,16 @@ pub(super) fn nonce_of(child: &str) -> Option<Nonce> {
     Some(Nonce::from_bits(uuid.as_u128()))
 }
 
+/// Whether the node is one of ours. Curator names its nodes by random UUIDs, of
+/// version 4, which no nonce of ours is; of the versions before that rule one
+/// node in 64 is taken for Curator's.
+pub(super) fn is_ours(child: &str) -> bool {
+    nonce_of(child).is_some_and(|nonce| {
+        let uuid = uuid::Uuid::from_u128(nonce.bits());
+        uuid.get_version_num() != 4 || uuid.get_variant() != uuid::Variant::RFC4122
+    })
+}
+
 /// In Curator's order: by the text after the last `latch-`.
 pub(super) fn sort(children: &mut [String]) {
     children.sort_unstable_by(|left, right| number(left).cmp(number(right)));
@@ -277,6 +287,17 @@ mod tests {
         let mut nodes = ["_c_b-latch-0000000002", "_c_c-latch-0000000001"].map(String::from);
         sort(&mut nodes);
         assert!(nodes[0].ends_with('1'));
+    }
+
+    #[test]
+    fn nodes_of_ours_are_told_from_curators() {
+        for _ in 0..1000 {
+            let ours = node_prefix(Nonce::random());
+            assert!(is_ours(&format!("{ours}0000000000")), "{ours}");
+            let curator = crate::model::chance::uuid();
+            assert!(!is_ours(&format!("_c_{curator}-latch-0000000000")));
+        }
+        assert!(!is_ours("anything-else-0000000000"));
     }
 
     #[test]

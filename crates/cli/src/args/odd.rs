@@ -10,6 +10,7 @@ use clap::{Arg, Command, CommandFactory, Parser};
 
 use super::Cli;
 use crate::config::Settings;
+use crate::output::Voice;
 
 /// What must become of a case.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -64,7 +65,7 @@ fn take(words: Vec<OsString>) -> Result<(), (i32, String)> {
         return Ok(());
     }
     let told = |failure: crate::exit::Failure| (i32::from(failure.code), failure.message);
-    let settings = Settings::gather(cli.common).map_err(told)?;
+    let settings = Settings::gather(cli.common, &Voice::new(true, 0)).map_err(told)?;
     super::check::check(&cli.command, &settings).map_err(told)
 }
 

@@ -45,7 +45,7 @@ pub(crate) async fn doctor(settings: &Settings, voice: &Voice) -> Result<ExitCod
         }
         Err(failure) if failure.code == exit::USAGE => return Err(failure),
         Err(failure) => {
-            code = failure.code;
+            code = exit::UNAVAILABLE;
             findings.push(Finding::bad(
                 "reachable",
                 failure.message,

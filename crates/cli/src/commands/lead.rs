@@ -9,13 +9,14 @@ use tenure::{CampaignEvent, Coordinator, Leadership};
 
 use super::grace;
 use crate::args::Lead;
+use crate::complaints::Complaints;
 use crate::config::Settings;
-use crate::exit::{self, Failure, told};
+use crate::exit::{self, Failure};
 use crate::output::{Voice, brief};
 use crate::place;
 use crate::signals::Signals;
 use crate::store;
-use crate::supervise::{Task, supervise};
+use crate::supervise::{End, Task, supervise};
 
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
@@ -32,7 +33,7 @@ pub(crate) async fn lead(
         signal = signals.end() => return Ok(exit::by_signal(signal.as_raw())),
     };
     let code = campaign(&lead, settings, &coordinator, &mut signals, voice).await;
-    let _ = coordinator.close().await;
+    store::close(&coordinator, &code).await;
     code
 }
 
@@ -56,23 +57,31 @@ async fn campaign(
         let at = served.map_err(|error| Failure::usage(format!("--http {address}: {error}")))?;
         voice.detail(&format_args!("answering on http://{at}/leader"));
     }
+    let mut complaints = Complaints::about(coordinator, 1, voice);
     let mut campaign = coordinator.elector(&lead.name)?.campaign();
+    let mut has_led = false;
     loop {
         let event = tokio::select! {
-            event = campaign.next() => event,
+            event = complaints.unless_hopeless(campaign.next()) => event?,
             signal = signals.end() => return Ok(exit::by_signal(signal.as_raw())),
         };
         match event {
             Some(CampaignEvent::Elected(leadership)) => {
                 office.elected(leadership.tenure());
-                voice.detail(&format_args!("leading {}", lead.name));
-                if let Some(code) = in_office(lead, task, leadership, signals, voice).await? {
-                    return Ok(code);
+                let token = leadership.tenure().token();
+                let token = token.unwrap_or_else(|lost| lost.token);
+                let again = if has_led { " again" } else { "" };
+                voice.warn(&format_args!("leading {}{again}, token {token}", lead.name));
+                has_led = true;
+                // However hopeless: what runs has its time to end.
+                let term = in_office(lead, task, leadership, signals, voice);
+                match complaints.telling(term).await? {
+                    TermEnd::Ended(code) => return Ok(code),
+                    TermEnd::Lost(why) => voice.warn(&format_args!(
+                        "leads {} no more: {why}; standing again",
+                        lead.name
+                    )),
                 }
-                voice.warn(&format_args!("leads {} no more; standing again", lead.name));
-            }
-            Some(CampaignEvent::Trouble(error)) => {
-                voice.warn(&format_args!("will try again: {}", told(&error)));
             }
             Some(CampaignEvent::Observed(state)) => office.observed(&state.after),
             Some(_) => {}
@@ -81,35 +90,45 @@ async fn campaign(
     }
 }
 
-/// Runs the command for as long as the office lasts. `None`: it was lost.
+/// Why a term is over.
+enum TermEnd {
+    /// The program ends with it.
+    Ended(ExitCode),
+    /// The office was lost.
+    Lost(String),
+}
+
+/// Runs the command for as long as the office lasts.
 async fn in_office(
     lead: &Lead,
     task: Task<'_>,
     leadership: Leadership,
     signals: &mut Signals,
     voice: &Voice,
-) -> Result<Option<ExitCode>, Failure> {
+) -> Result<TermEnd, Failure> {
     let tenure = leadership.tenure();
     let mut pause = FIRST_PAUSE;
     loop {
         let start = Instant::now();
         let end = match supervise(task, tenure, signals, voice).await {
-            Err(failure) if failure.code == exit::LOST => return Ok(None),
+            Err(failure) if failure.code == exit::LOST => {
+                return Ok(TermEnd::Lost(failure.message));
+            }
             end => end?,
         };
         // Asked to end comes first: whoever stops us wants no new office.
         if end.asked.is_some() {
-            return Ok(Some(exit::as_command(&end)));
+            return Ok(TermEnd::Ended(exit::as_command(&end)));
         }
         if end.is_loss() {
-            return Ok(None);
+            return Ok(TermEnd::Lost(why(&end)));
         }
         if !end.left.is_empty() {
             // A second one beside what is left of the first would be two.
-            return Ok(Some(ExitCode::from(exit::STILL_RUNNING)));
+            return Ok(TermEnd::Ended(ExitCode::from(exit::STILL_RUNNING)));
         }
         if lead.once {
-            return Ok(Some(exit::as_command(&end)));
+            return Ok(TermEnd::Ended(exit::as_command(&end)));
         }
         if start.elapsed() >= LONGEST_PAUSE {
             pause = FIRST_PAUSE;
@@ -120,11 +139,21 @@ async fn in_office(
             brief(pause)
         ));
         tokio::select! {
-            slept = tenure.protect(tokio::time::sleep(pause)) => if slept.is_err() {
-                return Ok(None);
+            slept = tenure.protect(tokio::time::sleep(pause)) => if let Err(lost) = slept {
+                return Ok(TermEnd::Lost(lost.cause.to_string()));
             },
-            signal = signals.end() => return Ok(Some(exit::by_signal(signal.as_raw()))),
+            signal = signals.end() => {
+                return Ok(TermEnd::Ended(exit::by_signal(signal.as_raw())));
+            }
         }
         pause = (pause * 2).min(LONGEST_PAUSE);
+    }
+}
+
+/// Why the office was lost, by the end of the command that ran in it.
+fn why(end: &End) -> String {
+    match &end.lost {
+        Some(lost) => lost.cause.to_string(),
+        None => "it was not renewed in time, and the command was stopped".into(),
     }
 }

@@ -22,6 +22,9 @@ struct Done<'a> {
     revoked: bool,
     owner: Option<&'a str>,
     token: Option<FencingToken>,
+    /// Told only where it is so.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    owner_goes_on: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     fault: Option<&'a str>,
 }
@@ -41,6 +44,28 @@ pub(crate) async fn revoke(
     let coordinator = store::open(settings, voice).await?;
     let seen = find(&coordinator, &revoke.name).await?;
     let shown = plain(&revoke.name);
+    let done = |revoked, token| Done {
+        name: &revoke.name,
+        revoked,
+        owner: seen.owner.as_deref(),
+        token,
+        owner_goes_on: seen.goes_on,
+        fault: seen.fault.as_deref(),
+    };
+    if seen.goes_on && !revoke.even_if_its_owner_goes_on {
+        if settings.output == Format::Json {
+            output::json(&done(false, seen.token));
+        }
+        let _ = coordinator.close().await;
+        return Err(Failure::new(
+            exit::FAILED,
+            format!(
+                "nothing was done: {} End that program instead; to free it all the same, give \
+             --even-if-its-owner-goes-on",
+                unaware(&shown, &seen)
+            ),
+        ));
+    }
     let question = match &seen {
         Seen {
             fault: Some(fault), ..
@@ -48,6 +73,7 @@ pub(crate) async fn revoke(
             "{shown} is damaged: {}. What cannot be made out of it is removed. Mend it?",
             plain(fault)
         ),
+        Seen { goes_on: true, .. } => format!("{} Free it?", unaware(&shown, &seen)),
         Seen { by: Some(by), .. } => format!(
             "{shown} is owned by {by}. Its owner is not asked, and works on until its next \
              renewal fails. Free it?"
@@ -57,18 +83,15 @@ pub(crate) async fn revoke(
     if !revoke.yes && !confirmed(&question) {
         return Err(Failure::new(exit::FAILED, "nothing was done"));
     }
+    if revoke.yes && seen.goes_on {
+        voice.warn(&unaware(&shown, &seen));
+    }
     // What the person saw is what is freed, not who came meanwhile.
     let token = token.or(seen.token);
     let answer = coordinator.revoke_found(&seen.name, token).await?;
     let _ = coordinator.close().await;
     if settings.output == Format::Json {
-        output::json(&Done {
-            name: &revoke.name,
-            revoked: answer.is_won(),
-            owner: seen.owner.as_deref(),
-            token,
-            fault: seen.fault.as_deref(),
-        });
+        output::json(&done(answer.is_won(), token));
     } else if answer.is_won() {
         let what = if seen.fault.is_some() {
             "mended"
@@ -93,7 +116,18 @@ struct Seen {
     /// The owner, described.
     by: Option<String>,
     token: Option<FencingToken>,
+    /// It does not learn of it.
+    goes_on: bool,
     fault: Option<String>,
+}
+
+/// What becomes of an owner that does not learn of it.
+fn unaware(shown: &str, seen: &Seen) -> String {
+    let by = seen.by.as_deref().unwrap_or("another");
+    format!(
+        "{shown} is owned by {by}, a program of another kind (Curator's latch) that does not learn \
+         of it: it goes on believing to own beside whoever owns next, until it is ended."
+    )
 }
 
 /// What the store has under `text`.
@@ -104,6 +138,7 @@ async fn find(coordinator: &Coordinator, text: &str) -> Result<Seen, Failure> {
         owner: None,
         by: None,
         token: None,
+        goes_on: false,
         fault: None,
     };
     if !coordinator.profile().observable {
@@ -127,6 +162,7 @@ async fn find(coordinator: &Coordinator, text: &str) -> Result<Seen, Failure> {
         }
     }
     let Some(entry) = found else { return Ok(seen) };
+    seen.goes_on = entry.owner_goes_on;
     let answer = Answer::refused(entry.owner, listing.now);
     seen.by = waiting::described(&answer);
     if seen.by.is_some() {

@@ -8,6 +8,7 @@ use tenure::{Coordinator, ErrorKind, Lock, LockGuard};
 
 use super::{grace, once, waiting};
 use crate::args::Run;
+use crate::complaints::Complaints;
 use crate::config::Settings;
 use crate::exit::{self, Failure};
 use crate::output::Voice;
@@ -23,9 +24,11 @@ pub(crate) async fn run(run: Run, settings: &Settings, voice: &Voice) -> Result<
         opened = store::open(settings, voice) => opened?,
         signal = signals.end_or_hangup() => return Ok(exit::by_signal(signal.as_raw())),
     };
-    let code = locked(&run, settings, &coordinator, &mut signals, voice).await;
-    // What could not be told to the store runs out by itself.
-    let _ = coordinator.close().await;
+    // What no retry can help ends the waiting by itself.
+    let mut complaints = Complaints::about(&coordinator, 1, voice);
+    let locked = locked(&run, settings, &coordinator, &mut signals, voice);
+    let code = complaints.telling(locked).await;
+    store::close(&coordinator, &code).await;
     code
 }
 

@@ -10,6 +10,7 @@ use tenure::schedule::{JobError, Misfire, ScheduleConfig, Tick, Unfinished};
 
 use super::grace;
 use crate::args::{self, Schedule};
+use crate::complaints::Complaints;
 use crate::config::Settings;
 use crate::exit::{self, Failure};
 use crate::output::{self, Voice, brief};
@@ -39,7 +40,7 @@ pub(crate) async fn schedule(
         voice,
     )
     .await;
-    let _ = coordinator.close().await;
+    store::close(&coordinator, &code).await;
     code
 }
 
@@ -83,23 +84,35 @@ async fn scheduled(
     let scheduler = coordinator.scheduler(&schedule.name, config)?;
     // The scheduler hears of a signal after the command does: what it begins
     // in between is not to run.
-    let is_ending = &Cell::new(false);
+    let (is_ending, is_busy) = (&Cell::new(false), &Cell::new(false));
+    let mut complaints = Complaints::about(coordinator, 1, voice);
     let job = |tick: Tick| async move {
         if is_ending.get() {
             return Err(JobError::from(Unfinished::new("told to end")));
         }
+        is_busy.set(true);
         let run = once(schedule, handed, grace, &tick, is_ending, voice).await;
+        is_busy.set(false);
         run.inspect_err(|error| voice.warn(&format_args!("run {}: {error}", tick.number())))
     };
     let mut run = pin!(scheduler.run(job));
     tokio::select! {
+        // What runs has its time to end, however hopeless the rest.
+        failure = complaints.hopeless(|| !is_busy.get()) => {
+            is_ending.set(true);
+            let ending = async { tokio::join!(run, scheduler.stop()) };
+            // It may take a lease until it is given up that it is refused.
+            let _ = tokio::time::timeout(store::LAST_WORD, ending).await;
+            Err(failure)
+        }
         ended = &mut run => {
             ended?;
             Err(Failure::new(exit::SYSTEM, "the schedule has ended"))
         }
         signal = signals.end() => {
             // The run under way has been told as well, and has its time to end.
-            let (ended, _) = tokio::join!(run, scheduler.stop());
+            let ending = async { tokio::join!(run, scheduler.stop()) };
+            let (ended, _) = complaints.telling(ending).await;
             ended?;
             Ok(exit::by_signal(signal.as_raw()))
         }

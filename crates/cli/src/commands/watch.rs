@@ -8,6 +8,7 @@ use tenure::model::{FencingToken, MutexState};
 use tokio::sync::mpsc;
 
 use crate::args::Watch;
+use crate::complaints::Complaints;
 use crate::config::Settings;
 use crate::exit::{self, Failure};
 use crate::output::{self, Format, Voice, plain};
@@ -36,6 +37,8 @@ pub(crate) async fn watch(
         opened = store::wait_for(settings, watch.fail_fast, voice) => opened?,
         signal = signals.end() => return Ok(exit::by_signal(signal.as_raw())),
     };
+    // One that is sick does not end the others.
+    let mut complaints = Complaints::about(&coordinator, watch.names.len(), voice);
     let (tell, mut changes) = mpsc::unbounded_channel();
     for name in watch.names {
         let mut observer = coordinator.elector(&name)?.observe();
@@ -49,16 +52,17 @@ pub(crate) async fn watch(
     drop(tell);
     let code = loop {
         tokio::select! {
-            change = changes.recv() => match change {
-                Some(change) if shown(&change, settings.output) => {}
+            change = complaints.unless_hopeless(changes.recv()) => match change {
+                Ok(Some(change)) if shown(&change, settings.output) => {}
                 // Nobody reads any more.
-                _ => break ExitCode::SUCCESS,
+                Ok(_) => break Ok(ExitCode::SUCCESS),
+                Err(failure) => break Err(failure),
             },
-            signal = signals.end() => break exit::by_signal(signal.as_raw()),
+            signal = signals.end() => break Ok(exit::by_signal(signal.as_raw())),
         }
     };
-    let _ = coordinator.close().await;
-    Ok(code)
+    store::close(&coordinator, &code).await;
+    code
 }
 
 fn change(name: &str, state: &MutexState) -> Change {

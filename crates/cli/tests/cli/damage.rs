@@ -51,7 +51,7 @@ fn one_damaged_mutex_hides_no_other_and_can_be_mended() {
     let refused = home.output(["run", "bad", "--", "true"]);
     assert_eq!(
         refused.status.code(),
-        Some(69),
+        Some(78),
         "not for ever, and no wrong usage"
     );
     for name in ["bad", "\x1b[2J"] {

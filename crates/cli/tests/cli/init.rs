@@ -35,7 +35,7 @@ fn tables_that_a_service_may_not_make() {
         let words = ["run", "-n", service.mutex(), "--", "true"];
         assert_eq!(
             service.output(words).status.code(),
-            Some(69),
+            Some(78),
             "printing made nothing"
         );
         assert_eq!(home.output(["init"]).status.code(), Some(0));

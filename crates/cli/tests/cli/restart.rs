@@ -104,7 +104,12 @@ fn outlives_a_restart(
     let mut said = Vec::new();
     let mut stderr = holder.0.stderr.take().unwrap();
     std::io::Read::read_to_end(&mut stderr, &mut said).unwrap();
-    assert_eq!((ended.code(), &*text(&said)), (Some(7), ""));
+    let said = text(&said);
+    assert_eq!(ended.code(), Some(7), "{said}");
+    // A renewal may have met the gap: that, and its end, is all that is said.
+    let is_word =
+        |line: &str| line.contains("trouble with ") || line.ends_with("all is well again");
+    assert!(said.lines().all(is_word), "{said}");
     true
 }
 

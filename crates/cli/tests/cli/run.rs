@@ -132,7 +132,7 @@ fn a_server_that_is_not_there_ends_with_69_and_is_named() {
 }
 
 #[test]
-fn mistakes_end_with_2_and_a_store_that_is_not_there_with_69() {
+fn mistakes_end_with_2_and_what_must_be_made_first_with_78() {
     let home = Home::new();
     let cases: [(&[&str], i32, &str); 8] = [
         (&["run", "m"], 2, "CMD"),
@@ -156,7 +156,7 @@ fn mistakes_end_with_2_and_a_store_that_is_not_there_with_69() {
         ),
         (
             &["run", "--url", "sqlite:/no/such/place/x", "m", "--", "true"],
-            69,
+            78,
             "/no/such/place",
         ),
     ];

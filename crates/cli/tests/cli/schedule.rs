@@ -140,7 +140,7 @@ fn one_name_has_one_schedule() {
     let _first = scheduler(&home, NOTE);
     eventually("it runs", || !runs(&home).is_empty());
     let other = home.output(["schedule", "m", "--every", "5s", "--", "true"]);
-    assert_eq!(other.status.code(), Some(69), "{other:?}");
+    assert_eq!(other.status.code(), Some(78), "{other:?}");
     assert!(text(&other.stderr).contains("200ms"), "{other:?}");
     for (words, message) in [
         (

@@ -70,6 +70,15 @@ impl Store {
         REDIS.command(&["HSET", &key, "plan", plan]).unwrap();
     }
 
+    /// Tells the shared server something.
+    pub(crate) fn sql(self, statements: &str) {
+        match self {
+            Self::MariaDb => MARIADB.sql(statements).unwrap(),
+            Self::Postgres => POSTGRES.sql(statements).unwrap(),
+            _ => unreachable!("it speaks no SQL"),
+        };
+    }
+
     /// What a URL of this store says for such a lease.
     pub(crate) fn terms(self, lease: Lease) -> &'static str {
         match (self, lease) {

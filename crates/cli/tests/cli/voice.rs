@@ -76,7 +76,7 @@ fn a_wrong_password_is_not_shown_either() {
     let host = place.strip_prefix("redis://").unwrap();
     let home = Home::at(format!("redis://nobody:s3cret@{host}"));
     let output = home.output(["-vvv", "run", home.mutex(), "--", "true"]);
-    assert_eq!(output.status.code(), Some(69), "{output:?}");
+    assert_eq!(output.status.code(), Some(78), "{output:?}");
     let said = text(&output.stderr);
     assert!(
         said.contains("nobody") && !said.contains("s3cret"),
@@ -94,7 +94,7 @@ fn q_leaves_only_errors() {
     assert_eq!(quiet.status.code(), Some(75));
     assert_eq!(text(&quiet.stderr), "");
     let wrong = home.output(["-q", "--url", "sqlite:/no/such/place/x", "status"]);
-    assert_eq!(wrong.status.code(), Some(69));
+    assert_eq!(wrong.status.code(), Some(78));
     assert!(text(&wrong.stderr).contains("/no/such/place"));
     let both = home.output(["-q", "-v", "status"]);
     assert_eq!(both.status.code(), Some(2), "they contradict each other");

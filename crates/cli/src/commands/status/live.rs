@@ -8,8 +8,8 @@ use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Cell, Paragraph, Row as Cells, Table};
-use tenure::Coordinator;
 use tenure::model::MutexName;
+use tenure::{Coordinator, Error, Retry};
 use tenure_dashboard::status::{Row, gather_into};
 
 use crate::config::Settings;
@@ -54,16 +54,17 @@ pub(super) async fn watch(
     };
     let screen = Screen::take().map_err(|error| Failure::system("take the screen", &error))?;
     let ended = tokio::select! {
-        () = show(screen, names, &coordinator) => unreachable!("it goes on for ever"),
+        failure = show(screen, names, &coordinator) => Err(failure),
         // An end as it should be.
-        () = asked_to_quit() => ExitCode::SUCCESS,
-        signal = signals.end() => exit::by_signal(signal.as_raw()),
+        () = asked_to_quit() => Ok(ExitCode::SUCCESS),
+        signal = signals.end() => Ok(exit::by_signal(signal.as_raw())),
     };
     let _ = coordinator.close().await;
-    Ok(ended)
+    ended
 }
 
-async fn show(mut screen: Screen, names: &[MutexName], coordinator: &Coordinator) {
+/// Shows it until looking again cannot help.
+async fn show(mut screen: Screen, names: &[MutexName], coordinator: &Coordinator) -> Failure {
     let palette = Palette::new();
     let terms = coordinator.terms();
     let mut seen = Seen {
@@ -84,6 +85,12 @@ async fn show(mut screen: Screen, names: &[MutexName], coordinator: &Coordinator
             }
             let _ = screen.draw(|frame| draw(frame, &seen, palette));
         };
+        let rows = match rows {
+            (_, Some(Err(error))) if error.retry() == Retry::Never => return error.into(),
+            (rows, Some(Err(error))) => (rows, Some(told(&error))),
+            (rows, Some(Ok(late))) => (rows, Some(late.to_owned())),
+            (rows, None) => (rows, None),
+        };
         match rows {
             (rows, None) => (seen.rows, seen.at, seen.trouble) = (rows, Some(at), None),
             (rows, Some(trouble)) if rows.is_empty() => seen.trouble = Some(trouble),
@@ -101,12 +108,15 @@ async fn show(mut screen: Screen, names: &[MutexName], coordinator: &Coordinator
 }
 
 /// What the store tells in time, and why that is not all.
-async fn look(names: &[MutexName], coordinator: &Coordinator) -> (Vec<Row>, Option<String>) {
+async fn look(
+    names: &[MutexName],
+    coordinator: &Coordinator,
+) -> (Vec<Row>, Option<Result<&'static str, Error>>) {
     let mut rows = Vec::new();
     let gathered = gather_into(&mut rows, coordinator, names);
     let trouble = match tokio::time::timeout(PATIENCE, gathered).await {
-        Ok(done) => done.err().map(|error| told(&error)),
-        Err(_) => Some("the store does not answer".to_owned()),
+        Ok(done) => done.err().map(Err),
+        Err(_) => Some(Ok("the store does not answer")),
     };
     (rows, trouble)
 }

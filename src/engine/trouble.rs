@@ -1,0 +1,253 @@
+//! [`Troubles`]: what fails and is tried again, told to whoever wants to know.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::task::{Context, Poll, Waker};
+
+use futures_core::Stream;
+
+use crate::error::Error;
+use crate::model::MutexName;
+
+/// The most that is kept for somebody who does not read; then the oldest goes.
+const KEPT: usize = 256;
+
+/// What a coordinator was doing with its store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Doing {
+    /// Taking, renewing or giving back a mutex.
+    Contending,
+    /// Looking who owns a mutex.
+    Observing,
+    /// Reading or writing the ledger of a schedule.
+    Recording,
+}
+
+/// Something that failed and is tried again, or goes well again.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Trouble {
+    /// What it is about.
+    pub mutex: MutexName,
+    /// What was tried.
+    pub doing: Doing,
+    /// Who tried: one contention, one observer or one scheduler has the same
+    /// number in all that is told of it.
+    pub source: u64,
+    /// How it went.
+    pub news: TroubleNews,
+}
+
+/// How a try went.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum TroubleNews {
+    /// It failed, and is tried again: told of every try. Where the error says
+    /// [`Retry::Never`](crate::Retry::Never), a person has to do something.
+    Failed(Error),
+    /// It went well, after it had failed.
+    Well,
+    /// It is not tried any more.
+    GivenUp,
+}
+
+/// A stream of [`Trouble`]; it ends when the coordinator is closed.
+///
+/// Whatever waits or goes on by itself (a lock that is waited for, a campaign,
+/// an observer, a service, a schedule) tries again when the store fails. This
+/// is where it says so. Every failed try is told; who writes it down wants to
+/// do so once, and again when the error is another.
+///
+/// A reader that falls behind loses the oldest, after some hundreds.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> tenure::Result<()> {
+/// use tenure::{Coordinator, TroubleNews};
+///
+/// let coordinator = Coordinator::connect("memory:").await?;
+/// let mut troubles = coordinator.troubles();
+/// let told = tokio::spawn(async move {
+///     while let Some(trouble) = troubles.next().await {
+///         match trouble.news {
+///             TroubleNews::Failed(error) => eprintln!("{}: {error}", trouble.mutex),
+///             _ => eprintln!("{}: over", trouble.mutex),
+///         }
+///     }
+/// });
+/// coordinator.close().await?;
+/// told.await.unwrap();
+/// # Ok(())
+/// # }
+/// ```
+pub struct Troubles {
+    inbox: Arc<Mutex<Inbox>>,
+}
+
+#[derive(Default)]
+struct Inbox {
+    troubles: VecDeque<Trouble>,
+    waker: Option<Waker>,
+    is_closed: bool,
+}
+
+impl Troubles {
+    /// The next word; `None` after the coordinator has been closed.
+    ///
+    /// # Cancel safety
+    /// Dropping it loses nothing.
+    pub async fn next(&mut self) -> Option<Trouble> {
+        poll_fn(|cx| self.poll_trouble(cx)).await
+    }
+
+    fn poll_trouble(&mut self, cx: &mut Context<'_>) -> Poll<Option<Trouble>> {
+        // A waker is foreign code: cloned before and dropped after the lock.
+        let mut waker = Some(cx.waker().clone());
+        let mut inbox = lock(&self.inbox);
+        if let Some(trouble) = inbox.troubles.pop_front() {
+            return Poll::Ready(Some(trouble));
+        }
+        if inbox.is_closed {
+            return Poll::Ready(None);
+        }
+        std::mem::swap(&mut inbox.waker, &mut waker);
+        drop(inbox);
+        Poll::Pending
+    }
+}
+
+impl Stream for Troubles {
+    type Item = Trouble;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Trouble>> {
+        self.poll_trouble(cx)
+    }
+}
+
+impl fmt::Debug for Troubles {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Troubles")
+            .field("unread", &lock(&self.inbox).troubles.len())
+            .finish()
+    }
+}
+
+/// Where all troubles of a coordinator come together.
+#[derive(Clone, Default)]
+pub(crate) struct TroubleBoard(Arc<Board>);
+
+#[derive(Default)]
+struct Board {
+    readers: Mutex<Vec<Weak<Mutex<Inbox>>>>,
+    sources: AtomicU64,
+}
+
+impl TroubleBoard {
+    pub(crate) fn read(&self, is_closed: bool) -> Troubles {
+        let inbox = Arc::new(Mutex::new(Inbox {
+            is_closed,
+            ..Inbox::default()
+        }));
+        let mut readers = lock(&self.0.readers);
+        readers.retain(|reader| reader.strong_count() > 0);
+        readers.push(Arc::downgrade(&inbox));
+        Troubles { inbox }
+    }
+
+    /// One who tries something again and again.
+    pub(crate) fn plaintiff(&self, mutex: &MutexName, doing: Doing) -> Plaintiff {
+        Plaintiff {
+            board: self.clone(),
+            mutex: mutex.clone(),
+            doing,
+            source: self.0.sources.fetch_add(1, Ordering::Relaxed),
+            is_in_trouble: false,
+        }
+    }
+
+    /// Nothing more will be told.
+    pub(crate) fn close(&self) {
+        self.each(|inbox| inbox.is_closed = true);
+    }
+
+    fn tell(&self, trouble: &Trouble) {
+        self.each(|inbox| {
+            if inbox.troubles.len() >= KEPT {
+                inbox.troubles.pop_front();
+            }
+            inbox.troubles.push_back(trouble.clone());
+        });
+    }
+
+    fn each(&self, mut tell: impl FnMut(&mut Inbox)) {
+        let readers: Vec<_> = lock(&self.0.readers)
+            .iter()
+            .filter_map(Weak::upgrade)
+            .collect();
+        for reader in readers {
+            let waker = {
+                let mut inbox = lock(&reader);
+                tell(&mut inbox);
+                inbox.waker.take()
+            };
+            if let Some(waker) = waker {
+                waker.wake();
+            }
+        }
+    }
+}
+
+impl fmt::Debug for TroubleBoard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TroubleBoard").finish_non_exhaustive()
+    }
+}
+
+/// One who tries something again and again, and says how it goes.
+#[derive(Debug)]
+pub(crate) struct Plaintiff {
+    board: TroubleBoard,
+    mutex: MutexName,
+    doing: Doing,
+    source: u64,
+    is_in_trouble: bool,
+}
+
+impl Plaintiff {
+    pub(crate) fn failed(&mut self, error: &Error) {
+        self.is_in_trouble = true;
+        self.tell(TroubleNews::Failed(error.clone()));
+    }
+
+    pub(crate) fn well(&mut self) {
+        if std::mem::take(&mut self.is_in_trouble) {
+            self.tell(TroubleNews::Well);
+        }
+    }
+
+    fn tell(&self, news: TroubleNews) {
+        self.board.tell(&Trouble {
+            mutex: self.mutex.clone(),
+            doing: self.doing,
+            source: self.source,
+            news,
+        });
+    }
+}
+
+impl Drop for Plaintiff {
+    fn drop(&mut self) {
+        if self.is_in_trouble {
+            self.tell(TroubleNews::GivenUp);
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
