@@ -4,3 +4,4 @@ mod dashboard;
 mod demo;
 mod status;
 mod support;
+mod widths;
