@@ -21,9 +21,6 @@ mod view;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitCode};
 
-use clap::Parser;
-
-use args::Cli;
 use output::Voice;
 
 fn main() -> ExitCode {
@@ -36,7 +33,7 @@ fn main() -> ExitCode {
         Some(commands::demo::CONTENDER) => return commands::demo::contender(words),
         _ => {}
     }
-    let cli = Cli::parse();
+    let cli = args::parse(std::env::args_os().collect());
     let voice = Voice::new(cli.common.quiet, cli.common.verbose);
     trace::show(cli.common.verbose);
     match commands::dispatch(cli, &voice) {

@@ -19,4 +19,5 @@ mod stores;
 mod support;
 mod terminal;
 mod tree;
+mod usage;
 mod voice;
