@@ -2,6 +2,7 @@
 
 mod examples;
 mod hint;
+mod hold;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -10,6 +11,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand};
 
 pub(crate) use hint::parse;
+pub(crate) use hold::{Hold, OnLoss, Release};
 
 use crate::output::Format;
 
@@ -42,6 +44,7 @@ cannot be used; 127 and 126 as in a shell; 128 + N ended by signal N.
 Examples:
   tenure run nightly-report -- ./report.sh      one at a time, the others wait
   tenure run --no-wait sync -- rsync -a a/ b/   skip if it already runs
+  eval \"$(tenure hold deploy)\"                 for the rest of a shell script
   tenure lead billing -- ./worker               one live worker among many hosts
   tenure schedule tidy --every 1h -- ./tidy     on one of many hosts, hourly
   tenure status                                 who owns what
@@ -102,6 +105,8 @@ pub(crate) struct Common {
 pub(crate) enum Command {
     // Those with arguments are described there: a word here would hide it.
     Run(Run),
+    Hold(Hold),
+    Release(Release),
     Lead(Lead),
     Schedule(Schedule),
     Status(Status),

@@ -6,6 +6,7 @@ mod config;
 mod exit;
 mod gate;
 mod guardian;
+mod hold;
 mod moment;
 mod output;
 mod reaper;
@@ -30,12 +31,14 @@ fn main() -> ExitCode {
     match words.next().as_deref().and_then(|word| word.to_str()) {
         Some(guardian::WORD) => return guardian::main(words),
         Some(gate::WORD) => return gate::main(words),
+        Some(hold::WORD) => return hold::main(words),
         Some(commands::demo::CONTENDER) => return commands::demo::contender(words),
         _ => {}
     }
     let cli = args::parse(std::env::args_os().collect());
     let voice = Voice::new(cli.common.quiet, cli.common.verbose);
     trace::show(cli.common.verbose);
+    let is_hold = matches!(cli.command, args::Command::Hold(_));
     match commands::dispatch(cli, &voice) {
         Ok(code) => {
             exit::die();
@@ -43,6 +46,9 @@ fn main() -> ExitCode {
         }
         Err(failure) => {
             voice.error(&failure.message);
+            if is_hold {
+                hold::words::refused(failure.code);
+            }
             ExitCode::from(failure.code)
         }
     }

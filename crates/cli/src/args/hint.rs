@@ -28,6 +28,11 @@ pub(crate) fn parse(words: Vec<OsString>) -> Cli {
         eprint!("{}", overview().render_help());
         std::process::exit(i32::from(crate::exit::USAGE));
     }
+    // A shell that evaluates nothing goes on as if it held the lock.
+    let mut names = words.iter().skip(1).filter(|word| is_command(word));
+    if error.use_stderr() && names.next().is_some_and(|name| name == "hold") {
+        crate::hold::words::refused(crate::exit::USAGE);
+    }
     match hint(&words, &error) {
         // With clap's exit code, and without the usage of all commands.
         Some(hint) => clap::Error::raw(error.kind(), hint + "\n").exit(),
@@ -120,6 +125,11 @@ fn forgotten_run(words: &[OsString]) -> Option<String> {
         plain(&wrong.to_string_lossy()),
         shown(&line)
     ))
+}
+
+fn is_command(word: &OsStr) -> bool {
+    let program = Cli::command();
+    program.find_subcommand(word).is_some()
 }
 
 /// Where the command that runs another one stands.

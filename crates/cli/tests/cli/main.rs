@@ -6,6 +6,7 @@ mod demo;
 mod doctor;
 mod endurance;
 mod guardian;
+mod hold;
 mod init;
 mod late;
 mod lead;
