@@ -38,7 +38,9 @@ fn main() -> ExitCode {
     let cli = args::parse(std::env::args_os().collect());
     let voice = Voice::new(cli.common.quiet, cli.common.verbose);
     trace::show(cli.common.verbose);
-    let is_hold = matches!(cli.command, args::Command::Hold(_));
+    // A shell waits for words, another program for none.
+    let is_hold = matches!(cli.command, args::Command::Hold(_))
+        && cli.common.output != Some(output::Format::Json);
     match commands::dispatch(cli, &voice) {
         Ok(code) => {
             exit::die();

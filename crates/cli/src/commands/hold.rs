@@ -19,7 +19,7 @@ use crate::tree::{MARK, Stranger};
 pub(crate) async fn hold(
     hold: Hold,
     settings: &Settings,
-    _voice: &Voice,
+    voice: &Voice,
 ) -> Result<ExitCode, Failure> {
     let mut signals =
         Signals::listen().map_err(|error| Failure::system("listen to signals", &error))?;
@@ -34,6 +34,7 @@ pub(crate) async fn hold(
         read = reader.read_line(&mut said) => drop(read),
         signal = signals.end_or_hangup() => {
             // The line closes, and the holder gives up.
+            voice.passing("");
             let code = exit::by_signal(signal.as_raw());
             refuse(u8::try_from(128 + signal.as_raw()).unwrap_or(255), settings);
             return Ok(code);

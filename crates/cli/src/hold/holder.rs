@@ -4,13 +4,14 @@ use std::ffi::OsString;
 use std::io::{self, BufRead, Write};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
+use std::pin::pin;
 use std::process::ExitCode;
 
 use clap::Parser;
 use nix::sys::signal::{SigSet, Signal};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open, setsid};
-use tenure::{Coordinator, LockGuard};
+use tenure::LockGuard;
 use tokio::sync::{mpsc, oneshot};
 
 use super::desk::{self, Held};
@@ -111,58 +112,55 @@ async fn take(
     let failed = |what: &'static str| move |error: io::Error| Failure::system(what, &error);
     let mut line = listen().map_err(failed("listen to tenure hold"))?;
     let mut shell_ended = ended(shell);
-    // Whoever asked may be gone before the lock is here.
-    let gone = async {
-        tokio::select! {
-            _ = line.recv() => {}
-            _ = &mut shell_ended => {}
-        }
-    };
-    let acquired = async {
-        let coordinator = store::open(settings, voice).await?;
-        let grace = grace(hold.grace, &coordinator)?;
-        let guard = lock::take(&hold.name, (hold.no_wait, hold.wait), &coordinator, voice).await;
-        Ok::<_, Failure>((coordinator, grace, guard))
-    };
-    let (coordinator, grace, guard) = tokio::select! {
-        acquired = acquired => acquired?,
-        // What may have been won is undone while the runtime still lives.
-        () = gone => return Ok(exit::NOT_ACQUIRED),
-    };
-    let ended = match guard {
-        Ok(Some(guard)) => {
-            let begun = begin(hold, shell, id, grace, &guard).await;
-            match begun {
-                Ok((pair, script, desk)) => {
-                    let vigil = Vigil {
-                        guard,
-                        pair,
-                        script,
-                        grace,
-                        desk,
-                        line,
-                        shell_ended,
-                        voice,
-                    };
-                    vigil.keep().await;
-                    Ok(exit::LOST)
-                }
-                Err(failure) => {
-                    let _ = guard.release().await;
-                    Err(failure)
-                }
+    let (coordinator, grace, acquired) = {
+        // Whoever asked may be gone before the lock is here.
+        let mut gone = pin!(async {
+            tokio::select! {
+                _ = line.recv() => {}
+                _ = &mut shell_ended => {}
             }
-        }
+        });
+        let coordinator = tokio::select! {
+            opened = store::open(settings, voice) => opened?,
+            () = &mut gone => return Ok(exit::NOT_ACQUIRED),
+        };
+        let grace = grace(hold.grace, &coordinator)?;
+        let how = (hold.no_wait, hold.wait);
+        let acquired = tokio::select! {
+            biased;
+            acquired = lock::take(&hold.name, how, &coordinator, voice) => acquired,
+            () = &mut gone => Ok(None),
+        };
+        (coordinator, grace, acquired)
+    };
+    let ended = match acquired {
+        Ok(Some(guard)) => match begin(hold, shell, id, grace, &guard).await {
+            Ok((pair, script, desk)) => {
+                let vigil = Vigil {
+                    guard,
+                    pair,
+                    script,
+                    grace,
+                    desk,
+                    line,
+                    shell_ended,
+                    voice,
+                };
+                vigil.keep().await;
+                Ok(exit::LOST)
+            }
+            Err(failure) => {
+                let _ = guard.release().await;
+                Err(failure)
+            }
+        },
         Ok(None) => Ok(exit::NOT_ACQUIRED),
         Err(failure) => Err(failure),
     };
-    close(&coordinator).await;
-    ended
-}
-
-async fn close(coordinator: &Coordinator) {
-    // What could not be told to the store runs out by itself.
+    // Undoes what may have been won for somebody who is gone. What could not be
+    // told to the store runs out by itself.
     let _ = coordinator.close().await;
+    ended
 }
 
 type Begun = (Option<Pair>, Script, desk::Desk);
