@@ -142,3 +142,101 @@ fn is_random(pid: Pid) -> bool {
     let flags = u32::from_str_radix(flags.trim(), 16);
     matches!(drawn.trim(), "1" | "2") && flags.is_ok_and(|flags| flags & ADDR_NO_RANDOMIZE == 0)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::process::{Child, Command, Stdio};
+    use std::time::{Duration, Instant};
+
+    use super::*;
+
+    /// A shell that tells when it has started what it is to start.
+    struct Shell(Child);
+
+    impl Shell {
+        fn start(text: &str) -> (Self, tempfile::TempDir) {
+            let place = tempfile::tempdir().unwrap();
+            let mut command = Command::new("sh");
+            command.args(["-c", text]).current_dir(place.path());
+            let shell = command.stdin(Stdio::null()).spawn().unwrap();
+            (Self(shell), place)
+        }
+
+        fn script(&self) -> Script {
+            let pid = Pid::from_child(&self.0);
+            let shell = (pid, process::start_of(pid).unwrap());
+            Script::now(shell, "a-mark-of-this-test").unwrap()
+        }
+    }
+
+    impl Drop for Shell {
+        fn drop(&mut self) {
+            let _ = self.0.kill();
+            let _ = self.0.wait();
+        }
+    }
+
+    fn number(place: &tempfile::TempDir, name: &str) -> i32 {
+        let end = Instant::now() + Duration::from_secs(30);
+        loop {
+            let text = fs::read_to_string(place.path().join(name)).unwrap_or_default();
+            if text.ends_with('\n') {
+                return text.trim().parse().unwrap();
+            }
+            assert!(Instant::now() < end, "never: {name}");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    #[test]
+    fn a_guardian_understands_what_it_is_told() {
+        let (shell, place) = Shell::start("sleep 60 & echo $! > before; wait");
+        let before = number(&place, "before");
+        let script = shell.script();
+        assert_eq!(script.strangers.len(), 1);
+        assert_eq!(
+            Script::parse(script.words().split_whitespace()),
+            Some(script)
+        );
+        let _ = rustix::process::kill_process(
+            Pid::from_raw(before).unwrap(),
+            rustix::process::Signal::KILL,
+        );
+        for nonsense in ["", "1:2", "x:2 m []", "1:2 m 3", "1:2 m [] 3"] {
+            assert_eq!(
+                Script::parse(nonsense.split_whitespace()),
+                None,
+                "{nonsense}"
+            );
+        }
+    }
+
+    /// Forked and orphaned before: it has the shell's image, and no parent.
+    #[test]
+    fn what_was_there_before_is_no_member_and_forks_since_are() {
+        let text = "( ( while :; do sleep 0.05; done ) & echo $! > orphan ); echo $$ > ready; \
+                    while [ ! -e go ]; do sleep 0.02; done; \
+                    ( ( while :; do sleep 0.05; done ) & echo $! > since ); exit";
+        let (mut shell, place) = Shell::start(text);
+        number(&place, "ready");
+        let orphan = number(&place, "orphan");
+        let script = shell.script();
+        fs::write(place.path().join("go"), "").unwrap();
+        let since = number(&place, "since");
+        shell.0.wait().unwrap();
+        let tree = script.tree();
+        let members: Vec<i32> = tree
+            .members()
+            .iter()
+            .map(|it| it.pid.as_raw_pid())
+            .collect();
+        assert!(members.contains(&since), "{members:?}");
+        assert!(!members.contains(&orphan), "{members:?}");
+        for raw in [orphan, since] {
+            let _ = rustix::process::kill_process(
+                Pid::from_raw(raw).unwrap(),
+                rustix::process::Signal::KILL,
+            );
+        }
+    }
+}

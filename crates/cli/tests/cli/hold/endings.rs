@@ -194,3 +194,33 @@ fn inside_a_run_it_ends_with_the_run() {
     let next = home.output(["run", "-n", "inner", "--", "true"]);
     assert_eq!(next.status.code(), Some(0), "{}", text(&next.stderr));
 }
+
+/// The holder and its guardians say what happens; that nobody reads it must
+/// not keep them from doing it.
+#[test]
+fn a_stderr_that_nobody_reads_or_that_is_closed_saves_no_script() {
+    for (is_closed, is_killed) in [(true, true), (true, false), (false, true), (false, false)] {
+        let home = Home::on(Store::Sqlite, Lease::Short);
+        // As much as a pipe holds.
+        let fill = if is_closed {
+            ":"
+        } else {
+            "head -c 65536 /dev/zero >&2"
+        };
+        let text = format!("{fill}; {HOLD}; echo > held; while :; do sleep 0.05; done");
+        let mut shell = script(&home, "sh", &text);
+        let mut shell = start(shell.stderr(Stdio::piped()));
+        home.line("held");
+        if is_closed {
+            drop(shell.0.stderr.take());
+        }
+        if is_killed {
+            kill_process(holder_in(&home), Signal::KILL).unwrap();
+        } else {
+            let revoked = home.output(["revoke", home.mutex(), "--yes"]);
+            assert_eq!(revoked.status.code(), Some(0), "{revoked:?}");
+        }
+        assert_eq!(code(&mut shell.0), None, "killed");
+        nobody_is_left(&home);
+    }
+}
