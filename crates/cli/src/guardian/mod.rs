@@ -21,17 +21,20 @@
 //! | `pair` | the holder's side: both guardians of a script |
 //! | `line` | the line to one of them |
 //! | `watch` | when to do what, a pure function of time |
+//! | `speech` | what they say, without waiting for who does not listen |
 //! | `process` | the guardians' own side: poll, timer, kill |
 
 mod line;
 mod pair;
 mod post;
 mod process;
+mod speech;
 mod watch;
 
 pub(crate) use pair::Pair;
 pub(crate) use post::{Post, Report};
 pub(crate) use process::main;
+pub(crate) use speech::is_heard;
 
 pub(crate) const WORD: &str = "__guardian";
 

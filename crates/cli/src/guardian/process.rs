@@ -18,8 +18,8 @@ use rustix::time::{
     timerfd_settime,
 };
 
-use super::Role;
 use super::watch::{Act, Watch};
+use super::{Role, speech};
 use crate::tree::{MARK, Script, Signs, Step, Sweep, Tree, start_of};
 use crate::{exit, gate, moment};
 
@@ -309,16 +309,15 @@ impl Guardian {
 
     /// Nobody renews any more, or nobody can be told: the tree must end now.
     fn abandon(mut self) -> ExitCode {
-        if self.role == Role::Script && self.command.is_some_and(|shell| start_of(shell).is_some())
-        {
-            eprintln!("tenure: the holder of the lock has died: the script is ended");
+        let shell = self.command.filter(|_| self.role == Role::Script);
+        let is_script_there = shell.is_some_and(|shell| start_of(shell).is_some());
+        // There is nobody else to tell, and nobody to wait for.
+        let end = self.end();
+        if is_script_there {
+            speech::say(&"the holder of the lock has died: the script was ended");
         }
-        if let Step::Left(left) = self.end() {
-            // There is nobody else to tell.
-            eprintln!(
-                "tenure: {}",
-                crate::supervise::still_running(&left, self.command)
-            );
+        if let Step::Left(left) = end {
+            speech::say(&crate::supervise::still_running(&left, self.command));
         }
         ExitCode::from(exit::LOST)
     }

@@ -8,7 +8,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::desk::{Asker, Desk, Outcome};
 use crate::exit::told;
-use crate::guardian::{Pair, Report};
+use crate::guardian::{Pair, Report, is_heard};
 use crate::moment;
 use crate::output::{Voice, brief};
 use crate::supervise::still_running;
@@ -63,7 +63,8 @@ impl Vigil<'_> {
                 // for the store.
                 if self.pair.is_some() {
                     let grace = self.grace.min(self.guard.tenure().remaining());
-                    self.sweep(grace).await;
+                    let left = self.sweep(grace).await;
+                    self.tell_of(&left);
                 }
                 self.dismiss();
                 silence();
@@ -91,17 +92,17 @@ impl Vigil<'_> {
                 report = report => match report {
                     Report::Stopping => {
                         *was_stopped = true;
-                        self.voice.warn(&format_args!(
+                        speak(self.voice).warn(&format_args!(
                             "ownership of {} was not renewed in time: the script is told to end, \
                              and has {}",
                             tenure.mutex(),
                             brief(tenure.remaining())
                         ));
                     }
-                    Report::Replaced => self.voice.warn(
+                    Report::Replaced => speak(self.voice).warn(
                         &"a guardian has died or fallen silent; another one has taken its place",
                     ),
-                    Report::Missing => self.voice.warn(
+                    Report::Missing => speak(self.voice).warn(
                         &"a guardian has died, and no other can be started for now",
                     ),
                     _ => *was_stopped = true,
@@ -159,14 +160,15 @@ impl Vigil<'_> {
     async fn lose(mut self, lost: LeaseLost) {
         let name = self.guard.tenure().mutex().clone();
         if self.pair.is_some() {
-            self.voice.error(&format_args!(
-                "{lost}: the script that held {name} is ended"
-            ));
-            self.sweep(Duration::ZERO).await;
+            // First what must be done, then what there is to say.
+            let left = self.sweep(Duration::ZERO).await;
             self.dismiss();
+            let said = format!("{lost}: the script that held {name} was ended");
+            speak(self.voice).error(&said);
+            self.tell_of(&left);
             return;
         }
-        self.voice.error(&format_args!(
+        speak(self.voice).error(&format_args!(
             "{lost}: the script goes on without {name}, which may be another's"
         ));
         let outcome = Outcome {
@@ -182,20 +184,23 @@ impl Vigil<'_> {
         }
     }
 
-    /// Ends the script's tree, after `grace`.
-    async fn sweep(&self, grace: Duration) {
+    /// Ends the script's tree, after `grace`. Returns those who cannot be ended.
+    async fn sweep(&self, grace: Duration) -> Vec<Pid> {
         let tree = self.script.tree();
         let mut sweep = Sweep::new(moment::now(), moment::nanos(grace));
         loop {
             match sweep.step(&tree, moment::now()) {
-                Step::Done => return,
+                Step::Done => return Vec::new(),
                 Step::Again(nanos) => tokio::time::sleep(Duration::from_nanos(nanos)).await,
-                Step::Left(left) => {
-                    let shell = Some(self.script.shell());
-                    self.voice.warn(&still_running(&left, shell));
-                    return;
-                }
+                Step::Left(left) => return left,
             }
+        }
+    }
+
+    fn tell_of(&self, left: &[Pid]) {
+        if !left.is_empty() {
+            let shell = Some(self.script.shell());
+            speak(self.voice).warn(&still_running(left, shell));
         }
     }
 
@@ -207,6 +212,15 @@ impl Vigil<'_> {
         };
         self.script.others_than(asker)
     }
+}
+
+/// The voice, for a word that may be said. Whoever has our stderr and does not
+/// read must not keep the holder: from then on it says nothing.
+fn speak(voice: &Voice) -> &Voice {
+    if !is_heard() {
+        silence();
+    }
+    voice
 }
 
 /// Says nothing more, and keeps no pipe open.

@@ -69,7 +69,7 @@ fn a_script_whose_lock_is_revoked_is_ended(store: Store) {
     nobody_is_left(&home);
     let mut said = String::new();
     std::io::Read::read_to_string(&mut shell.0.stderr.take().unwrap(), &mut said).unwrap();
-    assert!(said.contains("is ended"), "{said}");
+    assert!(said.contains("was ended"), "{said}");
 }
 
 #[test]
