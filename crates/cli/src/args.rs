@@ -2,6 +2,8 @@
 
 pub(crate) mod check;
 mod examples;
+mod hint;
+mod hold;
 #[cfg(test)]
 mod odd;
 
@@ -11,7 +13,26 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 
+pub(crate) use hint::parse;
+pub(crate) use hold::{Hold, OnLoss, Release};
+
 use crate::output::Format;
+
+/// Under what the help of a command shows its options, in this order.
+const ARGUMENTS: &str = "Arguments";
+const WHEN: &str = "When it runs";
+const OFFICE: &str = "The office";
+const WAITING: &str = "Waiting";
+const LOCK: &str = "The lock";
+const COMMAND: &str = "The command";
+const WHAT: &str = "What is done";
+const STORE: &str = "The store";
+const LEASE: &str = "The lease";
+const OUTPUT: &str = "Output";
+
+/// Ends the short help of the program, which fits a screen.
+const MORE: &str = "\
+tenure help COMMAND tells more of one, tenure --help of all, tenure man all.";
 
 const STORES: &str = "\
 Where ownership is kept:
@@ -26,6 +47,7 @@ cannot be used; 78 not before somebody changes something; 127 and 126 as in a sh
 Examples:
   tenure run nightly-report -- ./report.sh      one at a time, the others wait
   tenure run --no-wait sync -- rsync -a a/ b/   skip if it already runs
+  eval \"$(tenure hold deploy)\"                 for the rest of a shell script
   tenure lead billing -- ./worker               one live worker among many hosts
   tenure schedule tidy --every 1h -- ./tidy     on one of many hosts, hourly
   tenure status                                 who owns what
@@ -35,16 +57,22 @@ Examples:
 
 /// One owner at a time: locks and leaders for any command, on any store.
 #[derive(Debug, Parser)]
-#[command(name = "tenure", version, after_help = STORES, max_term_width = 100)]
+#[command(name = "tenure", version, max_term_width = 100)]
+#[command(after_help = MORE, after_long_help = STORES)]
+#[command(disable_help_flag = true, disable_version_flag = true)]
 pub(crate) struct Cli {
     #[command(flatten)]
     pub(crate) common: Common,
+    /// Print the version
+    #[arg(long, short = 'V', action = clap::ArgAction::Version, help_heading = OUTPUT)]
+    version: Option<bool>,
     #[command(subcommand)]
     pub(crate) command: Command,
 }
 
 /// What every command takes.
 #[derive(Args, Clone, Debug)]
+#[command(next_help_heading = STORE)]
 pub(crate) struct Common {
     /// The store, as in sqlite:/var/lib/locks.db; else $TENURE_URL. Everybody on
     /// this host can read a password here in the list of processes
@@ -53,41 +81,45 @@ pub(crate) struct Common {
     /// A file whose first line is that URL; else $TENURE_URL_FILE
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) url_file: Option<PathBuf>,
-    /// How long ownership is undisputed without a renewal, as in 10s
-    #[arg(long, global = true, value_name = "DUR", value_parser = duration)]
-    pub(crate) ttl: Option<Duration>,
-    /// How long after that only the owner may renew, as in 6s
-    #[arg(long, global = true, value_name = "DUR", value_parser = duration)]
-    pub(crate) transition: Option<Duration>,
-    /// What this contender is called in the store
-    #[arg(long, global = true, value_name = "ID")]
-    pub(crate) id: Option<String>,
-    /// How data is written to stdout
-    #[arg(long, global = true, value_name = "FORMAT")]
-    pub(crate) output: Option<Format>,
     /// A TOML file with url, ttl, transition, id, output
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
+    /// How long ownership is undisputed without a renewal, as in 10s
+    #[arg(long, global = true, value_name = "DUR", value_parser = duration, help_heading = LEASE)]
+    pub(crate) ttl: Option<Duration>,
+    /// How long after that only the owner may renew, as in 6s
+    #[arg(long, global = true, value_name = "DUR", value_parser = duration, help_heading = LEASE)]
+    pub(crate) transition: Option<Duration>,
+    /// What this contender is called in the store
+    #[arg(long, global = true, value_name = "ID", help_heading = LEASE)]
+    pub(crate) id: Option<String>,
+    /// How data is written to stdout
+    #[arg(long, global = true, value_name = "FORMAT", help_heading = OUTPUT)]
+    pub(crate) output: Option<Format>,
     /// Say more on stderr; twice: also every call to the store
     #[arg(short, long, global = true, action = clap::ArgAction::Count, conflicts_with = "quiet")]
+    #[arg(help_heading = OUTPUT)]
     pub(crate) verbose: u8,
     /// Say nothing on stderr but errors
-    #[arg(short, long, global = true)]
+    #[arg(short, long, global = true, help_heading = OUTPUT)]
     pub(crate) quiet: bool,
+    /// Print help; -h for a short one
+    #[arg(short, long, global = true, action = clap::ArgAction::Help, help_heading = OUTPUT)]
+    help: Option<bool>,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     // Those with arguments are described there: a word here would hide it.
     Run(Run),
+    Hold(Hold),
+    Release(Release),
     Lead(Lead),
     Schedule(Schedule),
     Status(Status),
     Watch(Watch),
     #[cfg(feature = "dashboard")]
     Dashboard(Dashboard),
-    Revoke(Revoke),
-    Prune(Prune),
     /// Look at the store's health and set-up
     ///
     /// Each finding comes with what to do. A lock called tenure-doctor is
@@ -95,6 +127,8 @@ pub(crate) enum Command {
     #[command(after_help = examples::DOCTOR)]
     Doctor,
     Init(Init),
+    Revoke(Revoke),
+    Prune(Prune),
     /// See a leader die and be replaced, on a temporary store
     ///
     /// Three processes contend on an SQLite file that is gone afterwards. Their
@@ -107,6 +141,7 @@ pub(crate) enum Command {
     /// Print a completion script for a shell
     Completions {
         /// The shell
+        #[arg(help_heading = ARGUMENTS)]
         shell: clap_complete::Shell,
     },
     /// Print the manual page
@@ -120,15 +155,17 @@ pub(crate) enum Command {
 /// a process group of its own, which is stopped before the lock can be
 /// another's, also when this program is killed or stopped.
 #[derive(Args, Debug)]
-#[command(after_help = examples::RUN)]
+#[command(after_help = examples::RUN, next_help_heading = LOCK)]
 pub(crate) struct Run {
     /// What is locked
+    #[arg(help_heading = ARGUMENTS)]
     pub(crate) name: String,
     /// Wait at most this long for it; otherwise for ever
     #[arg(long, value_name = "DUR", value_parser = duration, conflicts_with = "no_wait")]
+    #[arg(help_heading = WAITING)]
     pub(crate) wait: Option<Duration>,
     /// Do not wait at all
-    #[arg(long, short = 'n')]
+    #[arg(long, short = 'n', help_heading = WAITING)]
     pub(crate) no_wait: bool,
     /// Do nothing if it was run with success in this period, on any host
     #[arg(long, value_name = "DUR", value_parser = duration)]
@@ -145,9 +182,10 @@ pub(crate) struct Run {
 /// When the command exits it is started again, after a pause that grows; when
 /// leadership is lost it is stopped, and this contender stands again.
 #[derive(Args, Debug)]
-#[command(after_help = examples::LEAD)]
+#[command(after_help = examples::LEAD, next_help_heading = OFFICE)]
 pub(crate) struct Lead {
     /// What is led
+    #[arg(help_heading = ARGUMENTS)]
     pub(crate) name: String,
     /// Resign and exit with the command's code when it exits
     #[arg(long)]
@@ -158,7 +196,7 @@ pub(crate) struct Lead {
     pub(crate) http: Option<String>,
     /// Exit with 69 when the store cannot be reached at the start, instead of
     /// waiting for it
-    #[arg(long)]
+    #[arg(long, help_heading = WAITING)]
     pub(crate) fail_fast: bool,
     #[command(flatten)]
     pub(crate) job: Job,
@@ -172,9 +210,10 @@ pub(crate) struct Lead {
 /// TENURE_NAME, TENURE_TOKEN and TENURE_CONTENDER. All times are the store's.
 #[derive(Args, Debug)]
 #[command(group = clap::ArgGroup::new("when").required(true).args(["every", "delay", "cron"]))]
-#[command(after_help = examples::SCHEDULE)]
+#[command(after_help = examples::SCHEDULE, next_help_heading = WHEN)]
 pub(crate) struct Schedule {
     /// What is scheduled
+    #[arg(help_heading = ARGUMENTS)]
     pub(crate) name: String,
     /// Runs begin this far apart
     #[arg(long, value_name = "DUR", value_parser = duration)]
@@ -193,10 +232,10 @@ pub(crate) struct Schedule {
     pub(crate) initial_delay: Option<Duration>,
     /// Exit with 69 when the store cannot be reached at the start, instead of
     /// waiting for it
-    #[arg(long)]
+    #[arg(long, help_heading = WAITING)]
     pub(crate) fail_fast: bool,
     /// A run that takes longer is ended, and has failed
-    #[arg(long, value_name = "DUR", value_parser = duration)]
+    #[arg(long, value_name = "DUR", value_parser = duration, help_heading = COMMAND)]
     pub(crate) timeout: Option<Duration>,
     /// What becomes of runs that came due while nobody could run them
     #[arg(long, value_enum, default_value_t)]
@@ -223,6 +262,7 @@ pub(crate) enum Misfire {
 }
 
 #[derive(Args, Debug)]
+#[command(next_help_heading = COMMAND)]
 pub(crate) struct Job {
     /// SIGTERM comes this long before SIGKILL when ownership cannot be renewed;
     /// less than the transition, half of it unless given
@@ -232,7 +272,7 @@ pub(crate) struct Job {
     #[arg(long)]
     pub(crate) pass_url: bool,
     /// The command and its arguments
-    #[arg(last = true, required = true, value_name = "CMD")]
+    #[arg(last = true, required = true, value_name = "CMD", help_heading = ARGUMENTS)]
     pub(crate) command: Vec<OsString>,
 }
 
@@ -241,9 +281,10 @@ pub(crate) struct Job {
 /// The owner, its token, for how long it has been the owner, how long it stays
 /// so without a renewal, and who waits, where the store knows.
 #[derive(Args, Debug)]
-#[command(after_help = examples::STATUS)]
+#[command(after_help = examples::STATUS, next_help_heading = WHAT)]
 pub(crate) struct Status {
     /// Only these
+    #[arg(help_heading = ARGUMENTS, value_name = "NAME")]
     pub(crate) names: Vec<String>,
     /// Go on looking, on a terminal, until q or Ctrl-C
     #[cfg(feature = "views")]
@@ -258,7 +299,7 @@ pub(crate) struct Status {
 /// host only, unless told otherwise. Ends at SIGTERM and SIGINT.
 #[cfg(feature = "dashboard")]
 #[derive(Args, Debug)]
-#[command(after_help = examples::DASHBOARD)]
+#[command(after_help = examples::DASHBOARD, next_help_heading = WHAT)]
 pub(crate) struct Dashboard {
     /// Where it listens
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:4080")]
@@ -269,14 +310,14 @@ pub(crate) struct Dashboard {
 ///
 /// One line for each, until SIGINT or SIGTERM.
 #[derive(Args, Debug)]
-#[command(after_help = examples::WATCH)]
+#[command(after_help = examples::WATCH, next_help_heading = WHAT)]
 pub(crate) struct Watch {
     /// What to follow
-    #[arg(required = true)]
+    #[arg(required = true, help_heading = ARGUMENTS, value_name = "NAME")]
     pub(crate) names: Vec<String>,
     /// Exit with 69 when the store cannot be reached at the start, instead of
     /// waiting for it
-    #[arg(long)]
+    #[arg(long, help_heading = WAITING)]
     pub(crate) fail_fast: bool,
 }
 
@@ -287,9 +328,10 @@ pub(crate) struct Watch {
 /// Asks first, unless --yes is given. An owner that would never learn of it,
 /// such as Curator's in ZooKeeper, is left alone unless that is asked for.
 #[derive(Args, Debug)]
-#[command(after_help = examples::REVOKE)]
+#[command(after_help = examples::REVOKE, next_help_heading = WHAT)]
 pub(crate) struct Revoke {
     /// What to free
+    #[arg(help_heading = ARGUMENTS)]
     pub(crate) name: String,
     /// Only if the owner still has this token
     #[arg(long, value_name = "N")]
@@ -310,7 +352,7 @@ pub(crate) struct Revoke {
 /// schedules stay unless --schedules is given: a schedule whose ledger is gone
 /// begins anew. First bring this version to every process that uses the store.
 #[derive(Args, Debug)]
-#[command(after_help = examples::PRUNE)]
+#[command(after_help = examples::PRUNE, next_help_heading = WHAT)]
 pub(crate) struct Prune {
     /// Not used for this long, as in 30d
     #[arg(long, value_name = "DUR", value_parser = days)]
@@ -326,7 +368,7 @@ pub(crate) struct Prune {
 /// nothing that is there. Printed, it is for an administrator to run: SQL, or
 /// the commands of zkCli.sh.
 #[derive(Args, Debug)]
-#[command(after_help = examples::INIT)]
+#[command(after_help = examples::INIT, next_help_heading = WHAT)]
 pub(crate) struct Init {
     /// Print it and change nothing
     #[arg(long)]
@@ -373,6 +415,35 @@ mod tests {
             let help = part.render_long_help().to_string();
             assert!(part.get_long_about().is_some(), "{name} has no long help");
             assert!(help.contains(&format!("  tenure {name}")), "{help}");
+        }
+    }
+
+    /// In the order in which they are shown.
+    const HEADINGS: [&str; 10] = [
+        ARGUMENTS, WHEN, OFFICE, WAITING, LOCK, COMMAND, WHAT, STORE, LEASE, OUTPUT,
+    ];
+
+    #[test]
+    fn every_option_of_every_command_stands_under_a_heading() {
+        let mut program = <Cli as clap::CommandFactory>::command();
+        program.build();
+        let commands = program.get_subcommands();
+        let commands = commands.filter(|command| command.get_name() != "help");
+        for command in commands.chain([&program]) {
+            let name = command.get_name();
+            for option in command.get_arguments() {
+                let heading = option.get_help_heading().unwrap_or("Options");
+                assert!(HEADINGS.contains(&heading), "{name} {option}: {heading}");
+                let is_positional = option.is_positional();
+                assert_eq!(heading == ARGUMENTS, is_positional, "{name} {option}");
+            }
+            let help = command.clone().render_long_help().to_string();
+            let places: Vec<usize> = HEADINGS
+                .iter()
+                .filter_map(|heading| help.find(&format!("\n{heading}:\n")))
+                .collect();
+            assert!(places.len() >= 3 && places.is_sorted(), "{name}: {help}");
+            assert!(!help.contains("\nOptions:\n"), "{help}");
         }
     }
 

@@ -94,7 +94,11 @@ pub(crate) fn main(mut words: impl Iterator<Item = OsString>) -> ExitCode {
     };
     hear(&to_hear.to_string_lossy());
     let error = Command::new(&program).args(words).stdin(stdin).exec();
-    Voice::new(true, 0).error(&format_args!("cannot run {}: {error}", program.display()));
+    let voice = Voice::new(true, 0);
+    voice.error(&format_args!("cannot run {}: {error}", program.display()));
+    if program.to_string_lossy().starts_with('-') {
+        voice.error(&"options of tenure stand before the --, the command behind it");
+    }
     ExitCode::from(match error.kind() {
         std::io::ErrorKind::NotFound => exit::NOT_FOUND,
         _ => exit::NOT_EXECUTABLE,

@@ -8,6 +8,7 @@ mod exit;
 mod files;
 mod gate;
 mod guardian;
+mod hold;
 mod moment;
 mod output;
 mod place;
@@ -24,9 +25,6 @@ mod view;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitCode};
 
-use clap::Parser;
-
-use args::Cli;
 use output::Voice;
 
 fn main() -> ExitCode {
@@ -36,12 +34,16 @@ fn main() -> ExitCode {
     match words.next().as_deref().and_then(|word| word.to_str()) {
         Some(guardian::WORD) => return guardian::main(words),
         Some(gate::WORD) => return gate::main(words),
+        Some(hold::WORD) => return hold::main(words),
         Some(commands::demo::CONTENDER) => return commands::demo::contender(words),
         _ => {}
     }
-    let cli = Cli::try_parse().unwrap_or_else(|error| output::exit_with(&error));
+    let cli = args::parse(std::env::args_os().collect());
     let voice = Voice::new(cli.common.quiet, cli.common.verbose);
     trace::show(cli.common.verbose);
+    // A shell waits for words, another program for none.
+    let is_hold = matches!(cli.command, args::Command::Hold(_))
+        && cli.common.output != Some(output::Format::Json);
     match commands::dispatch(cli, &voice) {
         Ok(code) => {
             exit::die();
@@ -49,6 +51,9 @@ fn main() -> ExitCode {
         }
         Err(failure) => {
             voice.error(&failure.message);
+            if is_hold {
+                hold::words::refused(failure.code);
+            }
             ExitCode::from(failure.code)
         }
     }

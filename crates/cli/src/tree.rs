@@ -7,6 +7,7 @@
 //! something else (cron, systemd, a container engine) is no descendant.
 
 mod process;
+mod script;
 mod sweep;
 
 use std::collections::{HashMap, HashSet};
@@ -14,7 +15,8 @@ use std::collections::{HashMap, HashSet};
 use rustix::process::{Pid, Signal, kill_process_group};
 
 use process::Process;
-pub(crate) use process::{children, dead_children, start_of};
+pub(crate) use process::{Image, ancestors, children, dead_children, start_of};
+pub(crate) use script::{MARK, Script};
 pub(crate) use sweep::{Step, Sweep};
 
 /// Who belongs to the command.
@@ -37,8 +39,10 @@ pub(crate) type Stranger = (Pid, u64);
 /// How members are known when no ancestor is left.
 #[derive(Clone, Debug)]
 pub(crate) struct Signs {
-    /// The command, whose number is that of its group.
-    pub(crate) command: Pid,
+    /// The command, if its number is that of a group of its own.
+    pub(crate) command: Option<Pid>,
+    /// Where the program lies of which members are forks.
+    pub(crate) image: Option<Image>,
     /// What stands in the environment of every member that kept it: the
     /// variable with its equals sign, and the mark among others in it.
     pub(crate) variable: String,
@@ -65,7 +69,9 @@ impl Tree {
             None => Self::default(),
         };
         tree.apart.push(rustix::process::getpid());
-        tree.add(signs.command);
+        if let Some(command) = signs.command {
+            tree.add(command);
+        }
         tree.signs = Some(signs);
         tree
     }
@@ -98,7 +104,9 @@ impl Tree {
             queue.push(root.0);
         }
         if let Some(signs) = &self.signs {
-            for process in all.iter().filter(|process| process.bears(signs)) {
+            let forked = |process: &&Process| self.was_forked(process, signs, all);
+            let bearing = all.iter().filter(|process| process.bears(signs));
+            for process in bearing.chain(all.iter().filter(forked)) {
                 if found.insert(process.pid) {
                     queue.push(process.pid);
                 }
@@ -114,6 +122,27 @@ impl Tree {
         let is_member =
             |process: &&Process| found.contains(&process.pid) && !self.apart.contains(&process.pid);
         all.iter().filter(is_member).copied().collect()
+    }
+
+    /// Whether `process` is a fork of the program that the signs tell of, and
+    /// neither a stranger's nor a stranger itself.
+    fn was_forked(&self, process: &Process, signs: &Signs, all: &[Process]) -> bool {
+        if signs.image.is_none() || process.image != signs.image {
+            return false;
+        }
+        let mut next = Some(process);
+        while let Some(process) = next {
+            let identity = (process.pid, process.start);
+            if self.roots.contains(&identity) {
+                return true;
+            }
+            if self.strangers.contains(&identity) {
+                return false;
+            }
+            let parent = process.parent;
+            next = all.iter().find(|process| Some(process.pid) == parent);
+        }
+        true
     }
 
     /// Sends `signal` to every member; returns those that may not be

@@ -8,6 +8,19 @@ Examples:
   tenure run --once-per 24h nightly -- ./nightly   from cron on every host: one runs it
   tenure run db -- sh -c 'psql -v token=$TENURE_TOKEN -f migrate.sql'";
 
+pub(super) const HOLD: &str = "\
+Examples, in a script:
+  eval \"$(tenure hold deploy)\"                      waits; the script ends if it fails
+  lock=$(tenure hold -n deploy) && eval \"$lock\"     or goes on and knows
+  ./deploy.sh --fence \"$TENURE_TOKEN\"
+  tenure release
+  tenure hold --pid $$ --output json deploy          for another program";
+
+pub(super) const RELEASE: &str = "\
+Examples:
+  tenure release                 the lock that this script holds
+  tenure release deploy          one of several";
+
 pub(super) const LEAD: &str = "\
 Examples:
   tenure lead billing -- ./worker                  on every host; one works

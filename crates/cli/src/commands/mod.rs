@@ -4,11 +4,14 @@
 mod dashboard;
 pub(crate) mod demo;
 mod doctor;
+mod hold;
 mod init;
 mod lead;
+pub(crate) mod lock;
 mod once;
 mod pages;
 mod prune;
+mod release;
 mod revoke;
 mod run;
 mod schedule;
@@ -34,6 +37,7 @@ pub(crate) fn dispatch(cli: Cli, voice: &Voice) -> Result<ExitCode, Failure> {
     let settings = match &cli.command {
         Command::Completions { shell } => return Ok(pages::completions(*shell)),
         Command::Man => return pages::man(),
+        Command::Release(release) => return release::release(release.name.as_deref(), voice),
         Command::Demo => None,
         _ => Some(Settings::gather(cli.common, voice)?),
     };
@@ -55,6 +59,7 @@ pub(crate) fn dispatch(cli: Cli, voice: &Voice) -> Result<ExitCode, Failure> {
         }
         match cli.command {
             Command::Run(run) => Box::pin(run::run(run, &settings, voice)).await,
+            Command::Hold(hold) => hold::hold(hold, &settings, voice).await,
             Command::Lead(lead) => Box::pin(lead::lead(lead, &settings, voice)).await,
             Command::Schedule(schedule) => {
                 Box::pin(schedule::schedule(schedule, &settings, voice)).await
@@ -69,7 +74,7 @@ pub(crate) fn dispatch(cli: Cli, voice: &Voice) -> Result<ExitCode, Failure> {
             Command::Prune(prune) => prune::prune(prune, &settings, voice).await,
             Command::Doctor => doctor::doctor(&settings, voice).await,
             Command::Init(init) => init::init(init, &settings, voice).await,
-            Command::Demo | Command::Completions { .. } | Command::Man => {
+            Command::Demo | Command::Release(_) | Command::Completions { .. } | Command::Man => {
                 unreachable!("done before")
             }
         }
@@ -81,7 +86,10 @@ pub(crate) fn dispatch(cli: Cli, voice: &Voice) -> Result<ExitCode, Failure> {
 }
 
 /// The grace that was asked for, or half of the transition.
-fn grace(asked: Option<Duration>, coordinator: &Coordinator) -> Result<Duration, Failure> {
+pub(crate) fn grace(
+    asked: Option<Duration>,
+    coordinator: &Coordinator,
+) -> Result<Duration, Failure> {
     grace_within(asked, coordinator.terms().transition())
 }
 

@@ -3,10 +3,9 @@
 use std::process::ExitCode;
 use std::time::Instant;
 
-use tenure::model::MutexName;
-use tenure::{Coordinator, ErrorKind, Lock, LockGuard};
+use tenure::{Coordinator, ErrorKind, LockGuard};
 
-use super::{grace, once, waiting};
+use super::{grace, lock, once};
 use crate::args::Run;
 use crate::complaints::Complaints;
 use crate::config::Settings;
@@ -15,7 +14,7 @@ use crate::output::Voice;
 use crate::place;
 use crate::signals::Signals;
 use crate::store;
-use crate::supervise::{End, HOLDERS, Task, supervise};
+use crate::supervise::{End, Task, supervise};
 
 pub(crate) async fn run(run: Run, settings: &Settings, voice: &Voice) -> Result<ExitCode, Failure> {
     let mut signals =
@@ -40,20 +39,16 @@ async fn locked(
     voice: &Voice,
 ) -> Result<ExitCode, Failure> {
     let grace = grace(run.job.grace, coordinator)?;
-    let lock = coordinator.lock(&run.name)?;
-    refuse_waiting_for_ourselves(coordinator, lock.name()).await?;
     let acquired = tokio::select! {
         biased;
-        acquired = acquire(run, &lock) => acquired,
+        acquired = lock::take(&run.name, (run.no_wait, run.wait), coordinator, voice) => acquired,
         signal = signals.end_or_hangup() => {
             voice.passing("");
             return Ok(exit::by_signal(signal.as_raw()));
         }
-        () = waiting::show(coordinator, lock.name(), voice) => unreachable!("it shows for ever"),
     };
-    voice.passing("");
     let Some(guard) = acquired? else {
-        return Ok(refused(coordinator, &lock, voice).await);
+        return Ok(ExitCode::from(exit::NOT_ACQUIRED));
     };
     let turn = match run.once_per {
         None => None,
@@ -84,27 +79,6 @@ async fn locked(
         }
     }
     free(guard, end, voice).await
-}
-
-async fn acquire(run: &Run, lock: &Lock) -> tenure::Result<Option<LockGuard>> {
-    match (run.no_wait, run.wait) {
-        (true, _) => lock.try_acquire().await,
-        (false, Some(wait)) => lock.acquire_within(wait).await,
-        (false, None) => lock.acquire().await.map(Some),
-    }
-}
-
-async fn refused(coordinator: &Coordinator, lock: &Lock, voice: &Voice) -> ExitCode {
-    let name = lock.name();
-    let by = match coordinator.owner(name).await {
-        Ok(answer) => waiting::described(&answer),
-        Err(_) => None,
-    };
-    voice.warn(&match by {
-        Some(by) => format!("not acquired: {name} is held by {by}"),
-        None => format!("not acquired: {name} was held by another"),
-    });
-    ExitCode::from(exit::NOT_ACQUIRED)
 }
 
 /// Frees the lock after the command's end, and says how it went.
@@ -139,31 +113,4 @@ fn told_to_end(end: &End) -> String {
          with {}; ownership was renewed after that and never lost",
         exit::code_of(end.status)
     )
-}
-
-/// A run inside a run of the same name would wait for its own end.
-async fn refuse_waiting_for_ourselves(
-    coordinator: &Coordinator,
-    name: &MutexName,
-) -> Result<(), Failure> {
-    let Ok(holders) = std::env::var(HOLDERS) else {
-        return Ok(());
-    };
-    let Ok(answer) = coordinator.owner(name).await else {
-        return Ok(()); // Whoever takes the lock hears of the trouble.
-    };
-    let owner = answer
-        .owner()
-        .owner_id()
-        .map(tenure::model::ContenderId::as_str);
-    if owner.is_some_and(|owner| holders.lines().any(|holder| holder == owner)) {
-        return Err(Failure::new(
-            exit::NOT_ACQUIRED,
-            format!(
-                "{name} is held by the tenure run around this one, which waits for this command: \
-                 it would wait for itself for ever"
-            ),
-        ));
-    }
-    Ok(())
 }

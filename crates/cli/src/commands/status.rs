@@ -1,13 +1,17 @@
 //! `tenure status`: who owns what.
 
+mod columns;
 #[cfg(feature = "views")]
 mod live;
 
+use std::io::IsTerminal;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use tenure::model::MutexName;
 use tenure_dashboard::status::{Row, gather};
+
+use columns::{Column, Texts};
 
 use crate::args::Status;
 use crate::config::Settings;
@@ -38,7 +42,7 @@ pub(crate) async fn status(
         }
         Format::Human if rows.is_empty() => voice.warn(&"nothing is owned in this store"),
         Format::Human => {
-            output::data(&table(&rows));
+            output::data(&table(&rows, room(voice)));
         }
     }
     let _ = coordinator.close().await;
@@ -57,47 +61,51 @@ pub(crate) async fn status(
     Ok(ExitCode::from(exit::DAMAGED))
 }
 
-fn table(rows: &[Row]) -> String {
+/// The width of the terminal on stdout, if there is one and nobody asked for
+/// all that is known.
+fn room(voice: &Voice) -> Option<usize> {
+    let stdout = std::io::stdout();
+    let is_limited = stdout.is_terminal() && !voice.is_detailed();
+    let size = rustix::termios::tcgetwinsize(stdout).ok();
+    let width = size.map(|size| usize::from(size.ws_col));
+    width.filter(|width| is_limited && *width > 0)
+}
+
+fn table(rows: &[Row], room: Option<usize>) -> String {
     let told = |millis: Option<u64>| {
         millis.map_or_else(|| "-".into(), |millis| brief(Duration::from_millis(millis)))
     };
-    let mut cells =
-        vec![["NAME", "OWNER", "TOKEN", "HELD FOR", "TIME LEFT", "WAITERS"].map(String::from)];
-    cells.extend(rows.iter().map(|row| {
-        [
-            plain(&row.name),
-            match (&row.owner, &row.fault) {
-                (Some(owner), _) => plain(owner),
-                (None, Some(_)) => "?".into(),
-                (None, None) => "-".into(),
-            },
-            row.token
-                .map_or_else(|| "-".into(), |token| token.to_string()),
-            told(row.held_ms),
-            told(row.left_ms),
-            if row.waiters.is_empty() {
-                "-".into()
-            } else {
-                plain(&row.waiters.join(", "))
-            },
-        ]
-    }));
-    let widths: Vec<usize> = (0..6)
-        .map(|column| {
-            cells
-                .iter()
-                .map(|row| row[column].chars().count())
-                .max()
-                .unwrap_or(0)
-        })
-        .collect();
-    let line = |row: &[String; 6]| {
-        let padded: Vec<String> = row
-            .iter()
-            .zip(&widths)
-            .map(|(cell, width)| format!("{cell:<width$}"))
-            .collect();
-        padded.join("  ").trim_end().to_owned()
+    let texts = |row: &Row| Texts {
+        name: plain(&row.name),
+        owner: match (&row.owner, &row.fault) {
+            (Some(owner), _) => plain(owner),
+            (None, Some(_)) => "?".into(),
+            (None, None) => "-".into(),
+        },
+        token: row
+            .token
+            .map_or_else(|| "-".into(), |token| token.to_string()),
+        held: told(row.held_ms),
+        left: told(row.left_ms),
+        waiters: match row.waiters.as_slice() {
+            [] => "-".into(),
+            waiters => plain(&waiters.join(", ")),
+        },
+        waiter_count: row.waiters.len(),
     };
-    cells.iter().map(line).collect::<Vec<_>>().join("\n")
+    let rows: Vec<Texts> = rows.iter().map(texts).collect();
+    let columns = columns::fit(&rows, room, 0);
+    let line = |cell: &dyn Fn(Column, usize) -> String| {
+        let padded = columns.iter().map(|(column, width)| {
+            let cell = cell(*column, *width);
+            format!("{cell:<width$}")
+        });
+        padded.collect::<Vec<_>>().join("  ").trim_end().to_owned()
+    };
+    let mut lines = vec![line(&|column, _| column.title().to_owned())];
+    lines.extend(
+        rows.iter()
+            .map(|row| line(&|column, width| row.cell(column, width))),
+    );
+    lines.join("\n")
 }

@@ -94,9 +94,12 @@ impl Line {
             // Out of reach of the terminal's signals, in its session all the
             // same: the command needs that.
             .process_group(0);
-        if role == Role::Witness {
+        if role != Role::Parent {
             // It must not keep a pipe open that others wait to be closed.
-            guardian.stdout(Stdio::null()).stderr(Stdio::null());
+            guardian.stdout(Stdio::null());
+        }
+        if role == Role::Witness {
+            guardian.stderr(Stdio::null());
         }
         // Before there is a process that could be left behind.
         to.set_nonblocking(true)?;

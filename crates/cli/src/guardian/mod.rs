@@ -12,33 +12,40 @@
 //! case that this program and the guardian are killed at once, and takes the
 //! guardian's place when that one dies.
 //!
+//! A script that holds a lock by `tenure hold` has two guardians that are
+//! nobody's parent: its shell was there before them.
+//!
 //! | file | what it is |
 //! | --- | --- |
 //! | `post` | this program's side: both guardians, and the command's fate |
+//! | `pair` | the holder's side: both guardians of a script |
 //! | `line` | the line to one of them |
 //! | `watch` | when to do what, a pure function of time |
+//! | `speech` | what they say, without waiting for who does not listen |
 //! | `process` | the guardians' own side: poll, timer, kill |
 
 mod line;
+mod pair;
 mod post;
 mod process;
+mod speech;
 mod watch;
 
+pub(crate) use pair::Pair;
 pub(crate) use post::{Post, Report};
 pub(crate) use process::main;
+pub(crate) use speech::is_heard;
 
 pub(crate) const WORD: &str = "__guardian";
 
-/// What stands in the environment of the command's tree, with a value that no
-/// other run has.
-const MARK: &str = "TENURE_MARK";
-
-/// Which of the two a guardian is.
+/// Which of the guardians one is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Role {
     /// The command's parent.
     Parent,
     Witness,
+    /// Guards a script that holds a lock.
+    Script,
 }
 
 impl Role {
@@ -46,6 +53,7 @@ impl Role {
         match self {
             Self::Parent => "parent",
             Self::Witness => "witness",
+            Self::Script => "script",
         }
     }
 }

@@ -10,10 +10,10 @@ use rustix::io::Errno;
 use rustix::process::{Pid, WaitId, WaitIdOptions, getpid, waitid};
 use tokio::sync::mpsc;
 
+use super::Role;
 use super::line::{Line, Word};
-use super::{MARK, Role};
 use crate::supervise::Variable;
-use crate::tree::{self, Step, Stranger, Sweep, Tree};
+use crate::tree::{self, MARK, Step, Stranger, Sweep, Tree};
 use crate::{moment, reaper};
 
 /// What is to be known of the command and its guardians.

@@ -19,8 +19,8 @@ use rustix::time::{
 };
 
 use super::watch::{Act, Watch};
-use super::{MARK, Role};
-use crate::tree::{Signs, Step, Sweep, Tree, start_of};
+use super::{Role, speech};
+use crate::tree::{MARK, Script, Signs, Step, Sweep, Tree, start_of};
 use crate::{exit, gate, moment};
 
 /// What a guardian cannot or must not be deaf to. Nothing else ends it; the
@@ -37,16 +37,17 @@ const HEARD: [Number; 8] = [
 ];
 
 /// Its stdin, a socket, tells it `until NANOS`, and the witness before that
-/// `among ANCESTOR COMMAND STRANGER…`, and `grace NANOS` when it is alone; the word
+/// `among ANCESTOR COMMAND STRANGER…`, a script's `script` and who that is, and `grace NANOS` when it is alone; the word
 /// that opens the gate brings a file along. It confirms every line, and tells `ready`, `stopping`, `killed`,
 /// `stopped SIGNAL` and `ended`. It is killed when it is not needed any more.
 pub(crate) fn main(mut words: impl Iterator<Item = OsString>) -> ExitCode {
     let role = match words.next().as_deref().and_then(|word| word.to_str()) {
         Some("parent") => Role::Parent,
+        Some("script") => Role::Script,
         _ => Role::Witness,
     };
     let name = match role {
-        Role::Parent => c"tenure-guardian",
+        Role::Parent | Role::Script => c"tenure-guardian",
         Role::Witness => c"tenure-witness",
     };
     let _ = rustix::thread::set_name(name);
@@ -192,13 +193,19 @@ impl Guardian {
                     .collect();
                 let marks = std::env::var(MARK).unwrap_or_default();
                 let signs = Signs {
-                    command,
+                    command: Some(command),
+                    image: None,
                     variable: format!("{MARK}="),
                     // The last is this run's own.
                     mark: marks.rsplit(' ').next().unwrap_or_default().to_owned(),
                 };
                 self.tree = Tree::of(Some(ancestor), &strangers, signs);
                 self.command = Some(command);
+            }
+            "script" => {
+                let script = Script::parse(words)?;
+                self.tree = script.tree();
+                self.command = Some(script.shell());
             }
             "until" => {
                 let until = words.next()?.parse().ok()?;
@@ -224,7 +231,7 @@ impl Guardian {
     /// Tells what became of the command, and reaps whoever else has died.
     fn look_after_children(&mut self) {
         while let Ok(Some(_)) = self.children.read_signal() {}
-        if self.role == Role::Witness {
+        if self.role != Role::Parent {
             return;
         }
         if let Some(command) = self.command.filter(|_| !self.has_ended) {
@@ -302,10 +309,15 @@ impl Guardian {
 
     /// Nobody renews any more, or nobody can be told: the tree must end now.
     fn abandon(mut self) -> ExitCode {
-        if let Step::Left(left) = self.end() {
-            // There is nobody else to tell.
-            let voice = crate::output::Voice::new(true, 0);
-            voice.error(&crate::supervise::still_running(&left, self.command));
+        let shell = self.command.filter(|_| self.role == Role::Script);
+        let is_script_there = shell.is_some_and(|shell| start_of(shell).is_some());
+        // There is nobody else to tell, and nobody to wait for.
+        let end = self.end();
+        if is_script_there {
+            speech::say(&"the holder of the lock has died: the script was ended");
+        }
+        if let Step::Left(left) = end {
+            speech::say(&crate::supervise::still_running(&left, self.command));
         }
         ExitCode::from(exit::LOST)
     }

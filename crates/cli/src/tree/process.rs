@@ -17,10 +17,17 @@ pub(crate) struct Process {
     pub(super) is_alive: bool,
     /// When it was started: with the number, nobody else's.
     pub(super) start: u64,
+    /// Where its program lies in memory, if that may be known.
+    pub(super) image: Option<Image>,
 }
 
+/// The addresses of a program's code, stack, arguments and environment. The
+/// kernel draws them at every `exec`: who has the same was forked, and has
+/// been no other program since.
+pub(crate) type Image = [u64; 4];
+
 impl Process {
-    fn read(pid: Pid) -> Option<Self> {
+    pub(super) fn read(pid: Pid) -> Option<Self> {
         let stat = fs::read(format!("/proc/{}/stat", pid.as_raw_pid())).ok()?;
         Self::parse(pid, &String::from_utf8_lossy(&stat))
     }
@@ -44,6 +51,7 @@ impl Process {
             // The first thread may have ended before the others.
             is_alive: state != "X" && (state != "Z" || threads > 1),
             start: fields.get(19)?.parse().ok()?,
+            image: image(&fields),
         })
     }
 
@@ -69,7 +77,7 @@ impl Process {
 
     /// Whether it is one of the command's by its group or its environment.
     pub(super) fn bears(&self, signs: &Signs) -> bool {
-        if self.group == Some(signs.command) {
+        if signs.command.is_some() && self.group == signs.command {
             return true;
         }
         let path = format!("/proc/{}/environ", self.pid.as_raw_pid());
@@ -82,9 +90,31 @@ impl Process {
     }
 }
 
+/// From the fields behind the name; of another user's process they are hidden.
+fn image(fields: &[&str]) -> Option<Image> {
+    let number = |index: usize| -> Option<u64> {
+        let number = fields.get(index)?.parse().ok()?;
+        (number > 1).then_some(number)
+    };
+    Some([number(23)?, number(25)?, number(45)?, number(47)?])
+}
+
 /// When the process `pid` was started, in ticks since the machine was.
 pub(crate) fn start_of(pid: Pid) -> Option<u64> {
     Process::read(pid).map(|process| process.start)
+}
+
+/// The parents of the process `pid`, the nearest first.
+pub(crate) fn ancestors(pid: Pid) -> Vec<Pid> {
+    let mut line = Vec::new();
+    let mut next = Process::read(pid).and_then(|process| process.parent);
+    while let Some(parent) = next
+        && !line.contains(&parent)
+    {
+        line.push(parent);
+        next = Process::read(parent).and_then(|process| process.parent);
+    }
+    line
 }
 
 /// Every process that can be seen.

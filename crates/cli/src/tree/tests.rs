@@ -122,7 +122,8 @@ fn a_sweep_ends_those_who_hear_and_those_who_do_not() {
     let mut root =
         shell("trap '' TERM; sh -c 'trap \"\" TERM; while :; do sleep 0.05; done' & wait");
     let signs = Signs {
-        command: Pid::from_child(&root),
+        command: Some(Pid::from_child(&root)),
+        image: None,
         variable: "TENURE_MARK=".to_owned(),
         mark: "none-has-this".to_owned(),
     };

@@ -41,6 +41,10 @@ impl Palette {
         Style::new().add_modifier(Modifier::DIM)
     }
 
+    pub(crate) fn selected(self) -> Style {
+        Style::new().add_modifier(Modifier::REVERSED)
+    }
+
     pub(crate) fn good(self) -> Style {
         self.colour(Color::Green)
     }

@@ -1,7 +1,7 @@
 //! The screen of a terminal, taken for a while and given back as it was.
 
-use std::io::{self, IsTerminal, Read, Stdout, Write};
-use std::sync::{Arc, Mutex, Once, PoisonError};
+use std::io::{self, IsTerminal, Stdout, Write};
+use std::sync::{Mutex, Once, PoisonError};
 
 use ratatui::crossterm::cursor::{Hide, Show};
 use ratatui::crossterm::execute;
@@ -11,7 +11,6 @@ use ratatui::{Frame, Terminal};
 use rustix::termios::{
     LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcgetpgrp, tcsetattr,
 };
-use tokio::sync::Notify;
 
 /// What the terminal was like before; `Some` while the screen is taken. One for
 /// the program, which has one terminal: a panic must find it.
@@ -81,21 +80,4 @@ fn give_back() {
         // What was typed meanwhile was not meant for the shell.
         let _ = tcsetattr(stdout, OptionalActions::Flush, &before);
     }
-}
-
-/// Returns when somebody types `q`. Only once for the program: the thread that
-/// reads goes on until it ends.
-pub(crate) async fn asked_to_quit() {
-    if !io::stdin().is_terminal() {
-        return std::future::pending().await;
-    }
-    let asked = Arc::new(Notify::new());
-    let tell = Arc::clone(&asked);
-    std::thread::spawn(move || {
-        let keys = io::stdin().lock().bytes().map_while(Result::ok);
-        for _ in keys.filter(|key| matches!(key, b'q' | b'Q')) {
-            tell.notify_one();
-        }
-    });
-    asked.notified().await;
 }

@@ -5,3 +5,4 @@ mod demo;
 mod status;
 mod support;
 mod web;
+mod widths;

@@ -185,7 +185,7 @@ pub(crate) fn holder(home: &Home, id: &str, name: &str) -> Holder {
         "--",
         "sh",
         "-c",
-        "echo > held; exec cat",
+        "echo $TENURE_TOKEN > token; echo > held; exec cat",
     ];
     let process = home.tenure(&words).stdin(Stdio::piped()).spawn().unwrap();
     let holder = Holder(Started(process));

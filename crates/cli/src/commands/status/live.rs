@@ -1,23 +1,27 @@
 //! `tenure status --watch`: the table, live on a terminal.
 
+mod details;
+
 use std::pin::pin;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout};
+use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Cell, Paragraph, Row as Cells, Table};
 use tenure::model::MutexName;
 use tenure::{Coordinator, Error, Retry};
 use tenure_dashboard::status::{Row, gather_into};
 
+use super::columns::{self, Column, Texts};
 use crate::config::Settings;
 use crate::exit::{self, Failure, told};
 use crate::output::{Format, Voice, brief, plain};
 use crate::signals::Signals;
 use crate::store;
-use crate::view::{Palette, Screen, asked_to_quit};
+use crate::view::{Key, Keys, Palette, Screen};
 
 /// How often the store is asked.
 const LOOK: Duration = Duration::from_millis(500);
@@ -34,6 +38,30 @@ struct Seen {
     at: Option<Instant>,
     trouble: Option<String>,
     lease: Duration,
+    /// The name of the row whose details are shown.
+    selected: Option<String>,
+}
+
+impl Seen {
+    /// Which row is selected; rows come and go.
+    fn selected(&self) -> Option<usize> {
+        let selected = self.selected.as_ref()?;
+        self.rows.iter().position(|row| row.name == *selected)
+    }
+
+    /// Does what a key asks for.
+    fn hear(&mut self, key: Key) {
+        let last = self.rows.len().saturating_sub(1);
+        let row = match (key, self.selected()) {
+            (Key::Enter, Some(_)) | (Key::Quit, _) => None,
+            (Key::Down, Some(row)) => Some((row + 1).min(last)),
+            (Key::Up, Some(row)) => Some(row.saturating_sub(1)),
+            (Key::Last, _) => Some(last),
+            (Key::First | Key::Down | Key::Up | Key::Enter, _) => Some(0),
+        };
+        let row = row.and_then(|row| self.rows.get(row));
+        self.selected = row.map(|row| row.name.clone());
+    }
 }
 
 pub(super) async fn watch(
@@ -54,17 +82,20 @@ pub(super) async fn watch(
     };
     let screen = Screen::take().map_err(|error| Failure::system("take the screen", &error))?;
     let ended = tokio::select! {
-        failure = show(screen, names, &coordinator) => Err(failure),
-        // An end as it should be.
-        () = asked_to_quit() => Ok(ExitCode::SUCCESS),
+        // Without a failure it was asked to quit: an end as it should be.
+        shown = show(screen, names, &coordinator) => shown.map(|()| ExitCode::SUCCESS),
         signal = signals.end() => Ok(exit::by_signal(signal.as_raw())),
     };
     let _ = coordinator.close().await;
     ended
 }
 
-/// Shows it until looking again cannot help.
-async fn show(mut screen: Screen, names: &[MutexName], coordinator: &Coordinator) -> Failure {
+/// Shows it until somebody asks for the end, or looking again cannot help.
+async fn show(
+    mut screen: Screen,
+    names: &[MutexName],
+    coordinator: &Coordinator,
+) -> Result<(), Failure> {
     let palette = Palette::new();
     let terms = coordinator.terms();
     let mut seen = Seen {
@@ -72,7 +103,9 @@ async fn show(mut screen: Screen, names: &[MutexName], coordinator: &Coordinator
         at: None,
         trouble: None,
         lease: terms.ttl() + terms.transition(),
+        selected: None,
     };
+    let mut keys = Keys::listen();
     loop {
         let mut look = pin!(async {
             let rows = look(names, coordinator).await;
@@ -82,11 +115,15 @@ async fn show(mut screen: Screen, names: &[MutexName], coordinator: &Coordinator
             tokio::select! {
                 looked = &mut look => break looked,
                 () = tokio::time::sleep(FRAME) => {}
+                key = keys.next() => match key {
+                    Key::Quit => return Ok(()),
+                    key => seen.hear(key),
+                },
             }
             let _ = screen.draw(|frame| draw(frame, &seen, palette));
         };
         let rows = match rows {
-            (_, Some(Err(error))) if error.retry() == Retry::Never => return error.into(),
+            (_, Some(Err(error))) if error.retry() == Retry::Never => return Err(error.into()),
             (rows, Some(Err(error))) => (rows, Some(told(&error))),
             (rows, Some(Ok(late))) => (rows, Some(late.to_owned())),
             (rows, None) => (rows, None),
@@ -102,7 +139,13 @@ async fn show(mut screen: Screen, names: &[MutexName], coordinator: &Coordinator
         let next = Instant::now() + LOOK;
         while Instant::now() < next {
             let _ = screen.draw(|frame| draw(frame, &seen, palette));
-            tokio::time::sleep(FRAME).await;
+            tokio::select! {
+                () = tokio::time::sleep(FRAME) => {}
+                key = keys.next() => match key {
+                    Key::Quit => return Ok(()),
+                    key => seen.hear(key),
+                },
+            }
         }
     }
 }
@@ -122,33 +165,53 @@ async fn look(
 }
 
 fn draw(frame: &mut Frame<'_>, seen: &Seen, palette: Palette) {
-    let [top, body, bottom] = Layout::vertical([
+    let age = seen.at.map_or(Duration::ZERO, |at| at.elapsed());
+    let width = usize::from(frame.area().width);
+    let selected = seen.selected();
+    let details = selected.map_or_else(Vec::new, |index| {
+        details::lines(&seen.rows[index], age, width, palette)
+    });
+    // A few rows of the table stay, however much there is to tell.
+    let most = frame.area().height.saturating_sub(7);
+    let height = u16::try_from(details.len()).unwrap_or(most).min(most);
+    let [top, body, below, bottom] = Layout::vertical([
         Constraint::Length(2),
         Constraint::Min(1),
+        Constraint::Length(height),
         Constraint::Length(1),
     ])
     .areas(frame.area());
     frame.render_widget(Paragraph::new(title(seen, palette)), top);
-    let age = seen.at.map_or(Duration::ZERO, |at| at.elapsed());
-    // The last line is for what does not fit.
+    // One line is the header's.
     let room = usize::from(body.height.saturating_sub(1));
-    let rows = seen.rows.iter().take(room);
-    let rows = rows.map(|row| cells(row, age, seen.lease, palette));
-    let widths = [
-        Constraint::Fill(2),
-        Constraint::Fill(2),
-        Constraint::Length(20),
-        Constraint::Length(9),
-        Constraint::Length(18),
-        Constraint::Fill(2),
-    ];
-    let header = ["NAME", "OWNER", "TOKEN", "HELD FOR", "TIME LEFT", "WAITERS"];
-    let header = Cells::new(header.map(|text| Cell::from(text).style(palette.quiet())));
-    frame.render_widget(Table::new(rows, widths).header(header), body);
-    let more = seen.rows.len().saturating_sub(room);
-    let hint = match more {
-        0 => " q ends".to_owned(),
-        more => format!(" and {more} more; q ends"),
+    let texts: Vec<Texts> = seen.rows.iter().map(|row| texts(row, age)).collect();
+    let columns = columns::fit(&texts, Some(width), BAR + 1);
+    // What is selected is to be seen.
+    let first = selected.map_or(0, |index| (index + 1).saturating_sub(room));
+    let shown = seen.rows.iter().zip(&texts).enumerate();
+    let rows = shown.skip(first).take(room).map(|(index, (row, texts))| {
+        let cells = columns.iter().map(|(column, width)| match column {
+            Column::Bar => bar(row, texts, age, seen.lease, palette),
+            Column::Owner => Cell::from(texts.cell(*column, *width)).style(colour(row, palette)),
+            _ => Cell::from(texts.cell(*column, *width)),
+        });
+        let line = Cells::new(cells);
+        match selected == Some(index) {
+            true => line.style(palette.selected()),
+            false => line,
+        }
+    });
+    let titles = columns.iter().map(|(column, _)| column.title());
+    let header = Cells::new(titles.map(|title| Cell::from(title).style(palette.quiet())));
+    let widths = columns
+        .iter()
+        .map(|(_, width)| u16::try_from(*width).unwrap_or(u16::MAX));
+    let table = Table::new(rows, widths.map(Constraint::Length));
+    frame.render_widget(table.column_spacing(2).header(header), body);
+    frame.render_widget(Paragraph::new(details), below);
+    let hint = match seen.rows.len().saturating_sub(room) {
+        0 => " q ends, ↑ ↓ for details".to_owned(),
+        more => format!(" and {more} more; q ends, ↑ ↓ for details"),
     };
     frame.render_widget(Paragraph::new(hint).style(palette.quiet()), bottom);
 }
@@ -173,34 +236,52 @@ fn title(seen: &Seen, palette: Palette) -> Line<'static> {
 }
 
 /// A row as it is `age` after it was seen.
-fn cells(row: &Row, age: Duration, lease: Duration, palette: Palette) -> Cells<'static> {
+fn texts(row: &Row, age: Duration) -> Texts {
     let dash = || "-".to_owned();
-    let held = row.held_ms.map(Duration::from_millis);
-    let left = row.left_ms.map(Duration::from_millis);
-    let owner = match (&row.owner, &row.fault) {
-        (_, Some(fault)) => Cell::from(plain(fault)).style(palette.bad()),
-        (Some(owner), None) => Cell::from(plain(owner)).style(palette.good()),
-        (None, None) => Cell::from("free").style(palette.quiet()),
-    };
-    let waiters = match row.waiters.as_slice() {
-        [] => dash(),
-        [one] => plain(one),
-        [first, rest @ ..] => format!("{} and {} more", plain(first), rest.len()),
-    };
-    Cells::new([
-        Cell::from(plain(&row.name)),
-        owner,
-        Cell::from(row.token.map_or_else(dash, |token| token.to_string())),
-        Cell::from(held.map_or_else(dash, |held| brief(held + age))),
-        left.map_or_else(
-            || Cell::from("-"),
-            |left| Cell::from(bar(left.saturating_sub(age), lease, palette)),
-        ),
-        Cell::from(waiters),
-    ])
+    let length = Duration::from_millis;
+    Texts {
+        name: plain(&row.name),
+        owner: match (&row.owner, &row.fault) {
+            (_, Some(fault)) => plain(fault),
+            (Some(owner), None) => plain(owner),
+            (None, None) => "free".into(),
+        },
+        token: row.token.map_or_else(dash, |token| token.to_string()),
+        held: row
+            .held_ms
+            .map_or_else(dash, |held| brief(length(held) + age)),
+        left: row
+            .left_ms
+            .map_or_else(dash, |left| brief(length(left).saturating_sub(age))),
+        waiters: match row.waiters.as_slice() {
+            [] => dash(),
+            [one] => plain(one),
+            [first, rest @ ..] => format!("{} and {} more", plain(first), rest.len()),
+        },
+        waiter_count: row.waiters.len(),
+    }
 }
 
-fn bar(left: Duration, lease: Duration, palette: Palette) -> Line<'static> {
+fn colour(row: &Row, palette: Palette) -> Style {
+    match (&row.owner, &row.fault) {
+        (_, Some(_)) => palette.bad(),
+        (Some(_), None) => palette.good(),
+        (None, None) => palette.quiet(),
+    }
+}
+
+/// What is left of a lease, as a bar and as a time.
+fn bar(
+    row: &Row,
+    texts: &Texts,
+    age: Duration,
+    lease: Duration,
+    palette: Palette,
+) -> Cell<'static> {
+    let Some(left) = row.left_ms else {
+        return Cell::from("-");
+    };
+    let left = Duration::from_millis(left).saturating_sub(age);
     let part = left.as_secs_f64() / lease.as_secs_f64().max(0.001);
     let part = part.clamp(0.0, 1.0);
     #[allow(
@@ -209,11 +290,11 @@ fn bar(left: Duration, lease: Duration, palette: Palette) -> Line<'static> {
         clippy::cast_precision_loss
     )]
     let full = (part * BAR as f64).round() as usize;
-    Line::from(vec![
+    Cell::from(Line::from(vec![
         Span::styled("█".repeat(full), palette.left(part)),
         Span::styled("░".repeat(BAR - full), palette.quiet()),
-        Span::raw(format!(" {}", brief(left))),
-    ])
+        Span::raw(format!(" {}", texts.left)),
+    ]))
 }
 
 #[cfg(test)]
@@ -244,6 +325,33 @@ mod tests {
             at: Some(Instant::now()),
             trouble: None,
             lease: Duration::from_secs(10),
+            selected: None,
+        }
+    }
+
+    #[tokio::test]
+    async fn what_is_selected_stays_so_when_rows_come_and_go() {
+        let mut seen = seen().await;
+        seen.hear(Key::Enter);
+        assert_eq!(seen.selected(), Some(0));
+        seen.rows.swap(0, 1);
+        assert_eq!(seen.selected(), Some(1), "by its name");
+        seen.hear(Key::Down);
+        assert_eq!(seen.selected(), Some(1), "there is no other below");
+        let gone = seen.rows.pop();
+        drawn(&seen, 80, 10);
+        assert_eq!(seen.selected(), None);
+        seen.rows.extend(gone);
+        assert_eq!(seen.selected(), Some(1));
+        seen.hear(Key::Up);
+        seen.hear(Key::Up);
+        assert_eq!(seen.selected(), Some(0));
+        seen.hear(Key::Enter);
+        assert_eq!(seen.selected(), None);
+        seen.rows.clear();
+        for key in [Key::Up, Key::Down, Key::Last, Key::Enter] {
+            seen.hear(key);
+            assert_eq!(seen.selected(), None);
         }
     }
 
@@ -278,8 +386,10 @@ mod tests {
 
     #[tokio::test]
     async fn any_size_will_do() {
-        let seen = seen().await;
+        let mut seen = seen().await;
         for (width, height) in [(1, 1), (40, 3), (5, 100), (300, 2)] {
+            drawn(&seen, width, height);
+            seen.hear(Key::Last);
             drawn(&seen, width, height);
         }
     }

@@ -1,0 +1,106 @@
+//! The holder's side: both guardians of a script.
+
+use std::io;
+use std::time::Duration;
+
+use super::line::{Line, Word};
+use super::{Report, Role};
+use crate::tree::Script;
+
+/// If one dies again and again, this keeps the caller from spinning.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// Two guardians of a script. Dropped without [`dismiss`](Self::dismiss), the
+/// lines close, and they end the script.
+#[derive(Debug)]
+pub(crate) struct Pair {
+    /// The first asks the script to end before the deadline; the second is for
+    /// the case that the holder and the first are killed at once.
+    lines: [Line; 2],
+    grace: Duration,
+    script: String,
+    until: u64,
+}
+
+impl Pair {
+    /// Starts the guardians. They are at their posts when both are
+    /// [ready](Self::ready).
+    pub(crate) fn start(script: &Script, grace: Duration, until: u64) -> io::Result<Self> {
+        let start = |grace| Line::start(Role::Script, grace, &[], &[]);
+        let mut pair = Self {
+            lines: [start(grace)?, start(Duration::ZERO)?],
+            grace,
+            script: script.words(),
+            until,
+        };
+        pair.instruct(0);
+        pair.instruct(1);
+        Ok(pair)
+    }
+
+    /// Waits until both guard the script; false when one has died.
+    pub(crate) async fn ready(&mut self) -> bool {
+        for line in &mut self.lines {
+            if !matches!(line.word().await, Word::Ready(_)) {
+                return false;
+            }
+        }
+        true
+    }
+
+    fn instruct(&mut self, index: usize) {
+        let line = &mut self.lines[index];
+        line.tell(&format!("script {}", self.script));
+        line.tell(&format!("until {}", self.until));
+    }
+
+    /// Moves the deadline.
+    pub(crate) fn until(&mut self, until: u64) {
+        self.until = until;
+        for line in &mut self.lines {
+            line.tell(&format!("until {until}"));
+        }
+    }
+
+    /// What happens next.
+    pub(crate) async fn report(&mut self) -> Report {
+        loop {
+            let [first, second] = &mut self.lines;
+            let (index, word) = tokio::select! {
+                biased;
+                word = first.word() => (0, word),
+                word = second.word() => (1, word),
+            };
+            match word {
+                Word::Stopping => return Report::Stopping,
+                Word::Killed => return Report::Killed,
+                Word::Gone => return self.replace(index).await,
+                _ => {}
+            }
+        }
+    }
+
+    async fn replace(&mut self, index: usize) -> Report {
+        self.lines[index].dismiss();
+        tokio::time::sleep(PAUSE).await;
+        let grace = if index == 0 {
+            self.grace
+        } else {
+            Duration::ZERO
+        };
+        // Tried again, because the one that is gone is found gone again.
+        let Ok(line) = Line::start(Role::Script, grace, &[], &[]) else {
+            return Report::Missing;
+        };
+        self.lines[index] = line;
+        self.instruct(index);
+        Report::Replaced
+    }
+
+    /// Lets both go: there is nothing to guard any more.
+    pub(crate) fn dismiss(mut self) {
+        for line in &mut self.lines {
+            line.dismiss();
+        }
+    }
+}

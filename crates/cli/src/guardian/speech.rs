@@ -1,0 +1,29 @@
+//! Speaking without waiting for somebody who does not listen.
+
+use std::fmt::Display;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use crate::output::Voice;
+
+/// How long those who do not read are waited for.
+const PATIENCE: Timespec = Timespec {
+    tv_sec: 1,
+    tv_nsec: 0,
+};
+
+/// Whether a line can be written to stderr at once, or soon.
+pub(crate) fn is_heard() -> bool {
+    let stderr = std::io::stderr();
+    let mut fds = [PollFd::new(&stderr, PollFlags::OUT)];
+    let ready = poll(&mut fds, Some(&PATIENCE));
+    // A pipe that nobody has open for reading is an error, and never waits.
+    ready.is_ok_and(|ready| ready > 0) && !fds[0].revents().contains(PollFlags::ERR)
+}
+
+/// Says it, if anybody hears it.
+pub(super) fn say(message: &dyn Display) {
+    if is_heard() {
+        Voice::new(true, 0).error(message);
+    }
+}
