@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use super::{
-    Answer, Backend, Bid, Claim, ClaimAnswer, Finding, Held, Hints, Interest, LedgerEntry, Listing,
-    Page, Profile, Prune, Pruned, TickEnd,
+    Answer, Backend, Bid, Claim, ClaimAnswer, Finding, Held, Hints, Interest, LedgerEntry, Ledgers,
+    Listing, Page, Profile, Prune, Pruned, TickEnd,
 };
 use crate::clock::Clock;
 use crate::error::{Error, ErrorKind, Outcome, Result};
@@ -133,6 +133,15 @@ impl<B: Backend> Backend for Deadline<B> {
         )
         .await
         .map_err(|error| error.with_mutex(name))
+    }
+
+    async fn list_ledgers(&self, page: &Page) -> Result<Ledgers> {
+        self.within(
+            "the listing of ledgers",
+            Outcome::DidNot,
+            self.inner.list_ledgers(page),
+        )
+        .await
     }
 
     async fn claim_tick(&self, held: &Held, claim: &Claim) -> Result<ClaimAnswer> {

@@ -10,12 +10,12 @@ use tokio::task::JoinSet;
 use super::asks::{CanSkip, Find, FindMany, Free, Insert, Now, Renew, Take, millis};
 use super::driver::Connector;
 use super::ledger;
-use super::schema::{self, Create, INT_WARNING, Inspect, Layout};
+use super::schema::{self, Create, INT_WARNING, Inspect, Layout, Schedules};
 use super::stamp::{Dial, Stamp};
 use super::statements::Statements;
 use crate::backend::{
-    Answer, Backend, Bid, Claim, ClaimAnswer, Finding, Held, Hints, Interest, LedgerEntry, Listing,
-    Page, Profile, Prune, Pruned, TickEnd,
+    Answer, Backend, Bid, Claim, ClaimAnswer, Finding, Held, Hints, Interest, LedgerEntry, Ledgers,
+    Listing, Page, Profile, Prune, Pruned, TickEnd,
 };
 use crate::clock::Clock;
 use crate::error::{Error, Result};
@@ -68,7 +68,7 @@ impl MySql {
         dial.set(pool.ask(Now, Effect::Reads).await?);
         let inspect = || pool.ask(Inspect(Arc::clone(&statements)), Effect::Reads);
         let mut found = inspect().await?;
-        if settings.create && (found.columns.is_empty() || !found.has_schedule) {
+        if settings.create && (found.columns.is_empty() || found.schedule.lacks_something()) {
             let create = Create(Arc::clone(&statements));
             match pool.ask(create, Effect::Writes).await {
                 Ok(()) => found = inspect().await?,
@@ -83,6 +83,7 @@ impl MySql {
             return Err(schema::missing(&statements));
         }
         let layout = schema::layout(&statements, &found.columns)?;
+        statements.keeps_notes(found.schedule == Schedules::WithNotes);
         let skips = pool.ask(CanSkip(Arc::clone(&statements)), Effect::Reads);
         let skips = skips.await?;
         Ok(Self(Arc::new(Inner {
@@ -398,6 +399,10 @@ impl Backend for MySql {
 
     async fn read_ledger(&self, name: &MutexName) -> Result<Option<LedgerEntry>> {
         self.read(ledger::Read(self.to(), name.clone())).await
+    }
+
+    async fn list_ledgers(&self, page: &Page) -> Result<Ledgers> {
+        self.ledgers(page).await
     }
 
     async fn claim_tick(&self, held: &Held, claim: &Claim) -> Result<ClaimAnswer> {

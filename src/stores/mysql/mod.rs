@@ -14,6 +14,8 @@ mod config;
 mod doctor;
 mod driver;
 mod ledger;
+mod ledger_statements;
+mod ledgers;
 mod listing;
 mod prune;
 mod schema;

@@ -12,6 +12,7 @@ use sqlx::mysql::MySqlConnection;
 use sqlx::{AssertSqlSafe, Row as _};
 
 use super::client::MySql;
+use super::schema::Schedules;
 use super::statements::{NOW, SECONDS, Statements};
 use crate::backend::{Bookmark, Prune, Pruned};
 use crate::error::Result;
@@ -48,7 +49,7 @@ impl MySql {
 
     async fn has_ledgers(&self) -> Result<bool> {
         let found = self.read(super::schema::Inspect(self.to())).await?;
-        Ok(found.has_schedule)
+        Ok(found.schedule != Schedules::Missing)
     }
 }
 

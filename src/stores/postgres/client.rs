@@ -9,12 +9,12 @@ use super::asks::{Many, One, Said};
 use super::driver::Connector;
 use super::ledger;
 use super::listen::Listening;
-use super::schema::{self, Create, Inspect};
+use super::schema::{self, Create, Inspect, Schedules};
 use super::statements::Statements;
 use super::wire::Wire;
 use crate::backend::{
-    Answer, Backend, Bid, Claim, ClaimAnswer, Finding, Held, Hints, Interest, LedgerEntry, Listing,
-    Page, Profile, Prune, Pruned, TickEnd,
+    Answer, Backend, Bid, Claim, ClaimAnswer, Finding, Held, Hints, Interest, LedgerEntry, Ledgers,
+    Listing, Page, Profile, Prune, Pruned, TickEnd,
 };
 use crate::clock::Clock;
 use crate::error::{Error, ErrorKind, Outcome, Result};
@@ -50,7 +50,7 @@ impl Postgres {
         let pool = Pool::new(connector, settings.connections, settings.limits, clock);
         let inspect = || pool.ask(Inspect(Arc::clone(&to), wire), Effect::Reads);
         let mut found = inspect().await?;
-        if settings.create && (found.columns.is_empty() || !found.has_schedule) {
+        if settings.create && (found.columns.is_empty() || found.schedule.lacks_something()) {
             match pool.ask(Create(Arc::clone(&to)), Effect::Writes).await {
                 Ok(()) => found = inspect().await?,
                 // Without schedules it serves as well.
@@ -64,6 +64,7 @@ impl Postgres {
             return Err(schema::missing(&to));
         }
         schema::check(&to, &found.columns)?;
+        to.keeps_notes(found.schedule == Schedules::WithNotes);
         Ok(Self(Arc::new(Inner {
             pool,
             ears: Arc::default(),
@@ -327,6 +328,10 @@ impl Backend for Postgres {
     async fn read_ledger(&self, name: &MutexName) -> Result<Option<LedgerEntry>> {
         let to = Arc::clone(self.statements());
         self.read(ledger::Read(to, self.wire(), name.clone())).await
+    }
+
+    async fn list_ledgers(&self, page: &Page) -> Result<Ledgers> {
+        self.ledgers(page).await
     }
 
     async fn claim_tick(&self, held: &Held, claim: &Claim) -> Result<ClaimAnswer> {

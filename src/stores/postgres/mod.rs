@@ -13,6 +13,8 @@ mod config;
 mod doctor;
 mod driver;
 mod ledger;
+mod ledger_statements;
+mod ledgers;
 mod listen;
 mod prune;
 mod schema;

@@ -17,6 +17,7 @@ mod hash;
 mod health;
 mod keys;
 mod ledger;
+mod ledgers;
 mod link;
 mod listing;
 mod prune;

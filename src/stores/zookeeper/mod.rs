@@ -51,6 +51,7 @@ mod health;
 mod kin;
 mod latch;
 mod ledger;
+mod ledgers;
 mod listing;
 mod lookout;
 mod path;
