@@ -1,5 +1,8 @@
 //! `tenure schedule`: run a command on a schedule, in one place at a time.
 
+mod news;
+mod preview;
+
 use std::cell::Cell;
 use std::pin::pin;
 use std::process::ExitCode;
@@ -22,8 +25,12 @@ pub(crate) async fn schedule(
     settings: &Settings,
     voice: &Voice,
 ) -> Result<ExitCode, Failure> {
-    let mut signals = listen()?;
     let config = config(&schedule)?;
+    if let Some(count) = schedule.preview {
+        preview::preview(&config, count, settings.output);
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut signals = listen()?;
     let coordinator = tokio::select! {
         opened = store::wait_for(settings, schedule.fail_fast, voice) => opened?,
         signal = signals.end() => return Ok(exit::by_signal(signal.as_raw())),
@@ -52,6 +59,9 @@ fn config(schedule: &Schedule) -> tenure::Result<ScheduleConfig> {
         args::Misfire::Once => Misfire::Once,
         args::Misfire::Burst => Misfire::Burst,
     });
+    if let Some(limit) = schedule.late_limit {
+        config = config.with_late_limit(limit)?;
+    }
     if schedule.rerun_unfinished {
         config = config.rerunning_unfinished();
     }
@@ -68,8 +78,9 @@ async fn scheduled(
     signals: &mut Signals,
     voice: &Voice,
 ) -> Result<ExitCode, Failure> {
-    let grace = grace(schedule.job.grace, coordinator)?;
-    let scheduler = coordinator.scheduler(&schedule.name, config)?;
+    let grace = grace(schedule.grace, coordinator)?;
+    let name = schedule.name.as_deref().unwrap_or_default();
+    let scheduler = coordinator.scheduler(name, config)?;
     // The scheduler hears of a signal after the command does: what it begins
     // in between is not to run.
     let is_ending = &Cell::new(false);
@@ -83,15 +94,32 @@ async fn scheduled(
     let mut run = pin!(scheduler.run(job));
     tokio::select! {
         ended = &mut run => {
-            ended?;
+            ended.map_err(failure)?;
             Err(Failure::new(exit::SYSTEM, "the schedule has ended"))
         }
+        () = news::tell(&scheduler, coordinator, voice) => unreachable!("it has no end"),
         signal = signals.end() => {
             // The run under way has been told as well, and has its time to end.
             let (ended, _) = tokio::join!(run, scheduler.stop());
-            ended?;
+            ended.map_err(failure)?;
             Ok(exit::by_signal(signal.as_raw()))
         }
+    }
+}
+
+/// What ended the schedule, in the words of the program.
+fn failure(error: tenure::Error) -> Failure {
+    let Some(other) = exit::other_plan(&error) else {
+        return error.into();
+    };
+    let name = error.mutex().map(ToString::to_string).unwrap_or_default();
+    let message = format!(
+        "{name}: {other}. Give it a name of its own, the same words on every host, or --replace \
+         to change it for all"
+    );
+    Failure {
+        message,
+        ..error.into()
     }
 }
 
@@ -108,7 +136,7 @@ async fn once(
         ("TENURE_DUE", output::stamp(tick.due_time())),
     ];
     let task = Task {
-        command: &schedule.job.command,
+        command: &schedule.command,
         environment: &environment,
         grace,
         limit: schedule.timeout,

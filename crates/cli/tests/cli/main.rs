@@ -14,6 +14,7 @@ mod person;
 mod restart;
 mod run;
 mod schedule;
+mod schedules;
 mod signals;
 mod stores;
 mod support;
