@@ -191,11 +191,12 @@ async fn a_ledger_that_is_claimed_at_this_moment_is_not_removed() {
     let claimer = std::thread::spawn(|| {
         SERVER.sql(
             "BEGIN; UPDATE claimed_s SET last_tick = 8, state = 'claimed', finished_at = NULL, \
-             due_at = UNIX_TIMESTAMP() * 1000 WHERE name = 'm'; SELECT SLEEP(1.5); COMMIT",
+             due_at = UNIX_TIMESTAMP() * 1000 WHERE name = 'm'; SELECT SLEEP(1.503); COMMIT",
         )
     });
     crate::ground::until("the claimer has written", async || {
-        let open = "SELECT COUNT(*) FROM information_schema.INNODB_TRX WHERE trx_rows_modified > 0";
+        let open = "SELECT COUNT(*) FROM information_schema.PROCESSLIST \
+                    WHERE INFO LIKE 'SELECT SLEEP(1.503)%'";
         (SERVER.sql(open).unwrap().trim() != "0").then_some(())
     })
     .await;

@@ -100,7 +100,8 @@ async fn damaged_ledgers_are_named_and_hide_no_other() {
     let name = r"return redis.call('HSET', 'simba:{\255}:schedule', 'plan', 'a')";
     run(&["EVAL", name, "0"]);
     let url = support::url(&server);
-    let client = tenure::stores::open(&url.parse().unwrap(), tenure::clock::Clock::boot());
+    let place = url.parse().unwrap();
+    let client = tenure::stores::open(&place, tenure::clock::Clock::boot());
     let client = client.await.unwrap();
     let coordinator = Coordinator::connect(&url).await.unwrap();
     let damaged = ["b", "half", "text", r"\xff"];
@@ -114,7 +115,8 @@ async fn damaged_ledgers_of_a_cluster_hide_no_other() {
     let mut nodes = cluster.nodes().iter();
     assert!(nodes.any(|node| node.command(&words).is_ok()));
     let url = crate::cluster::url(&cluster);
-    let client = tenure::stores::open(&url.parse().unwrap(), tenure::clock::Clock::boot());
+    let place = url.parse().unwrap();
+    let client = tenure::stores::open(&place, tenure::clock::Clock::boot());
     let client = client.await.unwrap();
     let coordinator = Coordinator::connect(&url).await.unwrap();
     crate::listing_ledgers::damage_hides_no_other(&client, &coordinator, &["text"]).await;

@@ -8,7 +8,11 @@ use rustix::process::Signal;
 use serde_json::Value;
 use tenure_testkit::servers::Redis;
 
-use super::support::{Home, SHORT, Started, code, eventually, signal, start, text};
+use super::support::{Home, Started, code, eventually, signal, start, text};
+
+/// Short enough to wait for its end, and long enough for a busy machine: a run
+/// that is cut is not run again for an hour.
+const LEASE: [&str; 4] = ["--ttl", "2s", "--transition", "4s"];
 
 /// The schedules of the store, as JSON.
 fn listed(home: &Home, names: &[&str]) -> Vec<Value> {
@@ -25,7 +29,7 @@ fn one(home: &Home, name: &str) -> Value {
 }
 
 fn schedule(home: &Home, name: &str, words: &[&str], script: &str) -> Started {
-    let mut command = home.tenure(SHORT);
+    let mut command = home.tenure(LEASE);
     command.args(["schedule", name]).args(words);
     command.args(["--", "sh", "-c", script]);
     start(command.stderr(Stdio::null()))
@@ -228,7 +232,7 @@ fn a_preview_tells_the_next_runs_and_asks_no_store() {
 fn details_say_who_leads_and_what_is_next() {
     let home = Home::new();
     let follow = |file: &str| {
-        let mut command = home.tenure(SHORT);
+        let mut command = home.tenure(LEASE);
         command.args(["-v", "schedule", "m", "--every", "1h", "--", "true"]);
         let log = fs::File::create(home.path(file)).unwrap();
         start(command.stderr(log))
@@ -246,4 +250,46 @@ fn details_say_who_leads_and_what_is_next() {
     signal(&first.0, Signal::TERM);
     assert_eq!(code(&mut first.0), Some(143));
     eventually("it leads", || said("second", "m: led here; run 1 is next"));
+}
+
+#[test]
+fn status_says_which_are_schedules_and_which_are_reentrant_locks() {
+    let server = Redis::start().unwrap();
+    let home = Home::at(format!("redis://{}", server.address()));
+    let run = |words: &[&str]| server.command(words).unwrap();
+    run(&["HSET", "stock", "a-client:7", "2"]);
+    run(&["PEXPIRE", "stock", "600000"]);
+    run(&["SET", "redisson_lock_token:{stock}", "5"]);
+    // Redisson's plain locks have no token, and look like anybody's hash.
+    run(&["HSET", "plain", "a-client:8", "1"]);
+    run(&["PEXPIRE", "plain", "600000"]);
+    run(&["HSET", "settings", "colour", "blue"]);
+    let _job = schedule(&home, "tidy", &["--every", "1h"], "");
+    eventually("it has run", || one(&home, "tidy")["result"] == "done");
+    let shown = home.output(["status"]);
+    let out = text(&shown.stdout);
+    assert!(
+        out.contains("stock is a reentrant lock, held 2 times"),
+        "{out}"
+    );
+    assert!(out.contains("tidy is a schedule, next due 2"), "{out}");
+    assert!(!out.contains("plain") && !out.contains("settings"), "{out}");
+    let words = ["status", "--output", "json", "plain", "settings", "tidy"];
+    let out = text(&home.output(words).stdout);
+    let rows: Vec<Value> = out
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!(rows.len(), 3, "{out}");
+    assert_eq!(
+        (&rows[0]["kind"], &rows[0]["holds"]),
+        (&"reentrant".into(), &1.into())
+    );
+    assert_eq!(rows[0]["owner"], "a-client:8");
+    assert!(
+        rows[1]["kind"].is_null() && rows[1]["owner"].is_null(),
+        "{out}"
+    );
+    assert_eq!(rows[2]["kind"], "schedule");
+    assert!(rows[2]["next_run"].is_string(), "{out}");
 }

@@ -20,7 +20,10 @@ struct Run {
 }
 
 pub(super) fn preview(config: &ScheduleConfig, count: u16, format: Format) {
-    let now = SystemTime::now();
+    // Whole milliseconds, as the runs are.
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    let millis = now.unwrap_or_default().as_millis();
+    let now = SystemTime::UNIX_EPOCH + Duration::from_millis(u64::try_from(millis).unwrap_or(0));
     let runs = config.upcoming(now).take(usize::from(count));
     let runs = runs.take_while(|run| run.due_at.as_millis() <= LATEST);
     for (number, run) in runs.enumerate() {
