@@ -142,8 +142,8 @@ async fn empty_parents_and_old_ledgers_go() {
 
 #[tokio::test]
 async fn damaged_ledgers_are_named_and_hide_no_other() {
-    let coordinator = below("/ledgers", "shared").await;
     for (path, data) in [
+        ("", "x"),
         ("/tenure", "x"),
         ("/tenure/schedule", "x"),
         ("/tenure/schedule/bad", "nonsense"),
@@ -152,8 +152,11 @@ async fn damaged_ledgers_are_named_and_hide_no_other() {
         let path = format!("/ledgers{path}");
         SERVER.shell(&["create", &path, data]).unwrap();
     }
-    let rest = "/ledgers?session_timeout=8s&names=shared";
+    // Long: nothing here is about its end.
+    let rest = "/ledgers?session_timeout=30s&names=shared";
     let client = client(SERVER.address(), rest).await.unwrap();
+    let url = format!("zookeeper://{}{rest}", SERVER.address());
+    let coordinator = Coordinator::connect(&url).await.unwrap();
     let damaged = ["bad", "half"];
     crate::listing_ledgers::damage_hides_no_other(&client, &coordinator, &damaged).await;
 }

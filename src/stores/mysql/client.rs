@@ -105,6 +105,11 @@ impl MySql {
         &self.0.statements
     }
 
+    /// Whether the server can go around rows that others hold.
+    pub(super) fn skips(&self) -> bool {
+        self.0.skips
+    }
+
     pub(super) fn layout(&self) -> Layout {
         *self.0.layout.lock().unwrap_or_else(PoisonError::into_inner)
     }

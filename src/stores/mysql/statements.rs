@@ -30,7 +30,7 @@ const IS_OWNER: &str = "BINARY CONVERT(owner_id USING utf8mb4) = ?";
 const FREE: &str = "owner_id = '', acquired_at = 0, ttl_at = 0";
 
 /// MySQL 8.0, MariaDB 10.6.
-const SKIP: &str = " FOR UPDATE SKIP LOCKED";
+pub(super) const SKIP: &str = " FOR UPDATE SKIP LOCKED";
 
 pub(super) const COLUMNS: &str = "mutex, owner_id, CAST(acquired_at AS UNSIGNED) AS acquired_at, \
      CAST(ttl_at AS UNSIGNED) AS ttl_at, CAST(transition_at AS UNSIGNED) AS transition_at, \
