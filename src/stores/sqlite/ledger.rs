@@ -98,7 +98,7 @@ impl Table<'_> {
                 }
             }
             (None, Some(after)) => {
-                lines = self.ledger_lines(AFTER, after.as_bytes(), page.limit)?
+                lines = self.ledger_lines(AFTER, after.as_bytes(), page.limit)?;
             }
             (None, None) => lines = self.ledger_lines(FROM, b"", page.limit)?,
         }
