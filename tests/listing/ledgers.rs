@@ -23,9 +23,9 @@ async fn runs(client: &impl Backend, mutex: &str) -> [LedgerEntry; 2] {
     let answer = client.acquire(&bid).await.expect("a free mutex");
     let held = bid.held(answer.token().unwrap_or_else(|| panic!("{answer:?}")));
     let last = client.read_ledger(&held.name).await.expect("a reading");
-    let mut tick = last.map_or(0, |entry| entry.last_tick + 1);
+    let first = last.map_or(0, |entry| entry.last_tick + 1);
     let mut seen = Vec::new();
-    for is_skipped in [false, true] {
+    for (tick, is_skipped) in [(first, false), (first + 1, true)] {
         let at = StoreTime::from_millis(tick);
         let claim = Claim::new("rate 1000ms after 0ms", at, tick, at).begun_at(BEGUN);
         let claimed = client.claim_tick(&held, &claim).await.expect("a claim");
@@ -37,7 +37,6 @@ async fn runs(client: &impl Backend, mutex: &str) -> [LedgerEntry; 2] {
         assert!(client.finish_tick(&held, &end).await.expect("an end"));
         let entry = client.read_ledger(&held.name).await.expect("a reading");
         seen.push(entry.expect("a ledger"));
-        tick += 1;
     }
     client.release(&held).await.expect("a release");
     seen.try_into().expect("two")

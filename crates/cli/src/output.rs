@@ -89,6 +89,13 @@ impl Voice {
     }
 }
 
+/// How wide the terminal on stdout is, if there is one.
+pub(crate) fn columns() -> Option<usize> {
+    let stdout = std::io::stdout();
+    let size = rustix::termios::tcgetwinsize(&stdout).ok()?;
+    Some(usize::from(size.ws_col)).filter(|width| *width > 0 && stdout.is_terminal())
+}
+
 /// Writes one line of data; false when nobody reads any more.
 pub(crate) fn data(line: &dyn Display) -> bool {
     let mut stdout = std::io::stdout().lock();

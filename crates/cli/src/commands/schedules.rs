@@ -111,7 +111,7 @@ fn verdict(
     let mut code = ExitCode::SUCCESS;
     for name in names {
         if !reports.iter().any(|(report, _)| report.name == *name) {
-            let name = plain(&name.to_string());
+            let name = plain(name.as_str());
             voice.warn(&format_args!(
                 "{name} has never been scheduled in this store"
             ));
@@ -120,7 +120,7 @@ fn verdict(
     }
     for (report, _) in reports {
         if let Some(fault) = &report.fault {
-            let name = plain(&report.name.to_string());
+            let name = plain(report.name.as_str());
             voice.warn(&format_args!("{name} is damaged: {}", plain(fault)));
             code = ExitCode::from(exit::DAMAGED);
         }
@@ -140,14 +140,27 @@ fn table(reports: &[(ScheduleReport, StoreTime)]) -> String {
             *width = (*width).max(cell.chars().count());
         }
     }
+    let room = output::columns();
     let told = cells.iter().map(|row| {
         let padded = row.iter().zip(widths);
         let padded: Vec<String> = padded
             .map(|(cell, width)| format!("{cell:<width$}"))
             .collect();
-        padded.join("  ").trim_end().to_owned()
+        fitting(padded.join("  ").trim_end(), room)
     });
     told.collect::<Vec<_>>().join("\n")
+}
+
+/// The line, cut where it would wrap: the plan is last, and whole in JSON.
+fn fitting(line: &str, room: Option<usize>) -> String {
+    match room {
+        Some(room) if line.chars().count() > room => {
+            let mut cut: String = line.chars().take(room.saturating_sub(1)).collect();
+            cut.push('…');
+            cut
+        }
+        _ => line.to_owned(),
+    }
 }
 
 fn line(report: &ScheduleReport, now: StoreTime) -> [String; 8] {
@@ -157,7 +170,7 @@ fn line(report: &ScheduleReport, now: StoreTime) -> [String; 8] {
     let has_run = report.result != Some(RunResult::Planned);
     let begun = ledger.and_then(|ledger| ledger.begun_at);
     [
-        plain(&report.name.to_string()),
+        plain(report.name.as_str()),
         ledger
             .filter(|_| has_run)
             .map_or_else(none, |ledger| ledger.last_tick.to_string()),

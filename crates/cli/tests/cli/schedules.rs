@@ -8,7 +8,7 @@ use rustix::process::Signal;
 use serde_json::Value;
 use tenure_testkit::servers::Redis;
 
-use super::support::{Home, Started, code, eventually, signal, start, text};
+use super::support::{Home, Screen, Started, code, eventually, signal, start, text};
 
 /// Short enough to wait for its end, and long enough for a busy machine: a run
 /// that is cut is not run again for an hour.
@@ -70,6 +70,29 @@ fn a_schedule_is_shown_while_it_runs_and_when_it_has_ended() {
     signal(&job.0, Signal::TERM);
     assert_eq!(code(&mut job.0), Some(143));
     assert!(one(&home, "m")["leader"].is_null());
+}
+
+#[test]
+fn a_plan_that_is_too_long_for_the_terminal_is_cut() {
+    let home = Home::new();
+    let cron = [
+        "--cron",
+        "30 2 * * mon,tue,wed,thu,fri",
+        "--tz",
+        "America/Argentina/Buenos_Aires",
+    ];
+    let _job = schedule(&home, "a-long-name-of-a-schedule", &cron, "");
+    eventually("it is planned", || {
+        one(&home, "a-long-name-of-a-schedule")["result"] == "planned"
+    });
+    let whole = text(&home.output(["schedules"]).stdout);
+    assert!(
+        whole.contains("Buenos_Aires"),
+        "into a pipe it is whole: {whole}"
+    );
+    let screen = Screen::show(&home, "stty cols 80; $TENURE schedules");
+    let seen = screen.sees("…");
+    assert!(!seen.contains("Buenos_Aires"), "{seen}");
 }
 
 #[test]
