@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::{
     Answer, AnyHoldStore, Backend, Bid, Claim, ClaimAnswer, Finding, Held, Hints, Interest,
-    LedgerEntry, Listing, Page, Profile, Prune, Pruned, TickEnd,
+    LedgerEntry, Ledgers, Listing, Page, Profile, Prune, Pruned, TickEnd,
 };
 use crate::error::Result;
 use crate::model::{FencingToken, MutexName};
@@ -68,6 +68,7 @@ trait Erased: fmt::Debug + Send + Sync {
     fn prune<'a>(&'a self, prune: &'a Prune) -> Boxed<'a, Result<Pruned>>;
     fn check(&self) -> Boxed<'_, Vec<Finding>>;
     fn read_ledger<'a>(&'a self, name: &'a MutexName) -> Boxed<'a, Result<Option<LedgerEntry>>>;
+    fn list_ledgers<'a>(&'a self, page: &'a Page) -> Boxed<'a, Result<Ledgers>>;
     fn claim_tick<'a>(&'a self, held: &'a Held, claim: &'a Claim)
     -> Boxed<'a, Result<ClaimAnswer>>;
     fn finish_tick<'a>(&'a self, held: &'a Held, end: &'a TickEnd) -> Boxed<'a, Result<bool>>;
@@ -114,6 +115,9 @@ impl<B: Backend> Erased for B {
     }
     fn read_ledger<'a>(&'a self, name: &'a MutexName) -> Boxed<'a, Result<Option<LedgerEntry>>> {
         Box::pin(Backend::read_ledger(self, name))
+    }
+    fn list_ledgers<'a>(&'a self, page: &'a Page) -> Boxed<'a, Result<Ledgers>> {
+        Box::pin(Backend::list_ledgers(self, page))
     }
     fn claim_tick<'a>(
         &'a self,
@@ -166,6 +170,9 @@ impl Backend for AnyBackend {
     }
     async fn read_ledger(&self, name: &MutexName) -> Result<Option<LedgerEntry>> {
         self.0.read_ledger(name).await
+    }
+    async fn list_ledgers(&self, page: &Page) -> Result<Ledgers> {
+        self.0.list_ledgers(page).await
     }
     async fn claim_tick(&self, held: &Held, claim: &Claim) -> Result<ClaimAnswer> {
         self.0.claim_tick(held, claim).await

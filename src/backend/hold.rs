@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use super::{Answer, AnyBackend, Backend, Bid, Held};
 use crate::error::Result;
+use crate::model::{FencingToken, MutexName};
 
 /// A [`Backend`] that keeps, beside its holder, how often a lock is held: the
 /// layout that Bedrock and Redisson share. Reentrancy itself is counted in the
@@ -29,9 +30,29 @@ pub trait HoldStore: Backend {
     /// nobody: what nobody relied on ends, and whoever waits waits for another.
     fn undo(&self, bid: &Bid) -> impl Future<Output = Result<()>> + Send;
 
+    /// Those of `names` that are held, in the order of their names; without
+    /// names all that the store can tell from other keys.
+    fn held(&self, names: &[MutexName]) -> impl Future<Output = Result<Vec<Hold>>> + Send;
+
     /// What the server calls itself: no other has the same, under whatever
     /// address it is reached. It may change when the server restarts.
     fn server_id(&self) -> impl Future<Output = Result<String>> + Send;
+}
+
+/// A reentrant lock that is held.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Hold {
+    /// Its name.
+    pub name: MutexName,
+    /// Who holds it.
+    pub holder: Box<str>,
+    /// How often.
+    pub count: u64,
+    /// For how long, if nothing is renewed.
+    pub left: Duration,
+    /// The last grant's token, where there is one.
+    pub token: Option<FencingToken>,
 }
 
 type Boxed<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 'a>>;
@@ -102,6 +123,17 @@ impl AnyHoldStore {
         self.holds.undo(bid).await
     }
 
+    /// As [`HoldStore::held`].
+    ///
+    /// # Errors
+    /// As there.
+    ///
+    /// # Cancel safety
+    /// It changes nothing.
+    pub async fn held(&self, names: &[MutexName]) -> Result<Vec<Hold>> {
+        self.holds.held(names).await
+    }
+
     /// As [`HoldStore::server_id`].
     ///
     /// # Errors
@@ -126,6 +158,7 @@ trait Erased: Send + Sync {
     fn record<'a>(&'a self, held: &'a Held, count: u32) -> Boxed<'a, bool>;
     fn ping(&self) -> Boxed<'_, ()>;
     fn undo<'a>(&'a self, bid: &'a Bid) -> Boxed<'a, ()>;
+    fn held<'a>(&'a self, names: &'a [MutexName]) -> Boxed<'a, Vec<Hold>>;
     fn server_id(&self) -> Boxed<'_, String>;
 }
 
@@ -141,6 +174,9 @@ impl<H: HoldStore> Erased for H {
     }
     fn undo<'a>(&'a self, bid: &'a Bid) -> Boxed<'a, ()> {
         Box::pin(HoldStore::undo(self, bid))
+    }
+    fn held<'a>(&'a self, names: &'a [MutexName]) -> Boxed<'a, Vec<Hold>> {
+        Box::pin(HoldStore::held(self, names))
     }
     fn server_id(&self) -> Boxed<'_, String> {
         Box::pin(HoldStore::server_id(self))

@@ -1,5 +1,7 @@
 //! The run ledger of a schedule: which tick was started last, and how it went.
 
+use std::fmt;
+
 use crate::model::{FencingToken, StoreTime};
 
 /// How far a tick has come.
@@ -15,18 +17,23 @@ pub enum TickState {
     Done,
     /// Ended with an error, a panic or a time-out.
     Failed,
+    /// Not run: it was later than its schedule allows when it could begin.
+    Skipped,
 }
 
 impl TickState {
     const ALL: [Self; 4] = [Self::Planned, Self::Claimed, Self::Done, Self::Failed];
 
     /// The word by which stores keep it: `planned`, `claimed`, `done`, `failed`.
+    /// A tick that was skipped is kept as `done`, since processes of earlier
+    /// versions know no other word; the [note](LedgerEntry::note) beside it
+    /// tells the two apart.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
             Self::Planned => "planned",
             Self::Claimed => "claimed",
-            Self::Done => "done",
+            Self::Done | Self::Skipped => "done",
             Self::Failed => "failed",
         }
     }
@@ -58,6 +65,10 @@ pub struct LedgerEntry {
     pub state: TickState,
     /// When it ended.
     pub finished_at: Option<StoreTime>,
+    /// When it was begun; `None` also where its claimer is of an earlier
+    /// version, or the store has no room for it.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub begun_at: Option<StoreTime>,
 }
 
 impl LedgerEntry {
@@ -72,6 +83,49 @@ impl LedgerEntry {
             token,
             state: claim.state(),
             finished_at: None,
+            begun_at: claim.begun_at,
+        }
+    }
+
+    /// What a store keeps beside the fields that were there from the beginning:
+    /// when the tick was begun, or that it was skipped. It names tick and token,
+    /// so that nobody takes it for a later tick's, claimed by a process of an
+    /// earlier version that leaves the note as it is.
+    #[must_use]
+    pub fn note(&self) -> Option<String> {
+        let (token, tick) = (self.token, self.last_tick);
+        match (self.state, self.begun_at) {
+            (TickState::Skipped, _) => Some(skip_note(tick, token)),
+            (_, Some(at)) => Some(format!("{token} {tick} begun {at}")),
+            _ => None,
+        }
+    }
+
+    /// The same entry with what `note` says of its tick; of another tick, or in
+    /// words that are not known here, it says nothing.
+    #[must_use]
+    pub fn with_note(mut self, note: &str) -> Self {
+        let (token, tick) = (self.token.to_string(), self.last_tick.to_string());
+        let words: Vec<&str> = note.split(' ').collect();
+        match words.as_slice() {
+            [by, of, ..] if **by != *token || **of != *tick => {}
+            [_, _, "begun", at] => {
+                self.begun_at = at.parse().ok().map(StoreTime::from_millis);
+            }
+            [_, _, "skipped"] if self.state == TickState::Done => {
+                self.state = TickState::Skipped;
+            }
+            _ => {}
+        }
+        self
+    }
+
+    /// Notes how the tick ended.
+    pub fn end(&mut self, end: &TickEnd, at: StoreTime) {
+        self.state = end.state();
+        self.finished_at = Some(at);
+        if end.skipped {
+            self.begun_at = None;
         }
     }
 
@@ -80,6 +134,10 @@ impl LedgerEntry {
     pub fn ends_with(&self, end: &TickEnd, token: FencingToken) -> bool {
         self.last_tick == end.tick && self.token == token && self.state != TickState::Planned
     }
+}
+
+fn skip_note(tick: u64, token: FencingToken) -> String {
+    format!("{token} {tick} skipped")
 }
 
 /// A wish to start a tick.
@@ -103,6 +161,8 @@ pub struct Claim {
     /// Write the plan and start nothing: `tick` stays to be claimed. Only where
     /// there is no ledger, or over another plan with `replace_plan`.
     pub only_plan: bool,
+    /// When it is begun, for people.
+    pub begun_at: Option<StoreTime>,
 }
 
 impl Claim {
@@ -117,6 +177,16 @@ impl Claim {
             again: false,
             replace_plan: false,
             only_plan: false,
+            begun_at: None,
+        }
+    }
+
+    /// The same claim, of a tick that is begun at `now`.
+    #[must_use]
+    pub fn begun_at(self, now: StoreTime) -> Self {
+        Self {
+            begun_at: Some(now),
+            ..self
         }
     }
 
@@ -143,6 +213,7 @@ impl Claim {
     pub fn only_plan(self) -> Self {
         Self {
             only_plan: true,
+            begun_at: None,
             ..self
         }
     }
@@ -196,22 +267,77 @@ pub struct TickEnd {
     pub tick: u64,
     /// Whether it ended well.
     pub done: bool,
+    /// It was too late to be run, and was not.
+    pub skipped: bool,
 }
 
 impl TickEnd {
     /// The end of `tick`.
     #[must_use]
     pub fn new(tick: u64, done: bool) -> Self {
-        Self { tick, done }
+        Self {
+            tick,
+            done,
+            skipped: false,
+        }
+    }
+
+    /// The end of `tick`, which was too late to be run.
+    #[must_use]
+    pub fn skipped(tick: u64) -> Self {
+        Self {
+            skipped: true,
+            ..Self::new(tick, true)
+        }
     }
 
     /// The state it leaves the tick in.
     #[must_use]
     pub fn state(self) -> TickState {
-        if self.done {
-            TickState::Done
-        } else {
-            TickState::Failed
+        match (self.skipped, self.done) {
+            (true, _) => TickState::Skipped,
+            (false, true) => TickState::Done,
+            (false, false) => TickState::Failed,
+        }
+    }
+
+    /// The [note](LedgerEntry::note) to write in place of the one that is
+    /// there, if it is to be another.
+    #[must_use]
+    pub fn note(self, token: FencingToken) -> Option<String> {
+        self.skipped.then(|| skip_note(self.tick, token))
+    }
+}
+
+/// The source of an error of kind [`Conflict`](crate::ErrorKind::Conflict)
+/// when a name's ledger follows another plan than its user.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct OtherPlan {
+    /// The plan in the ledger.
+    pub stands: Box<str>,
+    /// The plan that was refused.
+    pub refused: Box<str>,
+}
+
+impl OtherPlan {
+    /// The name runs as `stands`, and somebody would run it as `refused`.
+    pub fn new(stands: impl Into<Box<str>>, refused: impl Into<Box<str>>) -> Self {
+        Self {
+            stands: stands.into(),
+            refused: refused.into(),
         }
     }
 }
+
+impl fmt::Display for OtherPlan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { stands, refused } = self;
+        write!(
+            f,
+            "the schedule of this name runs as \"{stands}\", and this one would run as \"{refused}\""
+        )
+    }
+}
+
+impl std::error::Error for OtherPlan {}

@@ -7,6 +7,7 @@ mod finding;
 mod hint;
 mod hold;
 mod ledger;
+mod ledgers;
 mod listing;
 mod profile;
 mod prune;
@@ -20,8 +21,9 @@ pub use any::AnyBackend;
 pub use bid::{Bid, Held, Nonce};
 pub use finding::{Finding, Severity};
 pub use hint::{Hint, Hints, Interest};
-pub use hold::{AnyHoldStore, HoldStore};
-pub use ledger::{Claim, ClaimAnswer, LedgerEntry, TickEnd, TickState};
+pub use hold::{AnyHoldStore, Hold, HoldStore};
+pub use ledger::{Claim, ClaimAnswer, LedgerEntry, OtherPlan, TickEnd, TickState};
+pub use ledgers::{LedgerLine, Ledgers};
 pub use listing::{Bookmark, Entry, Listing, Page};
 pub use profile::{LeaseBound, Profile, StoreClock, Wakeup};
 pub use prune::{Prune, Pruned};
@@ -84,6 +86,10 @@ pub trait Backend: fmt::Debug + Send + Sync + 'static {
         &self,
         name: &MutexName,
     ) -> impl Future<Output = Result<Option<LedgerEntry>>> + Send;
+
+    /// The ledgers of the store, a page at a time, in the order of their names.
+    /// One that cannot be made out is a line with a fault, not an error.
+    fn list_ledgers(&self, page: &Page) -> impl Future<Output = Result<Ledgers>> + Send;
 
     /// Claims a tick for the owner `held`, if the store still has that grant,
     /// the ledger's last tick is smaller and its token not larger; or writes

@@ -3,8 +3,8 @@
 use tracing::{Instrument, debug, debug_span};
 
 use super::{
-    Answer, Backend, Bid, Claim, ClaimAnswer, Finding, Held, Hints, Interest, LedgerEntry, Listing,
-    Page, Profile, Prune, Pruned, TickEnd,
+    Answer, Backend, Bid, Claim, ClaimAnswer, Finding, Held, Hints, Interest, LedgerEntry, Ledgers,
+    Listing, Page, Profile, Prune, Pruned, TickEnd,
 };
 use crate::error::Result;
 use crate::model::{FencingToken, MutexName};
@@ -103,6 +103,10 @@ impl<B: Backend> Backend for Traced<B> {
 
     async fn read_ledger(&self, name: &MutexName) -> Result<Option<LedgerEntry>> {
         told(span!("read_ledger", mutex = name), self.0.read_ledger(name)).await
+    }
+
+    async fn list_ledgers(&self, page: &Page) -> Result<Ledgers> {
+        told(span!("list_ledgers"), self.0.list_ledgers(page)).await
     }
 
     async fn claim_tick(&self, held: &Held, claim: &Claim) -> Result<ClaimAnswer> {

@@ -1,10 +1,11 @@
 //! What a person asks a store: who owns what, is it well, free that one.
 
 use super::Coordinator;
-use crate::backend::{Answer, Backend, Finding, Listing, Page, Profile, Prune, Pruned};
+use crate::backend::{Answer, Backend, Finding, Hold, Listing, Page, Profile, Prune, Pruned};
 use crate::engine::Troubles;
 use crate::error::{Error, ErrorKind, Outcome, Result};
 use crate::model::{FencingToken, LeaseTerms, MutexName};
+use crate::schedule::Schedules;
 
 /// A call that may look at the whole store has so many times the usual time.
 const LONG: u32 = 4;
@@ -43,6 +44,77 @@ impl Coordinator {
     /// Dropping it changes nothing.
     pub async fn list(&self, page: &Page) -> Result<Listing> {
         self.ask(LONG, self.engine.backend().list(page)).await?
+    }
+
+    /// The schedules of the store, also those of others, a page at a time in the
+    /// order of their names, or those of a [page of names](Page::of): plan, last
+    /// run, how it went, the next one, and who leads. One that cannot be made
+    /// out is a report with a fault beside the others. Work that is done
+    /// [once in a period](crate::LockGuard::once_per) is told as well.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> tenure::Result<()> {
+    /// use std::time::Duration;
+    /// use tenure::backend::Page;
+    /// use tenure::schedule::ScheduleConfig;
+    /// use tenure::Coordinator;
+    ///
+    /// let coordinator = Coordinator::connect("memory:").await?;
+    /// let hourly = ScheduleConfig::rate(Duration::ZERO, Duration::from_secs(3600))?;
+    /// let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
+    /// let handle = coordinator.scheduler("tidy", hourly)?.start(move |tick| {
+    ///     tell.send(tick.number()).ok();
+    ///     async {}
+    /// })?;
+    /// told.recv().await;
+    /// let mut page = Page::first(100);
+    /// loop {
+    ///     let schedules = coordinator.schedules(&page).await?;
+    ///     for report in &schedules.reports {
+    ///         assert_eq!(report.plan().as_deref(), Some("every 1h"));
+    ///         println!("{}: {:?}, next {:?}", report.name, report.result, report.next_due);
+    ///     }
+    ///     let Some(next) = schedules.next_page(&page) else { break };
+    ///     page = next;
+    /// }
+    /// # handle.stop().await?;
+    /// # coordinator.close().await
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Invalid`](ErrorKind::Invalid) over a store that keeps no ledger; when
+    /// the store does not answer, or with an error.
+    ///
+    /// # Cancel safety
+    /// Dropping it changes nothing.
+    pub async fn schedules(&self, page: &Page) -> Result<Schedules> {
+        let backend = self.engine.backend();
+        let ledgers = self.ask(LONG, backend.list_ledgers(page)).await??;
+        let names: Vec<_> = ledgers.lines.iter().map(|line| line.name.clone()).collect();
+        let mutexes = match backend.profile().observable && !names.is_empty() {
+            true => self.list(&Page::of(names)).await?.entries,
+            false => Vec::new(),
+        };
+        Ok(Schedules::new(ledgers, &mutexes))
+    }
+
+    /// The reentrant locks that are held, where they have a layout of their own
+    /// (Redis): those of `names`, or without names all that can be told from
+    /// other keys, which are those that have a token. Elsewhere a reentrant lock
+    /// is a mutex like any other, and [`list`](Self::list) tells of it.
+    ///
+    /// # Errors
+    /// When the store does not answer, or with an error.
+    ///
+    /// # Cancel safety
+    /// Dropping it changes nothing.
+    pub async fn reentrant_locks(&self, names: &[MutexName]) -> Result<Vec<Hold>> {
+        match &self.holds {
+            Some(holds) => self.ask(LONG, holds.held(names)).await?,
+            None => Ok(Vec::new()),
+        }
     }
 
     /// Who owns `name`, by the store's present word and time.

@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use super::guard::LockGuard;
-use crate::backend::{Backend, Claim, ClaimAnswer, Held, LedgerEntry, TickEnd, TickState};
+use crate::backend::{
+    Backend, Claim, ClaimAnswer, Held, LedgerEntry, OtherPlan, TickEnd, TickState,
+};
 use crate::engine::Engine;
 use crate::error::{Error, ErrorKind, Outcome, Result};
 use crate::model::{FencingToken, StoreTime};
@@ -113,7 +115,9 @@ impl LockGuard {
         }
         let tick = entry.map_or(0, |entry| entry.last_tick + 1);
         let plan = format!("{PLAN}{}", held.contender);
-        let claim = Claim::new(plan, now, tick, now).replacing_plan();
+        let claim = Claim::new(plan, now, tick, now)
+            .replacing_plan()
+            .begun_at(now);
         let answer = limited(engine, engine.backend().claim_tick(held, &claim)).await;
         let turn = OpenTurn {
             engine: engine.clone(),
@@ -146,11 +150,10 @@ impl LockGuard {
 /// When the work in `entry` was done, if it was.
 fn done(entry: &LedgerEntry, period: Duration) -> Result<Option<DoneBefore>> {
     let Some(by) = entry.plan.strip_prefix(PLAN) else {
-        let message = format!(
-            "a schedule has this name (\"{}\"): give the lock a name of its own",
-            entry.plan
-        );
-        return Err(Error::new(ErrorKind::Conflict, Outcome::DidNot).with_message(message));
+        let other = OtherPlan::new(entry.plan.clone(), "once in a period");
+        let message = format!("a schedule has this name: {other}; give the lock a name of its own");
+        let error = Error::new(ErrorKind::Conflict, Outcome::DidNot).with_message(message);
+        return Err(error.with_source(other));
     };
     let done_at = entry.finished_at.filter(|_| entry.state == TickState::Done);
     Ok(done_at.map(|done_at| DoneBefore {

@@ -1,9 +1,9 @@
 //! [`Book`]: what one leader knows of its schedule's ledger, and which tick
 //! follows from it. Pure: no clock, no I/O.
 
-use super::cadence::Before;
-use super::config::ScheduleConfig;
-use crate::backend::{Claim, LedgerEntry, TickEnd, TickState};
+use super::cadence::{Before, Due};
+use super::config::{Misfire, ScheduleConfig};
+use crate::backend::{Claim, LedgerEntry, OtherPlan, TickEnd, TickState};
 use crate::error::{Error, ErrorKind, Outcome, Result};
 use crate::model::{FencingToken, MutexName, StoreTime};
 
@@ -110,14 +110,28 @@ impl<'a> Book<'a> {
             due_at: last.due_at,
             finished_at: last.finished_at,
         };
-        let due = self
-            .config
-            .cadence
-            .after(before, now, self.config.misfire)?;
+        let due = self.choose(self.config.cadence.following(before)?, now)?;
         Some(Next {
             claim: self.claim(due.tick, due.at),
             skipped: due.skipped,
         })
+    }
+
+    /// The tick to run, or to record as skipped, when all before `first` have
+    /// been.
+    fn choose(&self, first: (u64, StoreTime), now: StoreTime) -> Option<Due> {
+        let ScheduleConfig {
+            cadence, misfire, ..
+        } = self.config;
+        let due = cadence.from(first, now, *misfire)?;
+        match self.config.latest(now) {
+            // However many are too late: the last of them stands for all.
+            Some(latest) if due.at < latest => {
+                let before = StoreTime::from_millis(latest.as_millis() - 1);
+                cadence.from(first, before, Misfire::Once)
+            }
+            _ => Some(due),
+        }
     }
 
     /// The first tick of all; by the rule for late ones if its time passed
@@ -128,10 +142,7 @@ impl<'a> Book<'a> {
             let claim = self.claim(tick, at);
             return Some(Next { claim, skipped: 0 });
         }
-        let due = self
-            .config
-            .cadence
-            .from((tick, at), now, self.config.misfire)?;
+        let due = self.choose((tick, at), now)?;
         Some(Next {
             claim: self.claim(due.tick, due.at),
             skipped: due.skipped,
@@ -164,8 +175,7 @@ impl<'a> Book<'a> {
     /// The claimed tick has ended.
     pub(super) fn finished(&mut self, end: TickEnd, at: StoreTime) {
         if let Some(last) = &mut self.last {
-            last.state = end.state();
-            last.finished_at = Some(at);
+            last.end(&end, at);
         }
     }
 
@@ -184,6 +194,9 @@ impl<'a> Book<'a> {
         if entry.token > self.token {
             return Ok(Refusal::Newer);
         }
+        if entry.plan == self.plan {
+            self.origin = entry.origin;
+        }
         self.last = Some(entry);
         Ok(Refusal::Behind)
     }
@@ -197,13 +210,12 @@ pub(super) fn check_plan(config: &ScheduleConfig, entry: &LedgerEntry) -> Result
     if *entry.plan == *plan || config.replace_plan {
         return Ok(());
     }
-    Err(
-        Error::new(ErrorKind::Conflict, Outcome::DidNot).with_message(format!(
-            "the schedule of this name runs as \"{}\", and this one would run as \"{plan}\": \
-             give it a name of its own, the same config everywhere, or replacing_plan()",
-            entry.plan
-        )),
-    )
+    let other = OtherPlan::new(entry.plan.clone(), plan);
+    let message = format!(
+        "{other}: give it a name of its own, the same config everywhere, or replacing_plan()"
+    );
+    let error = Error::new(ErrorKind::Conflict, Outcome::DidNot).with_message(message);
+    Err(error.with_source(other))
 }
 
 /// The same error, about `name`.

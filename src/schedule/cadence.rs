@@ -40,6 +40,27 @@ pub(super) struct Before {
 }
 
 impl Cadence {
+    /// The cadence that `plan` was printed from, if this version knows it.
+    pub(super) fn read(plan: &str) -> Option<Self> {
+        let (kind, rest) = plan.split_once(' ')?;
+        #[cfg(feature = "cron")]
+        if kind == "cron" {
+            let (expr, zone) = rest.rsplit_once(' ')?;
+            return super::cron::CronRule::new(expr, zone).ok().map(Self::Cron);
+        }
+        let millis = |text: &str| {
+            let number = text.strip_suffix("ms")?.parse().ok()?;
+            Some(Duration::from_millis(number))
+        };
+        let (period, initial) = rest.split_once(" after ")?;
+        let (period, initial) = (millis(period)?, millis(initial)?);
+        match kind {
+            "rate" => Some(Self::Rate { initial, period }),
+            "delay" => Some(Self::Delay { initial, period }),
+            _ => None,
+        }
+    }
+
     /// When the first tick of a schedule that begins at `origin` is due;
     /// `None`: never.
     pub(super) fn first(&self, origin: StoreTime) -> Option<StoreTime> {
@@ -50,17 +71,16 @@ impl Cadence {
         }
     }
 
-    /// The tick to run after `before`, as seen at `now`; `None`: there is
-    /// none any more.
-    pub(super) fn after(&self, before: Before, now: StoreTime, misfire: Misfire) -> Option<Due> {
+    /// The tick after `before`, and when it is due; `None`: there is none any
+    /// more.
+    pub(super) fn following(&self, before: Before) -> Option<(u64, StoreTime)> {
         let at = match self {
             Self::Rate { period, .. } => before.due_at + *period,
             Self::Delay { period, .. } => before.finished_at.unwrap_or(before.due_at) + *period,
             #[cfg(feature = "cron")]
             Self::Cron(rule) => rule.next(before.due_at)?,
         };
-        let tick = before.tick.saturating_add(1);
-        self.from((tick, at), now, misfire)
+        Some((before.tick.saturating_add(1), at))
     }
 
     /// The tick to run when all before `first`, due then, have been.

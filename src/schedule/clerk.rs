@@ -62,7 +62,8 @@ impl Clerk {
     pub(super) async fn claim(&self, tenure: &Tenure, claim: &Claim) -> ClaimAnswer {
         let held = tenure.grant();
         if !self.has_ledger() {
-            *self.own() = Some(LedgerEntry::claimed(claim, held.token));
+            let claim = begun(tenure, claim);
+            *self.own() = Some(LedgerEntry::claimed(&claim, held.token));
             return ClaimAnswer::Claimed;
         }
         let what = if claim.only_plan {
@@ -72,7 +73,8 @@ impl Clerk {
         };
         let mut failures = 0;
         loop {
-            let call = self.engine.backend().claim_tick(held, claim);
+            let claim = begun(tenure, claim);
+            let call = self.engine.backend().claim_tick(held, &claim);
             let answer = limited(&self.engine, call).await;
             match told(&self.plaintiff, &self.name, answer) {
                 Ok(answer) => return answer,
@@ -89,8 +91,7 @@ impl Clerk {
     pub(super) async fn finish(&self, held: &Held, end: TickEnd, at: StoreTime) {
         if !self.has_ledger() {
             if let Some(entry) = &mut *self.own() {
-                entry.state = end.state();
-                entry.finished_at = Some(at);
+                entry.end(&end, at);
             }
             return;
         }
@@ -117,6 +118,14 @@ impl Clerk {
             target: "tenure::schedule", schedule = %self.name, source,
             "will {what} again: {error}"
         );
+    }
+}
+
+/// The claim as it stands now: what is claimed is begun at once.
+fn begun(tenure: &Tenure, claim: &Claim) -> Claim {
+    match claim.only_plan {
+        true => claim.clone(),
+        false => claim.clone().begun_at(tenure.store_now()),
     }
 }
 

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::cadence::Cadence;
 use crate::error::{Error, Result};
+use crate::model::StoreTime;
 
 /// What kind of cadence a schedule has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -55,6 +56,7 @@ pub struct ScheduleConfig {
     pub(super) cadence: Cadence,
     pub(super) misfire: Misfire,
     pub(super) time_limit: Option<Duration>,
+    pub(super) late_limit: Option<Duration>,
     pub(super) rerun_unfinished: bool,
     pub(super) replace_plan: bool,
 }
@@ -116,6 +118,7 @@ impl ScheduleConfig {
             cadence,
             misfire: Misfire::default(),
             time_limit: None,
+            late_limit: None,
             rerun_unfinished: false,
             replace_plan: false,
         }
@@ -144,6 +147,28 @@ impl ScheduleConfig {
     pub fn with_time_limit(self, limit: Duration) -> Result<Self> {
         let time_limit = Some(length("a time limit", limit)?);
         Ok(Self { time_limit, ..self })
+    }
+
+    /// The same, which does not run a tick that is later than `limit` when it
+    /// could begin: it is skipped, and recorded as such. Otherwise a run begins
+    /// however late it is, if the rule for late ticks wants it at all.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use tenure::schedule::ScheduleConfig;
+    ///
+    /// // A report of the day is of no use to anybody after noon.
+    /// let (day, hour) = (Duration::from_secs(86_400), Duration::from_secs(3_600));
+    /// let config = ScheduleConfig::rate(Duration::ZERO, day)?.with_late_limit(4 * hour)?;
+    /// assert_eq!(config.late_limit(), Some(4 * hour));
+    /// # Ok::<(), tenure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Invalid`](crate::ErrorKind::Invalid) as for a period.
+    pub fn with_late_limit(self, limit: Duration) -> Result<Self> {
+        let late_limit = Some(length("a late limit", limit)?);
+        Ok(Self { late_limit, ..self })
     }
 
     /// The same, which runs a tick again whose leader died or lost office
@@ -208,6 +233,20 @@ impl ScheduleConfig {
     #[must_use]
     pub fn time_limit(&self) -> Option<Duration> {
         self.time_limit
+    }
+
+    /// How late a run may begin.
+    #[must_use]
+    pub fn late_limit(&self) -> Option<Duration> {
+        self.late_limit
+    }
+
+    /// A tick that was due before this is too late at `now`.
+    pub(super) fn latest(&self, now: StoreTime) -> Option<StoreTime> {
+        let limit = u64::try_from(self.late_limit?.as_millis()).unwrap_or(u64::MAX);
+        Some(StoreTime::from_millis(
+            now.as_millis().saturating_sub(limit),
+        ))
     }
 
     /// Whether ticks without an end are run again.

@@ -15,6 +15,7 @@ use jiff::{Timestamp, ToSpan};
 use super::cadence::Due;
 use super::config::Misfire;
 use super::stretch::Stretch;
+use super::upcoming::ClockChange;
 use crate::error::{Error, Result};
 use crate::model::StoreTime;
 
@@ -132,6 +133,37 @@ impl CronRule {
             } else {
                 change.to.max(change.from)
             }
+        })
+    }
+
+    /// What a wall clock in the zone shows at `time`.
+    pub(super) fn local(&self, time: StoreTime) -> Option<Box<str>> {
+        let zoned = second(time)?.to_zoned(self.zone.clone());
+        Some(zoned.strftime("%Y-%m-%dT%H:%M:%S%:z").to_string().into())
+    }
+
+    /// The change of the clocks that concerns the run at `time`, the one before
+    /// it being at `before` or earlier.
+    pub(super) fn change(&self, time: StoreTime, before: StoreTime) -> Option<ClockChange> {
+        let (time, before) = (second(time)?, second(before)?);
+        let stretch = Stretch::at(&self.zone, time)?;
+        let wall = stretch.wall(time);
+        if let Some(change) = stretch.begin().filter(|change| change.at > before) {
+            let left_out = self.on_or_after(change.from);
+            let leaves_out = left_out.is_some_and(|wall| wall < change.to);
+            match self.is_hourly {
+                false if leaves_out && change.at == time => return Some(ClockChange::StandsIn),
+                true if leaves_out => return Some(ClockChange::LeftOut),
+                _ => {}
+            }
+        }
+        if stretch.begin().is_some_and(|change| wall < change.from) {
+            return Some(ClockChange::Second);
+        }
+        let next = stretch.after(&self.zone)?.begin()?;
+        (wall >= next.to && wall < next.from).then_some(match self.is_hourly {
+            true => ClockChange::First,
+            false => ClockChange::FirstOnly,
         })
     }
 

@@ -9,6 +9,7 @@ mod core;
 mod cron;
 mod handle;
 mod job;
+mod report;
 mod runner;
 mod scheduler;
 mod status;
@@ -17,6 +18,7 @@ mod stretch;
 mod term;
 mod thread;
 mod tick;
+mod upcoming;
 
 #[cfg(test)]
 mod tests;
@@ -24,7 +26,9 @@ mod tests;
 pub use config::{Misfire, ScheduleConfig, Strategy};
 pub use handle::SchedulerHandle;
 pub use job::{JobError, JobResult, Unfinished};
+pub use report::{RunResult, ScheduleReport, Schedules};
 pub use scheduler::Scheduler;
 pub use status::{LastRun, NextRun, RunOutcome, ScheduleStatus};
 pub(crate) use thread::ThreadWork;
 pub use tick::Tick;
+pub use upcoming::{ClockChange, Upcoming, UpcomingRun};

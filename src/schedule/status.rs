@@ -78,6 +78,9 @@ pub struct ScheduleStatus {
     pub cut: u64,
     /// Ticks that were left out by the rule for late ones.
     pub skipped: u64,
+    /// Ticks that were not run because they were later than the late limit.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub too_late: u64,
     /// Ticks without an end that were found on coming to office.
     pub unfinished: u64,
 }

@@ -83,10 +83,10 @@ impl Term<'_> {
                 Claimed::Deposed => return Ok(TermEnd::Deposed),
             }
             core.board.status().skipped += next.skipped;
-            let Some(done) = self.run_whole(work, &book, next.claim.clone()).await else {
+            let Some(end) = self.run_whole(work, &book, next.claim.clone()).await else {
                 continue;
             };
-            let (end, at) = (TickEnd::new(next.claim.tick, done), tenure.store_now());
+            let at = tenure.store_now();
             book.finished(end, at);
             core.clerk.finish(tenure.grant(), end, at).await;
         }
@@ -179,17 +179,21 @@ impl Term<'_> {
     }
 
     /// Runs the claimed tick, also again where what was cut short is run again;
-    /// whether it went well. `None`: it was cut short, and stays without an end.
+    /// how it ended. `None`: it was cut short, and stays without an end.
     async fn run_whole(
         &self,
         work: &mut impl Work,
         book: &Book<'_>,
         mut claim: Claim,
-    ) -> Option<bool> {
+    ) -> Option<TickEnd> {
         for cuts in 1.. {
+            // Looked at here: the claim itself may have taken long.
+            if self.is_too_late(&claim) {
+                return Some(TickEnd::skipped(claim.tick));
+            }
             match self.run(work, &claim).await {
                 RunOutcome::Cut => {}
-                outcome => return Some(outcome == RunOutcome::Done),
+                outcome => return Some(TickEnd::new(claim.tick, outcome == RunOutcome::Done)),
             }
             self.core.board.status().unfinished += 1;
             claim = book.cut()?;
@@ -201,6 +205,22 @@ impl Term<'_> {
             }
         }
         None
+    }
+
+    /// Whether the tick is not to be run any more.
+    fn is_too_late(&self, claim: &Claim) -> bool {
+        let (core, now) = (self.core, self.tenure.store_now());
+        let is_too_late = core.config.latest(now) > Some(claim.due_at);
+        if is_too_late {
+            core.board.status().too_late += 1;
+            tracing::warn!(
+                target: "tenure::schedule",
+                schedule = %core.name, worker = self.worker, tick = claim.tick,
+                late = ?now.since(claim.due_at), limit = ?core.config.late_limit,
+                "a tick is later than the late limit and is skipped"
+            );
+        }
+        is_too_late
     }
 
     /// Runs the claimed tick once.

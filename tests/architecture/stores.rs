@@ -7,7 +7,8 @@ use crate::root;
 
 /// The rooms that every store has, under the same names.
 const ROOMS: &[&str] = &[
-    "client", "clock", "config", "error", "health", "ledger", "list", "prune", "schema", "watch",
+    "client", "clock", "config", "error", "health", "ledger", "ledgers", "list", "prune", "schema",
+    "watch",
 ];
 
 /// Of each store: the rooms that it lacks, and those that only it needs.
@@ -16,7 +17,8 @@ const STORES: &[(&str, &[&str], &[&str])] = &[
     (
         "combination",
         &[
-            "clock", "config", "error", "health", "ledger", "list", "prune", "schema", "watch",
+            "clock", "config", "error", "health", "ledger", "ledgers", "list", "prune", "schema",
+            "watch",
         ],
         &[
             "attempt",
@@ -40,17 +42,27 @@ const STORES: &[(&str, &[&str], &[&str])] = &[
     (
         "memory",
         &[
-            "clock", "error", "health", "ledger", "list", "prune", "schema",
+            "clock", "error", "health", "ledger", "ledgers", "list", "prune", "schema",
         ],
         &["queue", "table"],
     ),
     // Hints come from the poll that both SQL stores share.
-    ("mysql", &["watch"], &["calls", "connect", "statements"]),
+    (
+        "mysql",
+        &["watch"],
+        &["calls", "connect", "ledger_statements", "statements"],
+    ),
     // Every statement answers with the server's time.
     (
         "postgres",
         &["clock"],
-        &["calls", "connect", "statements", "wire"],
+        &[
+            "calls",
+            "connect",
+            "ledger_statements",
+            "statements",
+            "wire",
+        ],
     ),
     // Nothing is made beforehand, and every script answers with the time.
     (
@@ -80,7 +92,8 @@ const STORES: &[(&str, &[&str], &[&str])] = &[
     ),
     (
         "sqlite",
-        &[],
+        // Its ledgers are one query more.
+        &["ledgers"],
         &[
             "before_open",
             "bell",

@@ -180,3 +180,46 @@ async fn a_version_ahead_of_the_clock_stays() {
     let left = SERVER.sql("SELECT mutex FROM ahead").unwrap();
     assert!(left.trim().ends_with('m'), "{left}");
 }
+
+/// A claim that is being written while ledgers are removed is not lost.
+#[tokio::test]
+async fn a_ledger_that_is_claimed_at_this_moment_is_not_removed() {
+    let client = client(&tables("claimed")).await.unwrap();
+    SERVER
+        .sql("INSERT INTO claimed_s VALUES ('m', 'plan', 1, 7, 1, 1024, 'done', 1, NULL)")
+        .unwrap();
+    let claimer = std::thread::spawn(|| {
+        SERVER.sql(
+            "BEGIN; UPDATE claimed_s SET last_tick = 8, state = 'claimed', finished_at = NULL, \
+             due_at = UNIX_TIMESTAMP() * 1000 WHERE name = 'm'; SELECT SLEEP(1.503); COMMIT",
+        )
+    });
+    crate::ground::until("the claimer has written", async || {
+        let open = "SELECT COUNT(*) FROM information_schema.PROCESSLIST \
+                    WHERE INFO LIKE 'SELECT SLEEP(1.503)%'";
+        (SERVER.sql(open).unwrap().trim() != "0").then_some(())
+    })
+    .await;
+    let second = Prune::unused_for(Duration::from_secs(1)).with_schedules();
+    let (_, ledgers) = pruned(&client, second).await;
+    claimer.join().unwrap().unwrap();
+    let left = SERVER.sql("SELECT last_tick FROM claimed_s").unwrap();
+    assert_eq!((ledgers, left.trim()), (0, "8"), "the claim stands");
+}
+
+#[tokio::test]
+async fn ledgers_of_an_earlier_version_are_read_and_extended_and_go_on_working() {
+    let url = tables("earlier");
+    drop(client(&url).await.unwrap());
+    SERVER.sql("ALTER TABLE earlier_s DROP COLUMN run").unwrap();
+    SERVER
+        .sql("INSERT INTO earlier_s VALUES ('old', 'rate 1000ms after 0ms', 1, 7, 1, 1024, 'done', 1)")
+        .unwrap();
+    // Somebody who may not add the column does without.
+    let without = client(&format!("{url}&create=off")).await.unwrap();
+    crate::listing_ledgers::works_without_notes(&without).await;
+    let with = client(&url).await.unwrap();
+    crate::listing_ledgers::works_with_notes(&with).await;
+    // Whoever was there before goes on.
+    crate::listing_ledgers::works_without_notes(&without).await;
+}

@@ -124,3 +124,51 @@ async fn a_stranger_on_the_table_delays_a_pruning_and_nobody_else() {
     let (rows, _) = pruned(&client, Prune::unused_for(Duration::ZERO)).await;
     assert!(rows >= 2, "afterwards it goes: {rows}");
 }
+
+/// A claim that is being written while ledgers are removed is not lost.
+#[tokio::test]
+async fn a_ledger_that_is_claimed_at_this_moment_is_not_removed() {
+    let client = client(&tables("claimed")).await.unwrap();
+    SERVER
+        .sql("INSERT INTO claimed_s VALUES ('m', 'plan', 1, 7, 1, 1024, 'done', 1)")
+        .unwrap();
+    // The claimer has written, and commits once somebody waits for its row, or
+    // nobody does for a while.
+    let claimer = std::thread::spawn(|| {
+        SERVER.sql(
+            "BEGIN; UPDATE claimed_s SET last_tick = 8, state = 'claimed', finished_at = NULL, \
+             due_at = extract(epoch FROM clock_timestamp()) * 1000 WHERE name = 'm'; \
+             DO $$ BEGIN FOR i IN 1..150 LOOP EXIT WHEN EXISTS (SELECT 1 FROM pg_locks \
+             WHERE NOT granted AND transactionid = txid_current()::text::xid); PERFORM pg_sleep(0.01); END LOOP; END $$; COMMIT",
+        )
+    });
+    until("the claimer has written", async || {
+        let written = "SELECT count(*) FROM pg_locks l JOIN pg_class c ON c.oid = l.relation \
+                       WHERE c.relname = 'claimed_s' AND l.mode = 'RowExclusiveLock'";
+        (SERVER.sql(written).unwrap().trim() != "0").then_some(())
+    })
+    .await;
+    let second = Prune::unused_for(Duration::from_secs(1)).with_schedules();
+    let (_, ledgers) = pruned(&client, second).await;
+    claimer.join().unwrap().unwrap();
+    let left = SERVER.sql("SELECT last_tick FROM claimed_s").unwrap();
+    assert_eq!((ledgers, left.trim()), (0, "8"), "the claim stands");
+}
+
+#[tokio::test]
+async fn ledgers_of_an_earlier_version_are_read_and_extended_and_go_on_working() {
+    let url = tables("earlier");
+    drop(client(&url).await.unwrap());
+    let drop_column = "ALTER TABLE earlier_s DROP COLUMN run";
+    SERVER.sql(drop_column).unwrap();
+    SERVER
+        .sql("INSERT INTO earlier_s VALUES ('old', 'rate 1000ms after 0ms', 1, 7, 1, 1024, 'done', 1)")
+        .unwrap();
+    // Somebody who may not add the column does without.
+    let without = client(&format!("{url}&create=off")).await.unwrap();
+    crate::listing_ledgers::works_without_notes(&without).await;
+    let with = client(&url).await.unwrap();
+    crate::listing_ledgers::works_with_notes(&with).await;
+    // Whoever was there before goes on.
+    crate::listing_ledgers::works_without_notes(&without).await;
+}

@@ -34,6 +34,8 @@ mod tls;
 // What every store must stand.
 #[path = "../listing/damage.rs"]
 mod listing_damage;
+#[path = "../listing/ledgers.rs"]
+mod listing_ledgers;
 #[path = "../listing/prune.rs"]
 mod listing_prune;
 

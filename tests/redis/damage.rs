@@ -83,3 +83,41 @@ async fn the_same_in_a_cluster() {
     is_isolated_and_mended(&coordinator, &damage).await;
     coordinator.close().await.unwrap();
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn damaged_ledgers_are_named_and_hide_no_other() {
+    let server = Redis::start().unwrap();
+    let run = |words: &[&str]| server.command(words).unwrap();
+    run(&["SET", "simba:{text}:schedule", "no hash"]);
+    run(&[
+        "HSET",
+        "simba:{half}:schedule",
+        "plan",
+        "rate 1000ms after 0ms",
+    ]);
+    let bytes = r"return redis.call('HSET', 'simba:{b}:schedule', 'plan', 'a\255')";
+    run(&["EVAL", bytes, "0"]);
+    let name = r"return redis.call('HSET', 'simba:{\255}:schedule', 'plan', 'a')";
+    run(&["EVAL", name, "0"]);
+    let url = support::url(&server);
+    let place = url.parse().unwrap();
+    let client = tenure::stores::open(&place, tenure::clock::Clock::boot());
+    let client = client.await.unwrap();
+    let coordinator = Coordinator::connect(&url).await.unwrap();
+    let damaged = ["b", "half", "text", r"\xff"];
+    crate::listing_ledgers::damage_hides_no_other(&client, &coordinator, &damaged).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn damaged_ledgers_of_a_cluster_hide_no_other() {
+    let cluster = RedisCluster::start().unwrap();
+    let words = ["SET", "simba:{text}:schedule", "no hash"];
+    let mut nodes = cluster.nodes().iter();
+    assert!(nodes.any(|node| node.command(&words).is_ok()));
+    let url = crate::cluster::url(&cluster);
+    let place = url.parse().unwrap();
+    let client = tenure::stores::open(&place, tenure::clock::Clock::boot());
+    let client = client.await.unwrap();
+    let coordinator = Coordinator::connect(&url).await.unwrap();
+    crate::listing_ledgers::damage_hides_no_other(&client, &coordinator, &["text"]).await;
+}

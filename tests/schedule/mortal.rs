@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use tenure::Result;
 use tenure::backend::{
-    Answer, Backend, Bid, Claim, ClaimAnswer, Finding, Held, Hints, Interest, LedgerEntry, Listing,
-    Page, Profile, Prune, Pruned, TickEnd,
+    Answer, Backend, Bid, Claim, ClaimAnswer, Finding, Held, Hints, Interest, LedgerEntry, Ledgers,
+    Listing, Page, Profile, Prune, Pruned, TickEnd,
 };
 use tenure::model::{FencingToken, MutexName};
 use tokio::sync::watch;
@@ -147,6 +147,10 @@ impl<B: Backend> Backend for Mortal<B> {
 
     async fn read_ledger(&self, name: &MutexName) -> Result<Option<LedgerEntry>> {
         self.around(self.inner.read_ledger(name)).await
+    }
+
+    async fn list_ledgers(&self, page: &Page) -> Result<Ledgers> {
+        self.around(self.inner.list_ledgers(page)).await
     }
 
     async fn claim_tick(&self, held: &Held, claim: &Claim) -> Result<ClaimAnswer> {

@@ -89,3 +89,39 @@ async fn a_page_is_a_range_of_the_key() {
         "{plan}"
     );
 }
+
+#[tokio::test]
+async fn damaged_ledgers_are_named_and_hide_no_other() {
+    let place = Place::new();
+    let coordinator = Coordinator::connect(&place.url()).await.unwrap();
+    let sql = place.sql();
+    for row in [
+        "('state', 'rate 1000ms after 0ms', 1, 1, 1, 1024, 'gone', NULL, NULL)",
+        "('negative', 'rate 1000ms after 0ms', 1, -1, 1, 1024, 'done', NULL, NULL)",
+        "('bytes', CAST(x'61ff' AS TEXT), 1, 1, 1, 1024, 'done', NULL, NULL)",
+    ] {
+        sql.execute_batch(&format!("INSERT INTO tenure_schedule VALUES {row}"))
+            .unwrap();
+    }
+    let client = place.open().await;
+    let damaged = ["bytes", "negative", "state"];
+    crate::listing_ledgers::damage_hides_no_other(&client, &coordinator, &damaged).await;
+}
+
+#[tokio::test]
+async fn a_file_of_an_earlier_version_is_extended_and_its_programs_go_on() {
+    let place = Place::new();
+    drop(place.open().await);
+    let sql = place.sql();
+    sql.execute_batch("ALTER TABLE tenure_schedule DROP COLUMN run")
+        .unwrap();
+    let earlier = "INSERT OR REPLACE INTO tenure_schedule \
+        (mutex, plan, origin, last_tick, due_at, token, state, finished_at) \
+        VALUES ('old', 'rate 1000ms after 0ms', 1, ?1, 1, 1024, 'claimed', NULL)";
+    sql.execute(earlier, [7]).unwrap();
+    let client = place.open().await;
+    crate::listing_ledgers::works_with_notes(&client).await;
+    // As a program of before writes: the note of another run is none of its.
+    sql.execute(earlier, [100]).unwrap();
+    crate::listing_ledgers::works_with_notes(&client).await;
+}

@@ -139,3 +139,24 @@ async fn empty_parents_and_old_ledgers_go() {
     assert!(left.contains("used") && !left.contains("empty"), "{left}");
     works_for_people(&coordinator).await;
 }
+
+#[tokio::test]
+async fn damaged_ledgers_are_named_and_hide_no_other() {
+    for (path, data) in [
+        ("", "x"),
+        ("/tenure", "x"),
+        ("/tenure/schedule", "x"),
+        ("/tenure/schedule/bad", "nonsense"),
+        ("/tenure/schedule/half", "plan=rate"),
+    ] {
+        let path = format!("/ledgers{path}");
+        SERVER.shell(&["create", &path, data]).unwrap();
+    }
+    // Long: nothing here is about its end.
+    let rest = "/ledgers?session_timeout=30s&names=shared";
+    let client = client(SERVER.address(), rest).await.unwrap();
+    let url = format!("zookeeper://{}{rest}", SERVER.address());
+    let coordinator = Coordinator::connect(&url).await.unwrap();
+    let damaged = ["bad", "half"];
+    crate::listing_ledgers::damage_hides_no_other(&client, &coordinator, &damaged).await;
+}

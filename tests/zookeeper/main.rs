@@ -17,6 +17,8 @@ mod tls;
 // What every store must stand.
 #[path = "../listing/damage.rs"]
 mod listing_damage;
+#[path = "../listing/ledgers.rs"]
+mod listing_ledgers;
 #[path = "../listing/prune.rs"]
 mod listing_prune;
 

@@ -42,7 +42,8 @@ Where ownership is kept:
 
 Exit codes: what the command exits with; 75 not acquired; 76 lost while the
 command ran; 2 wrong usage; 65 something in the store is damaged; 69 the store
-cannot be used; 78 not before somebody changes something; 127 and 126 as in a shell; 128 + N ended by signal N.
+cannot be used; 73 the name has another schedule; 78 not before somebody changes
+something; 127 and 126 as in a shell; 128 + N ended by signal N.
 
 Examples:
   tenure run nightly-report -- ./report.sh      one at a time, the others wait
@@ -50,6 +51,7 @@ Examples:
   eval \"$(tenure hold deploy)\"                 for the rest of a shell script
   tenure lead billing -- ./worker               one live worker among many hosts
   tenure schedule tidy --every 1h -- ./tidy     on one of many hosts, hourly
+  tenure schedules                              when each runs, and how it went
   tenure status                                 who owns what
   tenure status --watch                         the same, live
   tenure dashboard                              the same, in a browser
@@ -116,6 +118,7 @@ pub(crate) enum Command {
     Release(Release),
     Lead(Lead),
     Schedule(Schedule),
+    Schedules(Schedules),
     Status(Status),
     Watch(Watch),
     #[cfg(feature = "dashboard")]
@@ -213,8 +216,8 @@ pub(crate) struct Lead {
 #[command(after_help = examples::SCHEDULE, next_help_heading = WHEN)]
 pub(crate) struct Schedule {
     /// What is scheduled
-    #[arg(help_heading = ARGUMENTS)]
-    pub(crate) name: String,
+    #[arg(required_unless_present = "preview", help_heading = ARGUMENTS)]
+    pub(crate) name: Option<String>,
     /// Runs begin this far apart
     #[arg(long, value_name = "DUR", value_parser = duration)]
     pub(crate) every: Option<Duration>,
@@ -240,14 +243,29 @@ pub(crate) struct Schedule {
     /// What becomes of runs that came due while nobody could run them
     #[arg(long, value_enum, default_value_t)]
     pub(crate) misfire: Misfire,
+    /// Skip a run that is later than this when it could begin
+    #[arg(long, value_name = "DUR", value_parser = duration)]
+    pub(crate) late_limit: Option<Duration>,
     /// Run again what a leader began and did not finish
     #[arg(long)]
     pub(crate) rerun_unfinished: bool,
     /// Replace the schedule that this name has had so far
     #[arg(long)]
     pub(crate) replace: bool,
-    #[command(flatten)]
-    pub(crate) job: Job,
+    /// Print when the next N runs would be, and do nothing: no store is asked
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=10_000))]
+    pub(crate) preview: Option<u16>,
+    /// SIGTERM comes this long before SIGKILL when ownership cannot be renewed;
+    /// less than the transition, half of it unless given
+    #[arg(long, value_name = "DUR", value_parser = duration, help_heading = COMMAND)]
+    pub(crate) grace: Option<Duration>,
+    /// Give the command TENURE_URL also when there is a password in it
+    #[arg(long, help_heading = COMMAND)]
+    pub(crate) pass_url: bool,
+    /// The command and its arguments
+    #[arg(last = true, required_unless_present = "preview", value_name = "CMD")]
+    #[arg(help_heading = ARGUMENTS)]
+    pub(crate) command: Vec<OsString>,
 }
 
 #[derive(Clone, Copy, Debug, Default, clap::ValueEnum)]
@@ -274,6 +292,19 @@ pub(crate) struct Job {
     /// The command and its arguments
     #[arg(last = true, required = true, value_name = "CMD", help_heading = ARGUMENTS)]
     pub(crate) command: Vec<OsString>,
+}
+
+/// Show every schedule of the store
+///
+/// Its plan, the last run (its number, how it went, how long it took, how late
+/// it began) and when the next one is due. Work that is run --once-per period
+/// is shown, too.
+#[derive(Args, Debug)]
+#[command(after_help = examples::SCHEDULES, next_help_heading = WHAT)]
+pub(crate) struct Schedules {
+    /// Only these
+    #[arg(help_heading = ARGUMENTS, value_name = "NAME")]
+    pub(crate) names: Vec<String>,
 }
 
 /// Show who owns what

@@ -5,6 +5,7 @@ use std::process::{ExitCode, ExitStatus};
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 
 use rustix::process::{Resource, Rlimit, Signal, kill_current_process_group, setrlimit};
+use tenure::backend::OtherPlan;
 use tenure::{Error, ErrorKind, Retry};
 
 use crate::supervise::End;
@@ -19,6 +20,8 @@ pub(crate) const DAMAGED: u8 = 65;
 pub(crate) const UNAVAILABLE: u8 = 69;
 /// Something is wrong with this program or host (`EX_OSERR`).
 pub(crate) const SYSTEM: u8 = 71;
+/// The name has another plan in the store (`EX_CANTCREAT`).
+pub(crate) const OTHER_PLAN: u8 = 73;
 /// Another owns it (`EX_TEMPFAIL`).
 pub(crate) const NOT_ACQUIRED: u8 = 75;
 /// Ownership ended while the command ran.
@@ -63,6 +66,7 @@ impl Failure {
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         let code = match error.kind() {
+            _ if other_plan(&error).is_some() => OTHER_PLAN,
             ErrorKind::Invalid => USAGE,
             ErrorKind::Lost | ErrorKind::Unconfirmed => LOST,
             ErrorKind::Closed | ErrorKind::WrongState => SYSTEM,
@@ -78,6 +82,11 @@ impl From<Error> for Failure {
             ..Self::new(code, message)
         }
     }
+}
+
+/// The plans that meet, if that is what went wrong.
+pub(crate) fn other_plan(error: &Error) -> Option<&OtherPlan> {
+    std::error::Error::source(error)?.downcast_ref()
 }
 
 /// The error and what caused it, each once.

@@ -98,6 +98,13 @@ pub(crate) fn ask(question: &str) {
     let _ = write!(std::io::stderr(), "{} ", plain(question));
 }
 
+/// How wide the terminal on stdout is, if there is one.
+pub(crate) fn columns() -> Option<usize> {
+    let stdout = std::io::stdout();
+    let size = rustix::termios::tcgetwinsize(&stdout).ok()?;
+    Some(usize::from(size.ws_col)).filter(|width| *width > 0 && stdout.is_terminal())
+}
+
 /// Writes lines of data; false when nobody reads any more.
 pub(crate) fn data(line: &dyn Display) -> bool {
     let line = plain_lines(&line.to_string());

@@ -30,6 +30,15 @@ pub struct Row {
     pub left_ms: Option<u64>,
     /// Who waits for it, in order, where the store knows them.
     pub waiters: Vec<String>,
+    /// What it is, when it is more than a mutex: `schedule` or `reentrant`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kind: Option<&'static str>,
+    /// When a schedule's next run is due, on the store's clock.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next_run: Option<String>,
+    /// How often its holder holds a reentrant lock.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub holds: Option<u64>,
     /// What is wrong with what the store has of it, and what can be done.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fault: Option<String>,
@@ -37,7 +46,8 @@ pub struct Row {
 
 impl Row {
     /// A mutex that nobody owns.
-    fn free(name: &MutexName) -> Self {
+    #[must_use]
+    pub fn free(name: &MutexName) -> Self {
         Self {
             name: name.to_string(),
             owner: None,
@@ -46,6 +56,9 @@ impl Row {
             held_ms: None,
             left_ms: None,
             waiters: Vec::new(),
+            kind: None,
+            next_run: None,
+            holds: None,
             fault: None,
         }
     }

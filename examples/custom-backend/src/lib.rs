@@ -33,8 +33,8 @@ use std::time::Duration;
 
 use table::Table;
 use tenure::backend::{
-    Answer, Backend, Bid, Claim, ClaimAnswer, Finding, Held, Hints, Interest, LedgerEntry, Listing,
-    Page, Profile, Prune, Pruned, TickEnd,
+    Answer, Backend, Bid, Claim, ClaimAnswer, Finding, Held, Hints, Interest, LedgerEntry, Ledgers,
+    Listing, Page, Profile, Prune, Pruned, TickEnd,
 };
 use tenure::clock::Clock;
 use tenure::model::{FencingToken, MutexName};
@@ -144,6 +144,10 @@ impl Backend for Client {
     }
 
     async fn read_ledger(&self, _: &MutexName) -> Result<Option<LedgerEntry>> {
+        self.no_ledger()
+    }
+
+    async fn list_ledgers(&self, _: &Page) -> Result<Ledgers> {
         self.no_ledger()
     }
 

@@ -92,15 +92,17 @@ fn another_plan_is_a_conflict_unless_it_is_replaced() {
 #[test]
 fn a_refusal_is_understood() {
     let config = rate();
-    let mut book = Book::open(&config, token(5), at(0), None).unwrap();
-    let claim = book.next(at(0)).unwrap().claim;
+    let mut book = Book::open(&config, token(5), at(700), None).unwrap();
+    let claim = book.next(at(700)).unwrap().claim;
     let ours = book.refused(&claim, entry(&config, 0, 300, 5)).unwrap();
     assert_eq!(ours, Refusal::Ours, "the answer was lost");
     let newer = book.refused(&claim, entry(&config, 0, 300, 6)).unwrap();
     assert_eq!(newer, Refusal::Newer);
     let behind = book.refused(&claim, entry(&config, 3, 3_300, 4)).unwrap();
     assert_eq!(behind, Refusal::Behind);
-    assert_eq!(book.next(at(3_400)).unwrap().claim.tick, 4);
+    let next = book.next(at(3_400)).unwrap().claim;
+    assert_eq!(next.tick, 4);
+    assert_eq!(next.origin, at(0), "the origin is the ledger's");
 }
 
 /// Leaders come, run, crash at every point and go; the ledger is kept by its

@@ -29,7 +29,9 @@ fn after(period: u64, due: u64, now: u64, misfire: Misfire) -> Due {
         due_at: at(due),
         finished_at: Some(at(now)),
     };
-    rate(period).after(before, at(now), misfire).unwrap()
+    let rate = rate(period);
+    let following = rate.following(before).unwrap();
+    rate.from(following, at(now), misfire).unwrap()
 }
 
 #[test]
@@ -64,7 +66,8 @@ fn a_delay_counts_from_the_end_or_else_from_when_it_was_due() {
             due_at: at(1_000),
             finished_at,
         };
-        cadence.after(before, at(9_999), Misfire::Skip).unwrap()
+        let following = cadence.following(before).unwrap();
+        cadence.from(following, at(9_999), Misfire::Skip).unwrap()
     };
     assert_eq!(
         (next(Some(at(1_700))).at, next(None).at),

@@ -27,7 +27,8 @@ fn rule(expr: &str, tz: &str) -> CronRule {
 }
 
 fn following(rule: &CronRule, before: Before, now: StoreTime, misfire: Misfire) -> Option<Due> {
-    Cadence::Cron(rule.clone()).after(before, now, misfire)
+    let cadence = Cadence::Cron(rule.clone());
+    cadence.from(cadence.following(before)?, now, misfire)
 }
 
 /// The first `count` times from `start` on.

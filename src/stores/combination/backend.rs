@@ -8,8 +8,8 @@ use super::grant::{Grant, Part};
 use super::look::merged;
 use super::unlock::{Told, passed};
 use crate::backend::{
-    Answer, Backend, Bid, Claim, ClaimAnswer, Finding, Held, Hints, HoldStore, Interest,
-    LedgerEntry, Listing, Page, Profile, Prune, Pruned, TickEnd,
+    Answer, Backend, Bid, Claim, ClaimAnswer, Finding, Held, Hints, Hold, HoldStore, Interest,
+    LedgerEntry, Ledgers, Listing, Page, Profile, Prune, Pruned, TickEnd,
 };
 use crate::error::{Error, ErrorKind, Outcome, Result};
 use crate::model::{FencingToken, MutexName, MutexOwner};
@@ -47,6 +47,10 @@ impl HoldStore for Combined {
 
     async fn undo(&self, bid: &Bid) -> Result<()> {
         self.leave(bid).await
+    }
+
+    async fn held(&self, _names: &[MutexName]) -> Result<Vec<Hold>> {
+        Err(unsupported("listing: their keys look like anybody's"))
     }
 
     async fn server_id(&self) -> Result<String> {
@@ -187,6 +191,11 @@ impl Backend for Combined {
     }
 
     async fn read_ledger(&self, _name: &MutexName) -> Result<Option<LedgerEntry>> {
+        self.0.is_open()?;
+        Err(unsupported("schedules"))
+    }
+
+    async fn list_ledgers(&self, _page: &Page) -> Result<Ledgers> {
         self.0.is_open()?;
         Err(unsupported("schedules"))
     }

@@ -8,8 +8,8 @@ use std::time::{Duration, SystemTime};
 use super::table::Table;
 use super::watch::Clients;
 use crate::backend::{
-    Answer, Backend, Bid, Claim, ClaimAnswer, Finding, Held, Hints, Interest, LedgerEntry, Listing,
-    Page, Profile, Prune, Pruned, TickEnd,
+    Answer, Backend, Bid, Claim, ClaimAnswer, Finding, Held, Hints, Interest, LedgerEntry, Ledgers,
+    Listing, Page, Profile, Prune, Pruned, TickEnd,
 };
 use crate::clock::{Clock, Moment};
 use crate::error::{Error, ErrorKind, Outcome, Result};
@@ -214,6 +214,10 @@ impl Backend for Memory {
 
     async fn read_ledger(&self, name: &MutexName) -> Result<Option<LedgerEntry>> {
         self.locked(|state, _| state.table.read_ledger(name))
+    }
+
+    async fn list_ledgers(&self, page: &Page) -> Result<Ledgers> {
+        self.locked(|state, now| state.table.list_ledgers(now, page))
     }
 
     async fn claim_tick(&self, held: &Held, claim: &Claim) -> Result<ClaimAnswer> {

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use super::queue::Line;
 use super::watch::Audience;
 use crate::backend::{
-    Answer, Bid, Claim, ClaimAnswer, Entry, Held, LedgerEntry, Listing, Nonce, Page, Prune, Pruned,
-    TickEnd,
+    Answer, Bid, Claim, ClaimAnswer, Entry, Held, LedgerEntry, LedgerLine, Ledgers, Listing, Nonce,
+    Page, Prune, Pruned, TickEnd,
 };
 use crate::error::Result;
 use crate::model::{ContenderId, FencingToken, MutexName, MutexOwner, StoreTime};
@@ -259,6 +259,16 @@ impl Table {
         self.ledgers.get(name).cloned()
     }
 
+    /// [`Backend::list_ledgers`](crate::backend::Backend::list_ledgers).
+    #[must_use]
+    pub fn list_ledgers(&self, now: StoreTime, page: &Page) -> Ledgers {
+        let wanted = self.ledgers.iter().filter(|(name, _)| page.wants(name));
+        let lines = wanted
+            .take(page.limit.saturating_add(1))
+            .map(|(name, entry)| LedgerLine::new(name.clone(), entry.clone()));
+        Ledgers::of(lines.collect(), page, now)
+    }
+
     /// [`Backend::claim_tick`](crate::backend::Backend::claim_tick).
     pub fn claim_tick(&mut self, now: StoreTime, held: &Held, claim: &Claim) -> ClaimAnswer {
         if self
@@ -286,8 +296,7 @@ impl Table {
         };
         let is_ours = entry.ends_with(end, held.token);
         if is_ours {
-            entry.state = end.state();
-            entry.finished_at = Some(now);
+            entry.end(end, now);
         }
         is_ours
     }

@@ -174,7 +174,7 @@ pub(super) fn is_duplicate(error: &sqlx::Error) -> bool {
     number_of(error).is_some_and(|number| matches!(number, 1062 | 1586))
 }
 
-fn number_of(error: &sqlx::Error) -> Option<u16> {
+pub(super) fn number_of(error: &sqlx::Error) -> Option<u16> {
     let answered = error.as_database_error();
     let answered = answered.and_then(|e| e.try_downcast_ref::<MySqlDatabaseError>());
     answered.map(MySqlDatabaseError::number)

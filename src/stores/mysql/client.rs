@@ -9,11 +9,11 @@ use super::calls::{CanSkip, Find, FindMany, Free, Insert, Now, Renew, Take, mill
 use super::clock::{Dial, Stamp};
 use super::connect::Connector;
 use super::ledger;
-use super::schema::{self, Create, INT_WARNING, Inspect, Layout};
+use super::schema::{self, Create, INT_WARNING, Inspect, Layout, Schedules};
 use super::statements::Statements;
 use crate::backend::{
-    Answer, Backend, Bid, Claim, ClaimAnswer, Finding, Held, Hints, Interest, LedgerEntry, Listing,
-    Page, Profile, Prune, Pruned, TickEnd,
+    Answer, Backend, Bid, Claim, ClaimAnswer, Finding, Held, Hints, Interest, LedgerEntry, Ledgers,
+    Listing, Page, Profile, Prune, Pruned, TickEnd,
 };
 use crate::clock::Clock;
 use crate::error::Result;
@@ -67,7 +67,7 @@ impl MySql {
         dial.set(pool.ask(Now, Effect::Reads).await?);
         let inspect = || pool.ask(Inspect(Arc::clone(&statements)), Effect::Reads);
         let mut found = inspect().await?;
-        if settings.create && (found.columns.is_empty() || !found.has_schedule) {
+        if settings.create && (found.columns.is_empty() || found.schedule.lacks_something()) {
             let create = Create(Arc::clone(&statements));
             match pool.ask(create, Effect::Writes).await {
                 Ok(()) => found = inspect().await?,
@@ -82,6 +82,7 @@ impl MySql {
             return Err(schema::missing(&statements));
         }
         let layout = schema::layout(&statements, &found.columns)?;
+        statements.keeps_notes(found.schedule == Schedules::WithNotes);
         let skips = pool.ask(CanSkip(Arc::clone(&statements)), Effect::Reads);
         let skips = skips.await?;
         Ok(Self(Arc::new(Inner {
@@ -101,6 +102,11 @@ impl MySql {
 
     pub(super) fn statements(&self) -> &Arc<Statements> {
         &self.0.statements
+    }
+
+    /// Whether the server can go around rows that others hold.
+    pub(super) fn skips(&self) -> bool {
+        self.0.skips
     }
 
     pub(super) fn layout(&self) -> Layout {
@@ -365,6 +371,10 @@ impl Backend for MySql {
 
     async fn read_ledger(&self, name: &MutexName) -> Result<Option<LedgerEntry>> {
         self.read(ledger::Read(self.to(), name.clone())).await
+    }
+
+    async fn list_ledgers(&self, page: &Page) -> Result<Ledgers> {
+        self.ledgers(page).await
     }
 
     async fn claim_tick(&self, held: &Held, claim: &Claim) -> Result<ClaimAnswer> {

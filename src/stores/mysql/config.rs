@@ -37,9 +37,12 @@ pub(crate) async fn open(url: &StoreUrl, clock: Clock) -> Result<MySql> {
 pub fn schema(url: &StoreUrl) -> Result<String> {
     let settings = settings(url)?;
     let statements = Statements::new(&settings.table, &settings.schedule_table);
-    Ok(super::schema::ddl(&statements)
-        .map(|ddl| ddl + ";\n")
-        .join("\n"))
+    let ddl = super::schema::ddl(&statements).map(|ddl| ddl + ";\n");
+    let extension = super::schema::extension(&statements);
+    Ok(format!(
+        "{}\n-- A table of an earlier version lacks a column:\n-- {extension};\n",
+        ddl.join("\n")
+    ))
 }
 
 fn settings(url: &StoreUrl) -> Result<Settings> {

@@ -26,14 +26,14 @@ async fn read(
     to: &Statements,
     name: &MutexName,
 ) -> sqlx::Result<Option<LedgerEntry>> {
-    let row = sqlx::query(AssertSqlSafe(Arc::clone(&to.read_ledger)))
+    let row = sqlx::query(AssertSqlSafe(Arc::clone(&to.ledger().read)))
         .bind(name.as_str())
         .fetch_optional(connection)
         .await?;
     row.as_ref().map(entry).transpose()
 }
 
-fn entry(row: &MySqlRow) -> sqlx::Result<LedgerEntry> {
+pub(super) fn entry(row: &MySqlRow) -> sqlx::Result<LedgerEntry> {
     let time = |column: &str| row.try_get(column).map(StoreTime::from_millis);
     let plan: String = row.try_get("plan")?;
     let token = FencingToken::from_value(row.try_get("token")?);
@@ -49,7 +49,8 @@ fn entry(row: &MySqlRow) -> sqlx::Result<LedgerEntry> {
     let mut entry = LedgerEntry::claimed(&claim, token);
     entry.finished_at = finished_at.map(StoreTime::from_millis);
     entry.state = TickState::of_word(&state).unwrap_or(TickState::Claimed);
-    Ok(entry)
+    let note: Option<String> = row.try_get("run")?;
+    Ok(entry.with_note(&note.unwrap_or_default()))
 }
 
 /// How often a claim is made again whose refusal the ledger does not explain:
@@ -68,13 +69,15 @@ impl Start {
     /// Over an earlier claim; whether it was possible.
     async fn next(&self, connection: &mut MySqlConnection) -> sqlx::Result<bool> {
         let Self { to, held, claim } = self;
-        let query = sqlx::query(AssertSqlSafe(Arc::clone(&to.claim)))
+        let query = sqlx::query(AssertSqlSafe(Arc::clone(&to.ledger().claim)))
             .bind(&*claim.plan)
             .bind(claim.origin.as_millis())
             .bind(claim.tick)
             .bind(claim.due_at.as_millis())
             .bind(held.token.value())
-            .bind(claim.state().word())
+            .bind(claim.state().word());
+        let query = self
+            .with_note(query)
             .bind(held.name.as_str())
             .bind(&*claim.plan)
             .bind(claim.only_plan)
@@ -92,7 +95,7 @@ impl Start {
     /// The first of its schedule; whether it is.
     async fn first(&self, connection: &mut MySqlConnection) -> sqlx::Result<bool> {
         let Self { to, held, claim } = self;
-        let query = sqlx::query(AssertSqlSafe(Arc::clone(&to.claim_first)))
+        let query = sqlx::query(AssertSqlSafe(Arc::clone(&to.ledger().claim_first)))
             .bind(held.name.as_str())
             .bind(&*claim.plan)
             .bind(claim.origin.as_millis())
@@ -100,6 +103,7 @@ impl Start {
             .bind(claim.due_at.as_millis())
             .bind(held.token.value())
             .bind(claim.state().word());
+        let query = self.with_note(query);
         match self.of_grant(query).execute(connection).await {
             Ok(done) => Ok(done.rows_affected() > 0),
             Err(error) if is_duplicate(&error) => Ok(false),
@@ -111,6 +115,15 @@ impl Start {
         let query = sqlx::query(AssertSqlSafe(Arc::clone(&self.to.owns)));
         let row = self.of_grant(query).fetch_one(connection).await?;
         Ok(row.try_get::<i64, _>(0)? > 0)
+    }
+
+    /// The note about the run, where the table has room for it.
+    fn with_note<'q>(&'q self, query: Query<'q>) -> Query<'q> {
+        let note = LedgerEntry::claimed(&self.claim, self.held.token).note();
+        match self.to.ledger().notes {
+            true => query.bind(note),
+            false => query,
+        }
     }
 
     fn of_grant<'q>(&'q self, query: Query<'q>) -> Query<'q> {
@@ -162,9 +175,13 @@ impl Ask<MySqlConnection> for Finish {
     type Reply = bool;
 
     async fn ask(&self, connection: &mut MySqlConnection) -> sqlx::Result<bool> {
-        let state = if self.end.done { "done" } else { "failed" };
-        let done = sqlx::query(AssertSqlSafe(Arc::clone(&self.to.finish)))
-            .bind(state)
+        let statements = self.to.ledger();
+        let mut query = sqlx::query(AssertSqlSafe(Arc::clone(&statements.finish)))
+            .bind(self.end.state().word());
+        if statements.notes {
+            query = query.bind(self.end.note(self.held.token));
+        }
+        let done = query
             .bind(self.held.name.as_str())
             .bind(self.end.tick)
             .bind(self.held.token.value())

@@ -16,6 +16,8 @@
 //! | `statements` | the statements as text |
 //! | `calls` | the statements with their values and answers |
 //! | `ledger` | the run ledger of schedules |
+//! | `ledger_statements` | its statements as text |
+//! | `ledgers` | all of them, a page at a time |
 //! | `list` | mutexes, a page at a time |
 //! | `prune` | removing what nobody has used for long |
 //! | `schema` | the tables: made, looked at, explained |
@@ -31,6 +33,8 @@ mod connect;
 mod error;
 mod health;
 mod ledger;
+mod ledger_statements;
+mod ledgers;
 mod list;
 mod prune;
 mod schema;

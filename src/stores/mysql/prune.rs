@@ -12,7 +12,8 @@ use sqlx::mysql::MySqlConnection;
 use sqlx::{AssertSqlSafe, Row as _};
 
 use super::client::MySql;
-use super::statements::{NOW, SECONDS, Statements};
+use super::schema::Schedules;
+use super::statements::{NOW, SECONDS, SKIP, Statements};
 use crate::backend::{Bookmark, Prune, Pruned};
 use crate::error::Result;
 use crate::model::FencingToken;
@@ -34,7 +35,8 @@ impl MySql {
         let mut ledgers = 0;
         if prune.schedules && self.has_ledgers().await? {
             let (to, millis) = (self.to(), super::calls::millis(unused_for));
-            ledgers = self.write(Ledgers { to, millis }).await?;
+            let skips = self.skips();
+            ledgers = self.write(Ledgers { to, millis, skips }).await?;
         }
         let to = self.to();
         let (found, removed) = self.write(Rows { to, seconds }).await?;
@@ -48,7 +50,7 @@ impl MySql {
 
     async fn has_ledgers(&self) -> Result<bool> {
         let found = self.read(super::schema::Inspect(self.to())).await?;
-        Ok(found.has_schedule)
+        Ok(found.schedule != Schedules::Missing)
     }
 }
 
@@ -90,6 +92,7 @@ impl Ask<MySqlConnection> for Rows {
 struct Ledgers {
     to: Arc<Statements>,
     millis: u64,
+    skips: bool,
 }
 
 impl Ask<MySqlConnection> for Ledgers {
@@ -101,12 +104,21 @@ impl Ask<MySqlConnection> for Ledgers {
         } = &*self.to;
         let per_grant = FencingToken::PER_GRANT;
         // A version that the clock has not passed yet was granted lately.
-        let sql = format!(
-            "DELETE FROM {schedule} WHERE GREATEST(origin, due_at, COALESCE(finished_at, 0)) + ? \
+        let old = format!(
+            "WHERE GREATEST(origin, due_at, COALESCE(finished_at, 0)) + ? \
              < {NOW} AND token DIV {per_grant} + ? DIV 1000 < {SECONDS} \
              AND name NOT IN (SELECT CONVERT(mutex USING utf8mb4) COLLATE utf8mb4_bin FROM {table} \
              WHERE transition_at >= {NOW}) LIMIT {TOGETHER}"
         );
+        // One that is locked is being claimed: it stays, and the others do not
+        // wait for it.
+        let sql = match self.skips {
+            true => format!(
+                "DELETE s FROM (SELECT name FROM {schedule} {old}{SKIP}) AS unlocked \
+                 STRAIGHT_JOIN {schedule} AS s ON s.name = unlocked.name"
+            ),
+            false => format!("DELETE FROM {schedule} {old}"),
+        };
         let query = sqlx::query(AssertSqlSafe(sql))
             .bind(self.millis)
             .bind(self.millis);

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use sqlx::mysql::MySqlConnection;
 use sqlx::{AssertSqlSafe, Executor as _, Row as _};
 
+use super::calls::number_of;
 use super::clock::VERSION_LIMIT;
 use super::statements::Statements;
 use crate::error::{Error, ErrorKind, Outcome, Result};
@@ -38,9 +39,31 @@ pub(super) fn ddl(statements: &Statements) -> [String; 2] {
              plan TEXT NOT NULL,\n  origin BIGINT UNSIGNED NOT NULL,\n  \
              last_tick BIGINT UNSIGNED NOT NULL,\n  due_at BIGINT UNSIGNED NOT NULL,\n  \
              token BIGINT UNSIGNED NOT NULL,\n  state VARCHAR(7) NOT NULL,\n  \
-             finished_at BIGINT UNSIGNED NULL\n) {tail}"
+             finished_at BIGINT UNSIGNED NULL,\n  run VARCHAR(100) NULL\n) {tail}"
         ),
     ]
+}
+
+/// Adds to a table of an earlier version what it lacks; its processes go on
+/// working with it.
+pub(super) fn extension(statements: &Statements) -> String {
+    let schedule = &statements.schedule;
+    format!("ALTER TABLE {schedule} ADD COLUMN run VARCHAR(100) NULL")
+}
+
+/// The table of ledgers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Schedules {
+    Missing,
+    /// Of an earlier version.
+    WithoutNotes,
+    WithNotes,
+}
+
+impl Schedules {
+    pub(super) fn lacks_something(self) -> bool {
+        self != Self::WithNotes
+    }
 }
 
 /// What a table was found to be like.
@@ -70,7 +93,7 @@ pub(super) struct Inspect(pub(super) Arc<Statements>);
 pub(super) struct Inspected {
     /// Of the mutex table: name, type and width. None when there is no table.
     pub(super) columns: Vec<(String, String, Option<u64>)>,
-    pub(super) has_schedule: bool,
+    pub(super) schedule: Schedules,
 }
 
 impl Ask<MySqlConnection> for Inspect {
@@ -79,11 +102,13 @@ impl Ask<MySqlConnection> for Inspect {
     async fn ask(&self, connection: &mut MySqlConnection) -> sqlx::Result<Inspected> {
         let [mutex, schedule] = &self.0.names;
         let columns = columns(connection, mutex).await?;
-        let has_schedule = !self::columns(connection, schedule).await?.is_empty();
-        Ok(Inspected {
-            columns,
-            has_schedule,
-        })
+        let ledger = self::columns(connection, schedule).await?;
+        let schedule = match ledger.iter().any(|(name, ..)| name == "run") {
+            _ if ledger.is_empty() => Schedules::Missing,
+            true => Schedules::WithNotes,
+            false => Schedules::WithoutNotes,
+        };
+        Ok(Inspected { columns, schedule })
     }
 }
 
@@ -152,7 +177,16 @@ impl Ask<MySqlConnection> for Create {
         for ddl in ddl(&self.0) {
             connection.execute(AssertSqlSafe(ddl)).await?;
         }
-        Ok(())
+        let ledger = columns(connection, &self.0.names[1]).await?;
+        if ledger.iter().any(|(name, ..)| name == "run") {
+            return Ok(());
+        }
+        let extension = AssertSqlSafe(extension(&self.0));
+        match connection.execute(extension).await {
+            // Somebody else was first.
+            Err(error) if number_of(&error) == Some(1060) => Ok(()),
+            extended => extended.map(drop),
+        }
     }
 }
 

@@ -8,6 +8,7 @@
 use std::sync::{Arc, OnceLock};
 
 use super::clock::SCALE;
+use super::ledger_statements::LedgerStatements;
 
 /// Milliseconds since 1970, the same throughout a statement.
 pub(super) const NOW: &str =
@@ -29,7 +30,7 @@ const IS_OWNER: &str = "BINARY CONVERT(owner_id USING utf8mb4) = ?";
 const FREE: &str = "owner_id = '', acquired_at = 0, ttl_at = 0";
 
 /// MySQL 8.0, MariaDB 10.6.
-const SKIP: &str = " FOR UPDATE SKIP LOCKED";
+pub(super) const SKIP: &str = " FOR UPDATE SKIP LOCKED";
 
 /// A number below zero, in a table of another make, is none.
 pub(super) const COLUMNS: &str = "mutex, owner_id, \
@@ -57,10 +58,9 @@ pub(super) struct Statements {
     pub(super) leave: Arc<str>,
     pub(super) revoke: Arc<str>,
     pub(super) owns: Arc<str>,
-    pub(super) read_ledger: Arc<str>,
-    pub(super) claim: Arc<str>,
-    pub(super) claim_first: Arc<str>,
-    pub(super) finish: Arc<str>,
+    /// Without notes about runs, and with them.
+    ledgers: [LedgerStatements; 2],
+    notes: OnceLock<bool>,
     /// Whether the key of the table sorts names by their bytes, once known.
     pub(super) by_bytes: OnceLock<bool>,
 }
@@ -74,7 +74,6 @@ impl Statements {
         // NULL is in tables of other makes only.
         let is_free = format!("IFNULL(m.transition_at, 0) < {NOW}");
         let grant = format!("{IS_NAME} AND {IS_OWNER} AND version = ? AND transition_at >= {NOW}");
-        let ledger = "plan, origin, last_tick, due_at, token, state, finished_at";
         Arc::new(Self {
             take: format!(
                 "UPDATE {table} AS m SET {granted} WHERE m.mutex = ? AND {is_free} \
@@ -114,31 +113,11 @@ impl Statements {
                 "{freed} WHERE {IS_NAME} AND (? OR version = ?) AND transition_at >= {NOW}"
             )
             .into(),
-            read_ledger: format!("SELECT {ledger} FROM {schedule} WHERE name = ?").into(),
-            // Each a statement by itself, so that nothing is held while its
-            // claimer is away. The grant may end under it: then the next
-            // owner's claim, of a larger token, comes before or after this one,
-            // and both fit.
-            claim: format!(
-                "UPDATE {schedule} SET plan = ?, origin = ?, last_tick = ?, due_at = ?, \
-                 token = ?, state = ?, finished_at = NULL \
-                 WHERE name = ? AND IF(BINARY plan = ?, NOT ?, ?) \
-                 AND ((last_tick < ? OR last_tick = ? AND state = 'planned') AND token <= ? \
-                 OR ? AND last_tick = ? AND state = 'claimed' AND token < ?) \
-                 AND EXISTS (SELECT 1 FROM {table} WHERE {grant})"
-            )
-            .into(),
-            claim_first: format!(
-                "INSERT INTO {schedule} (name, {ledger}) \
-                 SELECT ?, ?, ?, ?, ?, ?, ?, NULL FROM {table} WHERE {grant}"
-            )
-            .into(),
             owns: format!("SELECT COUNT(*) FROM {table} WHERE {grant}").into(),
-            finish: format!(
-                "UPDATE {schedule} SET state = ?, finished_at = {NOW} \
-                 WHERE name = ? AND last_tick = ? AND token = ? AND state <> 'planned'"
-            )
-            .into(),
+            ledgers: [false, true].map(|notes| {
+                LedgerStatements::new(&table, &schedule, &grant, notes)
+            }),
+            notes: OnceLock::new(),
             by_bytes: OnceLock::new(),
             names,
             table,
@@ -164,6 +143,16 @@ impl Statements {
             places("(?,?,?)", count),
             table = self.table,
         )
+    }
+
+    /// Says once whether the table of ledgers has room for notes.
+    pub(super) fn keeps_notes(&self, keeps: bool) {
+        let _ = self.notes.set(keeps);
+    }
+
+    pub(super) fn ledger(&self) -> &LedgerStatements {
+        let notes = self.notes.get().copied().unwrap_or(false);
+        &self.ledgers[usize::from(notes)]
     }
 
     /// Asks whether the server can skip rows: an error of syntax when not.

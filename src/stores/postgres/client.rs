@@ -6,13 +6,13 @@ use std::sync::Arc;
 use super::calls::{Many, One, Said};
 use super::connect::Connector;
 use super::ledger;
-use super::schema::{self, Create, Inspect};
+use super::schema::{self, Create, Inspect, Schedules};
 use super::statements::Statements;
 use super::watch::Listening;
 use super::wire::Wire;
 use crate::backend::{
-    Answer, Backend, Bid, Claim, ClaimAnswer, Finding, Held, Hints, Interest, LedgerEntry, Listing,
-    Page, Profile, Prune, Pruned, TickEnd,
+    Answer, Backend, Bid, Claim, ClaimAnswer, Finding, Held, Hints, Interest, LedgerEntry, Ledgers,
+    Listing, Page, Profile, Prune, Pruned, TickEnd,
 };
 use crate::clock::Clock;
 use crate::error::{Error, ErrorKind, Outcome, Result};
@@ -48,7 +48,7 @@ impl Postgres {
         let pool = Pool::new(connector, settings.connections, settings.limits, clock);
         let inspect = || pool.ask(Inspect(Arc::clone(&to), wire), Effect::Reads);
         let mut found = inspect().await?;
-        if settings.create && (found.columns.is_empty() || !found.has_schedule) {
+        if settings.create && (found.columns.is_empty() || found.schedule.lacks_something()) {
             match pool.ask(Create(Arc::clone(&to)), Effect::Writes).await {
                 Ok(()) => found = inspect().await?,
                 // Without schedules it serves as well.
@@ -65,6 +65,7 @@ impl Postgres {
         if let Some(wrong) = &found.wrong {
             return Err(schema::not_ours(&to, wrong));
         }
+        to.keeps_notes(found.schedule == Schedules::WithNotes);
         Ok(Self(Arc::new(Inner {
             pool,
             watch: Arc::default(),
@@ -283,6 +284,10 @@ impl Backend for Postgres {
     async fn read_ledger(&self, name: &MutexName) -> Result<Option<LedgerEntry>> {
         let to = Arc::clone(self.statements());
         self.read(ledger::Read(to, self.wire(), name.clone())).await
+    }
+
+    async fn list_ledgers(&self, page: &Page) -> Result<Ledgers> {
+        self.ledgers(page).await
     }
 
     async fn claim_tick(&self, held: &Held, claim: &Claim) -> Result<ClaimAnswer> {

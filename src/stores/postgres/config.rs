@@ -44,8 +44,10 @@ pub(crate) async fn open(url: &StoreUrl, clock: Clock) -> Result<Postgres> {
 /// [`Invalid`](crate::ErrorKind::Invalid) when the URL is not valid.
 pub fn schema(url: &StoreUrl) -> Result<String> {
     let (settings, _) = settings(url)?;
-    let ddl = super::schema::ddl(&statements(&settings));
-    Ok(ddl.map(|ddl| ddl + ";\n").join("\n"))
+    let statements = statements(&settings);
+    let ddl = super::schema::ddl(&statements).into_iter();
+    let ddl = ddl.chain([super::schema::extension(&statements)]);
+    Ok(ddl.map(|ddl| ddl + ";\n").collect::<Vec<_>>().join("\n"))
 }
 
 fn statements(settings: &Settings) -> Arc<Statements> {

@@ -32,12 +32,12 @@ async fn read(
     name: &MutexName,
 ) -> sqlx::Result<Option<LedgerEntry>> {
     let rows = wire
-        .rows(connection, &to.read_ledger, vec![name.as_str().into()])
+        .rows(connection, &to.ledger().read, vec![name.as_str().into()])
         .await?;
     rows.first().map(entry).transpose()
 }
 
-fn entry(row: &PgRow) -> sqlx::Result<LedgerEntry> {
+pub(super) fn entry(row: &PgRow) -> sqlx::Result<LedgerEntry> {
     let number = |column: &str| {
         let number: i64 = row.try_get(column)?;
         Ok::<_, sqlx::Error>(u64::try_from(number).unwrap_or(0))
@@ -53,7 +53,8 @@ fn entry(row: &PgRow) -> sqlx::Result<LedgerEntry> {
     entry.finished_at =
         finished_at.map(|at| StoreTime::from_millis(u64::try_from(at).unwrap_or(0)));
     entry.state = TickState::of_word(&state).unwrap_or(TickState::Claimed);
-    Ok(entry)
+    let note: Option<String> = row.try_get("run")?;
+    Ok(entry.with_note(&note.unwrap_or_default()))
 }
 
 /// How often a claim is made again whose refusal the ledger does not explain:
@@ -86,6 +87,7 @@ impl Start {
             Value::Flag(claim.again && !claim.only_plan),
             claim.state().word().into(),
             Value::Flag(claim.only_plan),
+            note(LedgerEntry::claimed(claim, held.token).note()),
         ]
     }
 }
@@ -96,7 +98,9 @@ impl Ask<PgConnection> for Start {
     async fn ask(&self, connection: &mut PgConnection) -> sqlx::Result<ClaimAnswer> {
         let Self { to, wire, held, .. } = self;
         for _ in 0..TRIES {
-            let rows = wire.rows(connection, &to.claim, self.values()).await?;
+            let rows = wire
+                .rows(connection, &to.ledger().claim, self.values())
+                .await?;
             let row = rows.first().ok_or(sqlx::Error::RowNotFound)?;
             if row.try_get("claimed")? {
                 return Ok(ClaimAnswer::Claimed);
@@ -130,14 +134,20 @@ impl Ask<PgConnection> for Finish {
     type Reply = bool;
 
     async fn ask(&self, connection: &mut PgConnection) -> sqlx::Result<bool> {
-        let state = if self.end.done { "done" } else { "failed" };
         let values = vec![
-            state.into(),
+            self.end.state().word().into(),
             self.held.name.as_str().into(),
             self.end.tick.into(),
             self.held.token.value().into(),
+            note(self.end.note(self.held.token)),
         ];
-        let rows = self.wire.rows(connection, &self.to.finish, values).await?;
+        let finish = &self.to.ledger().finish;
+        let rows = self.wire.rows(connection, finish, values).await?;
         Ok(!rows.is_empty())
     }
+}
+
+/// A note about a run; none is empty.
+fn note(note: Option<String>) -> Value {
+    Value::Text(note.unwrap_or_default())
 }

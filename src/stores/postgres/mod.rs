@@ -17,6 +17,8 @@
 //! | `wire` | how a statement travels: one message |
 //! | `watch` | hints by LISTEN and NOTIFY |
 //! | `ledger` | the run ledger of schedules |
+//! | `ledger_statements` | its statements as text |
+//! | `ledgers` | all of them, a page at a time |
 //! | `list` | mutexes, a page at a time |
 //! | `prune` | removing what nobody has used for long |
 //! | `schema` | the tables: made, looked at, explained |
@@ -30,6 +32,8 @@ mod connect;
 mod error;
 mod health;
 mod ledger;
+mod ledger_statements;
+mod ledgers;
 mod list;
 mod prune;
 mod schema;

@@ -15,6 +15,7 @@ use sqlx::postgres::PgConnection;
 use sqlx::{AssertSqlSafe, Executor as _, Row as _};
 
 use super::client::Postgres;
+use super::schema::Schedules;
 use super::statements::{CLOCK, Statements};
 use super::wire::Wire;
 use crate::backend::{Bookmark, Prune, Pruned};
@@ -40,7 +41,7 @@ impl Postgres {
         let (to, wire) = (Arc::clone(self.statements()), self.wire());
         let micros = i64::try_from(prune.unused_for.as_micros()).unwrap_or(i64::MAX / 2);
         let inspect = super::schema::Inspect(Arc::clone(&to), wire);
-        let schedules = prune.schedules && self.read(inspect).await?.has_schedule;
+        let schedules = prune.schedules && self.read(inspect).await?.schedule != Schedules::Missing;
         let mut tries = 0;
         let (rows, ledgers) = loop {
             let to = Arc::clone(&to);
@@ -88,7 +89,9 @@ impl Ask<PgConnection> for Remove {
             table, schedule, ..
         } = &*self.to;
         let per_grant = FencingToken::PER_GRANT;
-        // Ledgers first: a row that is gone could not say that it is owned.
+        // Ledgers first: a row that is gone could not say that it is owned. One
+        // that is locked is being claimed: a removal that waited for it would
+        // go by what it was before.
         let ledgers = if self.schedules {
             format!(
                 "WITH {CLOCK}, gone AS (DELETE FROM {schedule} AS s WHERE s.name = ANY(ARRAY( \
@@ -96,7 +99,8 @@ impl Ask<PgConnection> for Remove {
                  WHERE greatest(l.origin, l.due_at, l.finished_at) * 1000 < clock.micros - {micros} \
                  AND l.token / {per_grant} < clock.micros - {micros} \
                  AND NOT EXISTS (SELECT 1 FROM {table} AS m \
-                 WHERE m.mutex = l.name AND m.transition_at >= clock.now) LIMIT {TOGETHER})) \
+                 WHERE m.mutex = l.name AND m.transition_at >= clock.now) LIMIT {TOGETHER} \
+                 FOR UPDATE OF l SKIP LOCKED)) \
                  RETURNING 1) SELECT count(*) AS ledgers, 0::bigint AS rows FROM gone;"
             )
         } else {

@@ -30,9 +30,32 @@ pub(super) fn ddl(statements: &Statements) -> [String; 2] {
             "CREATE TABLE IF NOT EXISTS {schedule} (\n  \
              name VARCHAR(66) COLLATE \"C\" NOT NULL PRIMARY KEY,\n  plan TEXT NOT NULL,\n  \
              origin BIGINT NOT NULL,\n  last_tick BIGINT NOT NULL,\n  due_at BIGINT NOT NULL,\n  \
-             token BIGINT NOT NULL,\n  state VARCHAR(7) NOT NULL,\n  finished_at BIGINT\n)"
+             token BIGINT NOT NULL,\n  state VARCHAR(7) NOT NULL,\n  finished_at BIGINT,\n  \
+             run TEXT\n)"
         ),
     ]
+}
+
+/// Adds to a table of an earlier version what it lacks; its processes go on
+/// working with it.
+pub(super) fn extension(statements: &Statements) -> String {
+    let schedule = &statements.schedule;
+    format!("ALTER TABLE {schedule} ADD COLUMN IF NOT EXISTS run TEXT")
+}
+
+/// The table of ledgers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Schedules {
+    Missing,
+    /// Of an earlier version.
+    WithoutNotes,
+    WithNotes,
+}
+
+impl Schedules {
+    pub(super) fn lacks_something(self) -> bool {
+        self != Self::WithNotes
+    }
 }
 
 /// What tables there are.
@@ -43,7 +66,7 @@ pub(super) struct Inspected {
     pub(super) columns: Vec<String>,
     /// What is wrong with the type of one of them.
     pub(super) wrong: Option<String>,
-    pub(super) has_schedule: bool,
+    pub(super) schedule: Schedules,
 }
 
 impl Ask<PgConnection> for Inspect {
@@ -64,10 +87,17 @@ impl Ask<PgConnection> for Inspect {
         let columns = columns.into_iter().map(|(name, _)| name).collect();
         let schedule = vec![Value::from(self.0.schedule.as_str())];
         let rows = self.1.rows(connection, &sql, schedule).await?;
+        let names = rows.iter().map(|row| row.try_get("name"));
+        let names: Vec<String> = names.collect::<sqlx::Result<_>>()?;
+        let schedule = match names.iter().any(|name| name == "run") {
+            _ if names.is_empty() => Schedules::Missing,
+            true => Schedules::WithNotes,
+            false => Schedules::WithoutNotes,
+        };
         Ok(Inspected {
             columns,
             wrong,
-            has_schedule: !rows.is_empty(),
+            schedule,
         })
     }
 }
@@ -116,7 +146,9 @@ impl Ask<PgConnection> for Create {
     type Reply = ();
 
     async fn ask(&self, connection: &mut PgConnection) -> sqlx::Result<()> {
-        for ddl in ddl(&self.0) {
+        let short = "SET LOCAL lock_timeout = '2s'";
+        let extension = format!("{short}; {}", extension(&self.0));
+        for ddl in ddl(&self.0).into_iter().chain([extension]) {
             connection
                 .execute(sqlx::raw_sql(AssertSqlSafe(ddl)))
                 .await?;

@@ -4,7 +4,9 @@
 //! that of the transaction. A statement that had to wait for a row goes on
 //! with the time it read before, which only makes its lease shorter.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
+
+use super::ledger_statements::LedgerStatements;
 
 pub(super) const CLOCK: &str = "clock AS (SELECT \
      floor(extract(epoch FROM at) * 1000)::bigint AS now, \
@@ -29,9 +31,9 @@ pub(super) struct Statements {
     pub(super) leave: Arc<str>,
     pub(super) revoke: Arc<str>,
     pub(super) list: Arc<str>,
-    pub(super) read_ledger: Arc<str>,
-    pub(super) claim: Arc<str>,
-    pub(super) finish: Arc<str>,
+    /// Without notes about runs, and with them.
+    ledgers: [LedgerStatements; 2],
+    notes: OnceLock<bool>,
 }
 
 impl Statements {
@@ -52,7 +54,6 @@ impl Statements {
             )
             .into()
         };
-        let ledger = "plan, origin, last_tick, due_at, token, state, finished_at";
         Arc::new(Self {
             // Guarded by NOT EXISTS: a refused upsert without it would lock the
             // row and write to the log.
@@ -118,41 +119,25 @@ impl Statements {
                 columns("m.")
             )
             .into(),
-            read_ledger: format!("SELECT {ledger} FROM {schedule} WHERE name = $1").into(),
-            // One statement, so that nothing is held while its claimer is away.
-            // The grant may end under it: then the next owner's claim, of a
-            // larger token, comes before or after this one, and both fit.
-            claim: format!(
-                "WITH {CLOCK}, owns AS (SELECT 1 FROM {table} AS m, clock WHERE m.mutex = $1 \
-                 AND m.owner_id = $2 AND m.version = $3 AND m.nonce = $4 \
-                 AND m.transition_at >= clock.now), \
-                 claimed AS (INSERT INTO {schedule} AS s (name, {ledger}) \
-                 SELECT $1, $5, $6, $7, $8, $9, $12, NULL FROM owns \
-                 ON CONFLICT (name) DO UPDATE SET plan = excluded.plan, \
-                 origin = excluded.origin, last_tick = excluded.last_tick, \
-                 due_at = excluded.due_at, token = excluded.token, state = excluded.state, \
-                 finished_at = NULL \
-                 WHERE (CASE WHEN s.plan = excluded.plan THEN NOT $13 ELSE $10 END) \
-                 AND ((s.last_tick < excluded.last_tick \
-                 OR s.last_tick = excluded.last_tick AND s.state = 'planned') \
-                 AND s.token <= excluded.token \
-                 OR $11 AND s.last_tick = excluded.last_tick AND s.state = 'claimed' \
-                 AND s.token < excluded.token) RETURNING 1) \
-                 SELECT EXISTS (SELECT 1 FROM owns) AS owns, \
-                 EXISTS (SELECT 1 FROM claimed) AS claimed"
-            )
-            .into(),
-            finish: format!(
-                "WITH {CLOCK} UPDATE {schedule} SET state = $1, finished_at = clock.now \
-                 FROM clock WHERE name = $2 AND last_tick = $3 AND token = $4 \
-                 AND state <> 'planned' RETURNING 1"
-            )
-            .into(),
+            ledgers: [false, true].map(|notes| LedgerStatements::new(&table, &schedule, notes)),
+            notes: OnceLock::new(),
             table,
             schedule,
             freed,
             owned,
         })
+    }
+}
+
+impl Statements {
+    /// Says once whether the table of ledgers has room for notes.
+    pub(super) fn keeps_notes(&self, keeps: bool) {
+        let _ = self.notes.set(keeps);
+    }
+
+    pub(super) fn ledger(&self) -> &LedgerStatements {
+        let notes = self.notes.get().copied().unwrap_or(false);
+        &self.ledgers[usize::from(notes)]
     }
 }
 

@@ -17,11 +17,11 @@ use super::scripts::{Call, Lua};
 use super::server::Manner;
 use super::servers::Fleet;
 use super::watch::{Registry, Says};
-use super::{dead_waiters, health, ledger, list, look, prune, renew};
+use super::{dead_waiters, health, ledger, ledgers, list, look, prune, renew};
 use crate::backend::url::StoreUrl;
 use crate::backend::{
-    Answer, Backend, Bid, Claim, ClaimAnswer, Finding, Held, Hints, Interest, LedgerEntry, Listing,
-    Page, Profile, Prune, Pruned, TickEnd,
+    Answer, Backend, Bid, Claim, ClaimAnswer, Finding, Held, Hints, Interest, LedgerEntry, Ledgers,
+    Listing, Page, Profile, Prune, Pruned, TickEnd,
 };
 use crate::clock::{Clock, Moment};
 use crate::error::{Error, ErrorKind, Outcome, Result};
@@ -367,6 +367,11 @@ impl Backend for Redis {
 
     async fn read_ledger(&self, name: &MutexName) -> Result<Option<LedgerEntry>> {
         ledger::read(self, name).await
+    }
+
+    async fn list_ledgers(&self, page: &Page) -> Result<Ledgers> {
+        self.is_open()?;
+        ledgers::list(self, page).await
     }
 
     async fn claim_tick(&self, held: &Held, claim: &Claim) -> Result<ClaimAnswer> {

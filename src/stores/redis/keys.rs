@@ -89,6 +89,11 @@ pub(super) fn name_at_rest(prefix: &[u8], key: &[u8]) -> Option<MutexName> {
     name.fault().is_none().then_some(name)
 }
 
+/// The schedule of `key`, if that is a ledger's.
+pub(super) fn name_of_ledger(prefix: &[u8], key: &[u8]) -> Option<MutexName> {
+    name_of(prefix, key, &["}:schedule"])
+}
+
 fn name_of(prefix: &[u8], key: &[u8], ends: &[&str]) -> Option<MutexName> {
     let inner = key.strip_prefix(prefix)?.strip_prefix(b"{")?;
     let mut names = ends

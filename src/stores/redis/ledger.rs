@@ -29,6 +29,8 @@ pub(super) async fn claim(redis: &Redis, held: &Held, claim: &Claim) -> Result<C
         claim.due_at.to_string(),
     ];
     let [grant, token, origin, tick, due_at] = &numbers;
+    let note = LedgerEntry::claimed(claim, held.token).note();
+    let note = note.unwrap_or_default();
     let flag = |on| if on { "1" } else { "0" };
     let arguments = [
         held.contender.as_str(),
@@ -41,6 +43,7 @@ pub(super) async fn claim(redis: &Redis, held: &Held, claim: &Claim) -> Result<C
         flag(claim.again),
         flag(claim.replace_plan),
         claim.state().word(),
+        &note,
     ];
     let value = redis.run(&Lua::Claim.call(&names, &arguments)).await?;
     let Value::Array(parts) = value else {
@@ -62,7 +65,8 @@ pub(super) async fn claim(redis: &Redis, held: &Held, claim: &Claim) -> Result<C
 pub(super) async fn finish(redis: &Redis, held: &Held, end: &TickEnd) -> Result<bool> {
     let key = redis.keys(&held.name).schedule();
     let (tick, token) = (end.tick.to_string(), held.token.to_string());
-    let arguments = [tick.as_str(), &token, end.state().word()];
+    let note = end.note(held.token).unwrap_or_default();
+    let arguments = [tick.as_str(), &token, end.state().word(), &note];
     let value = redis.run(&Lua::Finish.call(&[key], &arguments)).await?;
     Ok(value == Value::Int(1))
 }
@@ -75,7 +79,7 @@ fn damaged(what: impl std::fmt::Display) -> Error {
     ))
 }
 
-fn entry(value: Value) -> Result<Option<LedgerEntry>> {
+pub(super) fn entry(value: Value) -> Result<Option<LedgerEntry>> {
     let flat = texts(value).map_err(|_| damaged("a part that is no text"))?;
     if flat.is_empty() {
         return Ok(None);
@@ -97,7 +101,7 @@ fn entry(value: Value) -> Result<Option<LedgerEntry>> {
         .ok_or_else(|| damaged(format!("the state {:?}", brief(state))))?;
     let time = |key| number(key).map(StoreTime::from_millis);
     let finished = text("finished_at")?;
-    Ok(Some(LedgerEntry {
+    let entry = LedgerEntry {
         plan: text("plan")?.into(),
         origin: time("origin")?,
         last_tick: number("last_tick")?,
@@ -108,5 +112,9 @@ fn entry(value: Value) -> Result<Option<LedgerEntry>> {
         finished_at: (!finished.is_empty())
             .then(|| time("finished_at"))
             .transpose()?,
-    }))
+        begun_at: None,
+    };
+    // Earlier versions write none.
+    let note = fields.get("run").copied().unwrap_or_default();
+    Ok(Some(entry.with_note(note)))
 }

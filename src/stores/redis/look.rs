@@ -98,7 +98,7 @@ fn batches(redis: &Redis, names: &[MutexName]) -> Vec<Vec<usize>> {
 }
 
 /// Why nothing can be asked about the keys of `name`.
-fn unreachable_keys(redis: &Redis, name: &MutexName) -> Option<String> {
+pub(super) fn unreachable_keys(redis: &Redis, name: &MutexName) -> Option<String> {
     let key = format!("{}{{{name}}}", redis.0.config.prefix);
     if std::str::from_utf8(name.as_bytes()).is_err() {
         return Some(format!(

@@ -27,6 +27,7 @@
 //! | `watch` | who listens in this process, and what they are told |
 //! | `subscriber` | one subscribing connection per server, kept where it belongs |
 //! | `ledger` | the run ledger of schedules |
+//! | `ledgers` | all of them, a page at a time |
 //! | `list` | mutexes, a page at a time |
 //! | `prune` | removing what nobody has used for long |
 //! | `health` | what a person should know |
@@ -46,6 +47,7 @@ mod hash;
 mod health;
 mod keys;
 mod ledger;
+mod ledgers;
 mod list;
 mod look;
 mod messages;

@@ -17,6 +17,7 @@ pub(super) enum Lua {
     Revoke,
     Next,
     Ledger,
+    Ledgers,
     Claim,
     Finish,
     HoldTake,
@@ -24,10 +25,11 @@ pub(super) enum Lua {
     HoldFree,
     HoldCount,
     HoldLook,
+    HoldSurvey,
 }
 
 /// How many there are.
-const COUNT: usize = Lua::HoldLook as usize + 1;
+const COUNT: usize = Lua::HoldSurvey as usize + 1;
 
 /// The text of a script, alone or behind the part that is about one mutex.
 macro_rules! text {
@@ -51,6 +53,7 @@ const TEXTS: [&str; COUNT] = [
     text!(common "revoke.lua"),
     text!(common "next.lua"),
     text!("ledger.lua"),
+    text!("ledgers.lua"),
     text!("claim.lua"),
     text!("finish.lua"),
     text!("hold_take.lua"),
@@ -58,6 +61,7 @@ const TEXTS: [&str; COUNT] = [
     text!("hold_free.lua"),
     text!("hold_count.lua"),
     text!("hold_look.lua"),
+    text!("hold_survey.lua"),
 ];
 
 static HASHES: LazyLock<[String; COUNT]> =

@@ -24,6 +24,6 @@ pub(super) use poll::{Look, POLL, Seen, poll};
 #[cfg(feature = "postgres")]
 pub(super) use pool::Limits;
 pub(super) use pool::{Ask, Driver, Effect, Fault, Pool};
-pub(super) use row::{Row, page, text};
+pub(super) use row::{Row, damaged_ledger, page, text};
 pub(super) use settings::{Settings, Tls, TlsMode};
 pub(super) use watch::Watch;

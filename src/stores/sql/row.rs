@@ -1,6 +1,6 @@
 //! [`Row`]: a mutex as the table has it, with the server's time.
 
-use crate::backend::{Answer, Entry, Listing, Page};
+use crate::backend::{Answer, Entry, LedgerLine, Listing, Page};
 use crate::error::{Error, ErrorKind, Outcome, Result};
 use crate::model::text::shown;
 use crate::model::{ContenderId, FencingToken, MutexName, MutexOwner, StoreTime};
@@ -134,4 +134,17 @@ pub(in crate::stores) fn page(entries: Vec<Entry>, page: &Page, now: StoreTime) 
         .entries
         .sort_by(|left, right| left.name.cmp(&right.name));
     listing
+}
+
+/// A row of ledgers that cannot be made out.
+pub(in crate::stores) fn damaged_ledger(
+    name: MutexName,
+    table: &str,
+    why: &dyn std::fmt::Display,
+) -> LedgerLine {
+    let fault = format!(
+        "its row in {table} cannot be made out ({why}): delete the row, and the schedule begins \
+         anew"
+    );
+    LedgerLine::damaged(name, fault)
 }

@@ -15,8 +15,8 @@ use super::database::Database;
 use super::worker::{Job, Worker};
 use crate::backend::url::StoreUrl;
 use crate::backend::{
-    Answer, Backend, Bid, Claim, ClaimAnswer, Finding, Held, Hints, Interest, LedgerEntry, Listing,
-    Page, Profile, Prune, Pruned, TickEnd, Wakeup,
+    Answer, Backend, Bid, Claim, ClaimAnswer, Finding, Held, Hints, Interest, LedgerEntry, Ledgers,
+    Listing, Page, Profile, Prune, Pruned, TickEnd, Wakeup,
 };
 use crate::error::{Error, ErrorKind, Outcome, Result};
 use crate::model::{FencingToken, MutexName};
@@ -308,6 +308,12 @@ impl Backend for Sqlite {
     async fn read_ledger(&self, name: &MutexName) -> Result<Option<LedgerEntry>> {
         let name = name.clone();
         self.read(move |database| database.read(|table| table.read_ledger(&name)))
+            .await
+    }
+
+    async fn list_ledgers(&self, page: &Page) -> Result<Ledgers> {
+        let page = page.clone();
+        self.read(move |database| database.read(|table| table.list_ledgers(&page)))
             .await
     }
 

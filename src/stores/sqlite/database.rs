@@ -179,6 +179,7 @@ impl Open {
         if whose == Whose::Nobodys {
             in_transaction(&connection, schema::create)?;
         }
+        schema::extend(&connection).map_err(failed)?;
         let boot = Boot::present()?;
         let used = inode.enter(path, STRANGER, || epoch::begin(&connection, &boot))?;
         let clock = epoch::read(&connection, boot)?;

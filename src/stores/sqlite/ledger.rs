@@ -1,24 +1,41 @@
 //! The ledgers of schedules.
 
-use rusqlite::types::Type;
+use rusqlite::types::{Type, ValueRef};
 use rusqlite::{OptionalExtension, Row, params};
 
 use super::error::failed;
 use super::table::{Table, signed};
-use crate::backend::{Claim, ClaimAnswer, Held, LedgerEntry, TickEnd, TickState};
+use crate::backend::{
+    Claim, ClaimAnswer, Held, LedgerEntry, LedgerLine, Ledgers, Page, TickEnd, TickState,
+};
 use crate::error::Result;
 use crate::model::{FencingToken, MutexName, StoreTime};
 
-const READ: &str = "
-SELECT plan, origin, last_tick, due_at, token, state, finished_at
-FROM tenure_schedule WHERE mutex = ?1";
+macro_rules! read {
+    ($which:literal) => {
+        concat!(
+            "SELECT plan, origin, last_tick, due_at, token, state, finished_at, run, mutex \
+             FROM tenure_schedule WHERE ",
+            $which
+        )
+    };
+}
+
+const READ: &str = read!("mutex = ?1");
+
+/// Names are bound as bytes: not all of them are text.
+const FROM: &str = read!("mutex >= CAST(?1 AS TEXT) ORDER BY mutex LIMIT ?2");
+const AFTER: &str = read!("mutex > CAST(?1 AS TEXT) ORDER BY mutex LIMIT ?2");
+const ONE: &str = read!("mutex = CAST(?1 AS TEXT) LIMIT ?2");
 
 const CLAIM: &str = "
 INSERT OR REPLACE INTO tenure_schedule
-    (mutex, plan, origin, last_tick, due_at, token, state, finished_at)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, NULL)";
+    (mutex, plan, origin, last_tick, due_at, token, state, finished_at, run)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, NULL, ?8)";
 
-const FINISH: &str = "UPDATE tenure_schedule SET state = ?2, finished_at = ?3 WHERE mutex = ?1";
+const FINISH: &str = "
+UPDATE tenure_schedule SET state = ?2, finished_at = ?3, run = coalesce(?4, run)
+WHERE mutex = ?1";
 
 impl Table<'_> {
     /// [`Backend::read_ledger`](crate::backend::Backend::read_ledger).
@@ -48,7 +65,8 @@ impl Table<'_> {
             signed(claim.tick),
             signed(claim.due_at.as_millis()),
             signed(held.token.value()),
-            claim.state().word()
+            claim.state().word(),
+            LedgerEntry::claimed(claim, held.token).note()
         ];
         self.change(CLAIM, row)?;
         Ok(ClaimAnswer::Claimed)
@@ -62,11 +80,58 @@ impl Table<'_> {
             let row = params![
                 held.name.as_str(),
                 end.state().word(),
-                signed(self.now.as_millis())
+                signed(self.now.as_millis()),
+                end.note(held.token)
             ];
             self.change(FINISH, row)?;
         }
         Ok(ours)
+    }
+
+    /// [`Backend::list_ledgers`](crate::backend::Backend::list_ledgers).
+    pub(super) fn list_ledgers(&self, page: &Page) -> Result<Ledgers> {
+        let mut lines = Vec::new();
+        match (&page.names, &page.after) {
+            (Some(names), _) => {
+                for name in names.iter() {
+                    lines.extend(self.ledger_lines(ONE, name.as_bytes(), 0)?);
+                }
+            }
+            (None, Some(after)) => {
+                lines = self.ledger_lines(AFTER, after.as_bytes(), page.limit)?;
+            }
+            (None, None) => lines = self.ledger_lines(FROM, b"", page.limit)?,
+        }
+        Ok(Ledgers::of(lines, page, self.now))
+    }
+
+    /// One more than `limit`.
+    fn ledger_lines(&self, statement: &str, name: &[u8], limit: usize) -> Result<Vec<LedgerLine>> {
+        let limit = i64::try_from(limit.saturating_add(1)).unwrap_or(i64::MAX);
+        let query = || {
+            let mut statement = self.connection.prepare_cached(statement)?;
+            let rows = statement.query_map(params![name, limit], |row| Ok(line(row)))?;
+            rows.collect::<rusqlite::Result<Vec<_>>>()
+        };
+        query().map_err(failed)
+    }
+}
+
+/// One row, whatever it holds.
+fn line(row: &Row<'_>) -> LedgerLine {
+    let name = match row.get_ref(8) {
+        Ok(ValueRef::Text(bytes) | ValueRef::Blob(bytes)) => MutexName::found(bytes),
+        _ => MutexName::found(b""),
+    };
+    match entry(row) {
+        Ok(entry) => LedgerLine::new(name, entry),
+        Err(error) => {
+            let fault = format!(
+                "its row in tenure_schedule cannot be made out ({error}): delete the row, and the \
+                 schedule begins anew"
+            );
+            LedgerLine::damaged(name, fault)
+        }
     }
 }
 
@@ -83,7 +148,7 @@ fn entry(row: &Row<'_>) -> rusqlite::Result<LedgerEntry> {
         TickState::of_word(&state).ok_or_else(|| nonsense(5, "no state of a tick", Type::Text))?;
     let token = FencingToken::from_value(number(4)?);
     let finished_at: Option<i64> = row.get(6)?;
-    Ok(LedgerEntry {
+    let entry = LedgerEntry {
         plan: row.get::<_, String>(0)?.into(),
         origin: StoreTime::from_millis(number(1)?),
         last_tick: number(2)?,
@@ -94,5 +159,9 @@ fn entry(row: &Row<'_>) -> rusqlite::Result<LedgerEntry> {
             .map(|_| number(6))
             .transpose()?
             .map(StoreTime::from_millis),
-    })
+        begun_at: None,
+    };
+    // For people: it spoils nothing when it is nonsense.
+    let note = row.get::<_, Option<String>>(7).ok().flatten();
+    Ok(entry.with_note(&note.unwrap_or_default()))
 }

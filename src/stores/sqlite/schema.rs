@@ -32,7 +32,8 @@ CREATE TABLE tenure_schedule (
     due_at        INTEGER NOT NULL,
     token         INTEGER NOT NULL,
     state         TEXT    NOT NULL,
-    finished_at   INTEGER
+    finished_at   INTEGER,
+    run           TEXT
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE tenure_clock (
     one           INTEGER NOT NULL PRIMARY KEY CHECK (one = 1),
@@ -92,6 +93,25 @@ pub(super) fn claim(connection: &Connection) -> Result<()> {
 pub(super) fn create(connection: &Connection) -> rusqlite::Result<()> {
     connection.execute_batch(TABLES)?;
     connection.pragma_update(None, "user_version", VERSION)
+}
+
+/// Adds what files of earlier versions lack. Those versions go on working with
+/// the file: they name the columns they write, and leave this one empty.
+pub(super) fn extend(connection: &Connection) -> rusqlite::Result<()> {
+    let has_run = "SELECT count(*) FROM pragma_table_info('tenure_schedule') WHERE name = 'run'";
+    let lacks_run = || connection.query_row(has_run, [], |row| row.get(0).map(|n: i64| n == 0));
+    if !lacks_run()? {
+        return Ok(());
+    }
+    connection.execute_batch("BEGIN IMMEDIATE")?;
+    // Somebody else may have been first.
+    let added = lacks_run().and_then(|lacks| match lacks {
+        true => connection.execute_batch("ALTER TABLE tenure_schedule ADD COLUMN run TEXT"),
+        false => Ok(()),
+    });
+    let end = if added.is_ok() { "COMMIT" } else { "ROLLBACK" };
+    connection.execute_batch(end)?;
+    added
 }
 
 fn pragma(connection: &Connection, name: &str) -> Result<i64> {

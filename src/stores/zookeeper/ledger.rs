@@ -112,8 +112,7 @@ impl Store {
             if !entry.ends_with(end, held.token) {
                 return Ok(false);
             }
-            entry.state = end.state();
-            entry.finished_at = Some(self.now());
+            entry.end(end, self.now());
             let data = print(&entry);
             let sent = self.clock.now();
             let client = session.client();
@@ -148,10 +147,13 @@ fn print(entry: &LedgerEntry) -> String {
         // Writing to a string cannot fail.
         let _ = writeln!(text, "finished_at={at}");
     }
+    if let Some(note) = entry.note() {
+        let _ = writeln!(text, "run={note}");
+    }
     text
 }
 
-fn parse(data: &[u8]) -> Option<LedgerEntry> {
+pub(super) fn parse(data: &[u8]) -> Option<LedgerEntry> {
     let text = std::str::from_utf8(data).ok()?;
     let value = |key: &str| {
         let line = text.lines().find_map(|line| line.strip_prefix(key));
@@ -169,7 +171,8 @@ fn parse(data: &[u8]) -> Option<LedgerEntry> {
     let mut entry = LedgerEntry::claimed(&claim, token);
     entry.state = TickState::of_word(value("state")?)?;
     entry.finished_at = time("finished_at");
-    Some(entry)
+    // Earlier versions write none.
+    Some(entry.with_note(value("run").unwrap_or_default()))
 }
 
 #[cfg(test)]
@@ -184,6 +187,10 @@ mod tests {
         assert_eq!(parse(print(&entry).as_bytes()).as_ref(), Some(&entry));
         entry.state = TickState::Failed;
         entry.finished_at = Some(at(5));
+        assert_eq!(parse(print(&entry).as_bytes()).as_ref(), Some(&entry));
+        entry.begun_at = Some(at(4));
+        assert_eq!(parse(print(&entry).as_bytes()).as_ref(), Some(&entry));
+        entry.end(&TickEnd::skipped(2), at(6));
         assert_eq!(parse(print(&entry).as_bytes()), Some(entry));
         assert_eq!(parse(b"anything else"), None);
     }

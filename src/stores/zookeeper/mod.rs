@@ -34,6 +34,7 @@
 //! | `owner` | who owns, who waits |
 //! | `revoke` | freeing by force, and mending |
 //! | `ledger` | the run ledger of schedules |
+//! | `ledgers` | all of them, a page at a time |
 //! | `list` | mutexes, a page at a time |
 //! | `prune` | removing what nobody has used for long |
 //! | `schema` | the nodes that everything lies below |
@@ -50,6 +51,7 @@ mod config;
 mod error;
 mod health;
 mod ledger;
+mod ledgers;
 mod list;
 mod nodes;
 mod observe;

@@ -19,6 +19,7 @@ pub(crate) fn check(command: &Command, settings: &Settings) -> Result<(), Failur
             name(&run.name)?;
             some_time("--once-per", run.once_per)?;
         }
+        Command::Hold(hold) => name(&hold.name)?,
         Command::Lead(lead) => {
             name(&lead.name)?;
             lead.http
@@ -26,7 +27,7 @@ pub(crate) fn check(command: &Command, settings: &Settings) -> Result<(), Failur
                 .map_or(Ok(()), |at| address("--http", at))?;
         }
         Command::Schedule(schedule) => {
-            name(&schedule.name)?;
+            schedule.name.as_deref().map_or(Ok(()), name)?;
             schedule_config(schedule)?;
             some_time("--timeout", schedule.timeout)?;
         }
@@ -50,8 +51,9 @@ pub(crate) fn check(command: &Command, settings: &Settings) -> Result<(), Failur
     let terms = url.options().terms()?.unwrap_or_default();
     let grace = match command {
         Command::Run(run) => run.job.grace,
+        Command::Hold(hold) => hold.grace,
         Command::Lead(lead) => lead.job.grace,
-        Command::Schedule(schedule) => schedule.job.grace,
+        Command::Schedule(schedule) => schedule.grace,
         _ => None,
     };
     grace_within(grace, terms.transition())?;

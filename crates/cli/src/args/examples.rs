@@ -31,7 +31,15 @@ pub(super) const SCHEDULE: &str = "\
 Examples:
   tenure schedule tidy --every 1h -- ./tidy
   tenure schedule report --cron '30 2 * * *' --tz Europe/Zurich -- ./report
-  tenure schedule poll --delay 10s --timeout 1m --misfire skip -- ./poll";
+  tenure schedule poll --delay 10s --timeout 1m --misfire skip -- ./poll
+  tenure schedule mail --cron '0 8 * * *' --late-limit 4h -- ./mail   never after noon
+  tenure schedule --cron '30 2 * * *' --tz Europe/Zurich --preview 10";
+
+pub(super) const SCHEDULES: &str = "\
+Examples:
+  tenure schedules                         all of them
+  tenure schedules tidy report             only these
+  tenure schedules --output json | jq -r 'select(.result != \"done\") | .name'";
 
 pub(super) const STATUS: &str = "\
 Examples:

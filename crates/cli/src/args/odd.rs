@@ -70,8 +70,8 @@ fn take(words: Vec<OsString>) -> Result<(), (i32, String)> {
 }
 
 fn is_about_a_store(command: &super::Command) -> bool {
-    use super::Command::{Completions, Demo, Man};
-    !matches!(command, Completions { .. } | Demo | Man)
+    use super::Command::{Completions, Demo, Man, Release};
+    !matches!(command, Completions { .. } | Demo | Man | Release(_))
 }
 
 /// The subcommands as the program has them.
@@ -108,7 +108,8 @@ fn kind(command: &Command, arg: &Arg) -> Kind {
         (_, "url") => Kind::Url,
         (_, "id") => Kind::Id,
         (_, "unused_for") => Kind::Days,
-        ("status" | "revoke", "name" | "names") => Kind::FoundName,
+        ("status" | "revoke" | "schedules", "name" | "names") => Kind::FoundName,
+        ("release", _) => Kind::Other,
         (_, "name" | "names") => Kind::Name,
         _ if value_names.iter().any(|name| name == "DUR") => Kind::Length,
         _ => Kind::Other,
@@ -262,6 +263,15 @@ fn whole(command: &Command, left_out: &str) -> (Vec<OsString>, Vec<OsString>) {
     if command.get_name() == "schedule" && !timed.contains(&left_out) {
         before.extend(["--every".into(), "1h".into()]);
     }
+    // Required, unless it is only a preview.
+    if command.get_name() == "schedule" {
+        if left_out != "name" {
+            before.push("m".into());
+        }
+        if left_out != "command" {
+            after.extend(["--".into(), "true".into()]);
+        }
+    }
     for arg in command.get_arguments().filter(|arg| arg.is_required_set()) {
         match arg.get_id().as_str() {
             id if id == left_out => {}
@@ -282,7 +292,7 @@ fn of_argument(command: &Command, arg: &Arg) -> Vec<Case> {
     let (before, after) = whole(command, id);
     let case =
         |middle: Vec<OsString>, fate| Case::new(before.iter().chain(&middle).chain(&after), fate);
-    let is_about_a_store = !["demo", "completions", "man"].contains(&command.get_name());
+    let is_about_a_store = !["demo", "completions", "man", "release"].contains(&command.get_name());
     let spoken = |long: &str| OsString::from(format!("--{long}"));
     let mut cases = Vec::new();
     let Some(long) = arg.get_long() else {

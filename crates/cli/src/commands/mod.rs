@@ -15,6 +15,7 @@ mod release;
 mod revoke;
 mod run;
 mod schedule;
+mod schedules;
 mod status;
 mod waiting;
 mod watch;
@@ -63,6 +64,9 @@ pub(crate) fn dispatch(cli: Cli, voice: &Voice) -> Result<ExitCode, Failure> {
             Command::Lead(lead) => Box::pin(lead::lead(lead, &settings, voice)).await,
             Command::Schedule(schedule) => {
                 Box::pin(schedule::schedule(schedule, &settings, voice)).await
+            }
+            Command::Schedules(schedules) => {
+                schedules::schedules(schedules, &settings, voice).await
             }
             Command::Status(status) => status::status(status, &settings, voice).await,
             Command::Watch(watch) => watch::watch(watch, &settings, voice).await,

@@ -36,10 +36,13 @@ pub(crate) async fn prune(
             schedules: pruned.schedules,
         });
     } else {
-        voice.warn(&format_args!(
-            "removed {} mutexes and {} schedules",
-            pruned.mutexes, pruned.schedules
-        ));
+        let mutexes = counted(pruned.mutexes, "mutex", "mutexes");
+        let schedules = counted(pruned.schedules, "schedule", "schedules");
+        voice.warn(&format_args!("removed {mutexes} and {schedules}"));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn counted(number: u64, one: &str, many: &str) -> String {
+    format!("{number} {}", if number == 1 { one } else { many })
 }

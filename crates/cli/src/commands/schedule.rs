@@ -1,5 +1,8 @@
 //! `tenure schedule`: run a command on a schedule, in one place at a time.
 
+mod news;
+mod preview;
+
 use std::cell::Cell;
 use std::pin::pin;
 use std::process::ExitCode;
@@ -24,13 +27,17 @@ pub(crate) async fn schedule(
     settings: &Settings,
     voice: &Voice,
 ) -> Result<ExitCode, Failure> {
-    let mut signals = listen()?;
     let config = config(&schedule)?;
+    if let Some(count) = schedule.preview {
+        preview::preview(&config, count, settings.output);
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut signals = listen()?;
     let coordinator = tokio::select! {
         opened = store::wait_for(settings, schedule.fail_fast, voice) => opened?,
         signal = signals.end() => return Ok(exit::by_signal(signal.as_raw())),
     };
-    let handed = place::handed_on(settings, schedule.job.pass_url);
+    let handed = place::handed_on(settings, schedule.pass_url);
     let code = scheduled(
         &schedule,
         config,
@@ -63,6 +70,9 @@ pub(crate) fn config(schedule: &Schedule) -> tenure::Result<ScheduleConfig> {
         args::Misfire::Once => Misfire::Once,
         args::Misfire::Burst => Misfire::Burst,
     });
+    if let Some(limit) = schedule.late_limit {
+        config = config.with_late_limit(limit)?;
+    }
     if schedule.rerun_unfinished {
         config = config.rerunning_unfinished();
     }
@@ -80,8 +90,9 @@ async fn scheduled(
     signals: &mut Signals,
     voice: &Voice,
 ) -> Result<ExitCode, Failure> {
-    let grace = grace(schedule.job.grace, coordinator)?;
-    let scheduler = coordinator.scheduler(&schedule.name, config)?;
+    let grace = grace(schedule.grace, coordinator)?;
+    let name = schedule.name.as_deref().unwrap_or_default();
+    let scheduler = coordinator.scheduler(name, config)?;
     // The scheduler hears of a signal after the command does: what it begins
     // in between is not to run.
     let (is_ending, is_busy) = (&Cell::new(false), &Cell::new(false));
@@ -106,16 +117,33 @@ async fn scheduled(
             Err(failure)
         }
         ended = &mut run => {
-            ended?;
+            ended.map_err(failure)?;
             Err(Failure::new(exit::SYSTEM, "the schedule has ended"))
         }
+        () = news::tell(&scheduler, coordinator, voice) => unreachable!("it has no end"),
         signal = signals.end() => {
             // The run under way has been told as well, and has its time to end.
             let ending = async { tokio::join!(run, scheduler.stop()) };
             let (ended, _) = complaints.telling(ending).await;
-            ended?;
+            ended.map_err(failure)?;
             Ok(exit::by_signal(signal.as_raw()))
         }
+    }
+}
+
+/// What ended the schedule, in the words of the program.
+fn failure(error: tenure::Error) -> Failure {
+    let Some(other) = exit::other_plan(&error) else {
+        return error.into();
+    };
+    let name = error.mutex().map(ToString::to_string).unwrap_or_default();
+    let message = format!(
+        "{name}: {other}. Give it a name of its own, the same words on every host, or --replace \
+         to change it for all"
+    );
+    Failure {
+        message,
+        ..error.into()
     }
 }
 
@@ -132,7 +160,7 @@ async fn once(
     environment.push(("TENURE_RUN", Some(tick.number().to_string())));
     environment.push(("TENURE_DUE", Some(output::stamp(tick.due_time()))));
     let task = Task {
-        command: &schedule.job.command,
+        command: &schedule.command,
         environment: &environment,
         grace,
         limit: schedule.timeout,

@@ -1,6 +1,7 @@
 //! `tenure status`: who owns what.
 
 mod columns;
+mod kinds;
 #[cfg(feature = "views")]
 mod live;
 
@@ -31,7 +32,8 @@ pub(crate) async fn status(
         return live::watch(&names, settings, voice).await;
     }
     let coordinator = store::open(settings, voice).await?;
-    let rows = gather(&coordinator, &names).await?;
+    let mut rows = gather(&coordinator, &names).await?;
+    kinds::tell(&mut rows, &coordinator, &names, voice).await;
     match settings.output {
         Format::Json => {
             for row in &rows {
@@ -43,6 +45,9 @@ pub(crate) async fn status(
         Format::Human if rows.is_empty() => voice.warn(&"nothing is owned in this store"),
         Format::Human => {
             output::data(&table(&rows, room(voice)));
+            for line in kinds::lines(&rows) {
+                output::data(&line);
+            }
         }
     }
     let _ = coordinator.close().await;

@@ -82,5 +82,8 @@ fn what_nobody_uses_is_removed_by_request() {
     assert_eq!(text(&none.stdout).trim(), r#"{"mutexes":0,"schedules":0}"#);
     std::thread::sleep(std::time::Duration::from_millis(50));
     let gone = home.output(["prune", "--unused-for", "10ms"]);
-    assert!(text(&gone.stderr).contains("removed 1 mutexes"), "{gone:?}");
+    assert!(
+        text(&gone.stderr).contains("removed 1 mutex and 0 schedules"),
+        "{gone:?}"
+    );
 }

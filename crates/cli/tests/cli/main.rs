@@ -19,6 +19,7 @@ mod person;
 mod restart;
 mod run;
 mod schedule;
+mod schedules;
 mod secrets;
 mod signals;
 mod stores;

@@ -88,7 +88,7 @@ fn a_schedules_name_is_not_used_for_it() {
     signal(&schedule.0, Signal::TERM);
     code(&mut schedule.0);
     let (code, said) = once(&home, "24h", NOTE);
-    assert_eq!(code, Some(78), "{said}");
+    assert_eq!(code, Some(73), "{said}");
     assert!(said.contains("a schedule has this name"), "{said}");
     assert_eq!(runs(&home), 1);
 }

@@ -140,8 +140,12 @@ fn one_name_has_one_schedule() {
     let _first = scheduler(&home, NOTE);
     eventually("it runs", || !runs(&home).is_empty());
     let other = home.output(["schedule", "m", "--every", "5s", "--", "true"]);
-    assert_eq!(other.status.code(), Some(78), "{other:?}");
-    assert!(text(&other.stderr).contains("200ms"), "{other:?}");
+    assert_eq!(other.status.code(), Some(73), "{other:?}");
+    let said = text(&other.stderr);
+    for words in ["200ms", "5000ms", "--replace"] {
+        assert!(said.contains(words), "{said}");
+    }
+    assert!(!said.contains("replacing_plan"), "{said}");
     for (words, message) in [
         (
             &["--every", "1s", "--delay", "1s"][..],

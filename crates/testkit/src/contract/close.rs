@@ -39,6 +39,8 @@ pub async fn calls_after_close_fail_as_closed(subject: &impl Subject) {
     if ledger {
         let claim = Claim::new("plan", StoreTime::ZERO, 1, StoreTime::ZERO);
         is_closed("read_ledger", client.read_ledger(&bid.name).await);
+        let ledgers = client.list_ledgers(&Page::first(10)).await;
+        is_closed("list_ledgers", ledgers);
         is_closed("claim_tick", client.claim_tick(&held, &claim).await);
         let end = TickEnd::new(1, true);
         is_closed("finish_tick", client.finish_tick(&held, &end).await);

@@ -1,7 +1,7 @@
 //! The run ledger of a schedule.
 
 use tenure::Outcome;
-use tenure::backend::{Backend, Claim, ClaimAnswer, Held, LedgerEntry, TickEnd, TickState};
+use tenure::backend::{Backend, Claim, ClaimAnswer, Held, LedgerEntry, Page, TickEnd, TickState};
 use tenure::model::{FencingToken, MutexName, StoreTime};
 
 use super::{Ground, Subject};
@@ -24,10 +24,12 @@ async fn owner<S: Subject>(ground: &Ground<'_, S>) -> Option<(S::Backend, Held)>
         return Some((client, win.held));
     }
     let read = client.read_ledger(&win.held.name).await;
+    let listed = client.list_ledgers(&Page::first(10)).await;
     let claimed = client.claim_tick(&win.held, &claim(1)).await;
     let finished = client.finish_tick(&win.held, &TickEnd::new(1, true)).await;
     for (call, error) in [
         ("read_ledger", read.err()),
+        ("list_ledgers", listed.err()),
         ("claim_tick", claimed.err()),
         ("finish_tick", finished.err()),
     ] {
@@ -348,4 +350,51 @@ pub async fn an_end_after_anothers_claim_is_refused(subject: &impl Subject) {
         "the end of a tick that is another's by now was recorded"
     );
     assert_eq!(read(&client, &first.name).await, before, "nothing changed");
+}
+
+/// When a tick was begun is kept with it, and gone with the next claim.
+pub async fn the_beginning_of_a_tick_is_recorded(subject: &impl Subject) {
+    let ground = Ground::new(subject);
+    let Some((client, held)) = owner(&ground).await else {
+        return;
+    };
+    let begun = StoreTime::from_millis(1_700_000_123_456);
+    let answer = claims(&client, &held, &claim(1).begun_at(begun)).await;
+    assert_eq!(answer, ClaimAnswer::Claimed);
+    let there = ground.client().await;
+    let entry = read(&there, &held.name).await.expect("a ledger");
+    assert_eq!(entry.begun_at, Some(begun), "as it was said: {entry:?}");
+    assert!(finish(&client, &held, TickEnd::new(1, true)).await);
+    let entry = read(&there, &held.name).await.expect("a ledger");
+    assert_eq!(entry.begun_at, Some(begun), "also when it has ended");
+    // As processes of earlier versions claim.
+    let answer = claims(&client, &held, &claim(2)).await;
+    assert_eq!(answer, ClaimAnswer::Claimed);
+    let entry = read(&there, &held.name).await.expect("a ledger");
+    assert_eq!(entry.begun_at, None, "nobody said when: {entry:?}");
+}
+
+/// A tick that was skipped is told from one that was done, and is as much over.
+pub async fn a_tick_that_is_skipped_is_recorded(subject: &impl Subject) {
+    let ground = Ground::new(subject);
+    let Some((client, held)) = owner(&ground).await else {
+        return;
+    };
+    let begun = StoreTime::from_millis(1_700_000_123_456);
+    let answer = claims(&client, &held, &claim(1).begun_at(begun)).await;
+    assert_eq!(answer, ClaimAnswer::Claimed);
+    for _ in 0..2 {
+        assert!(finish(&client, &held, TickEnd::skipped(1)).await);
+    }
+    let there = ground.client().await;
+    let entry = read(&there, &held.name).await.expect("a ledger");
+    assert_eq!(entry.state, TickState::Skipped, "{entry:?}");
+    assert_eq!(entry.begun_at, None, "it was not run: {entry:?}");
+    assert!(entry.finished_at.is_some(), "it is over: {entry:?}");
+    refused(&client, &held, &claim(1), "a tick that was skipped").await;
+    let answer = claims(&client, &held, &claim(2)).await;
+    assert_eq!(answer, ClaimAnswer::Claimed);
+    assert!(finish(&client, &held, TickEnd::new(2, true)).await);
+    let entry = read(&there, &held.name).await.expect("a ledger");
+    assert_eq!(entry.state, TickState::Done, "the next is done: {entry:?}");
 }

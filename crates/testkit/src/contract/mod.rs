@@ -47,6 +47,7 @@ pub mod health;
 pub mod hints;
 pub mod leave;
 pub mod ledger;
+pub mod ledgers;
 pub mod list;
 pub mod names;
 pub mod order;

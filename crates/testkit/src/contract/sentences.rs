@@ -105,6 +105,12 @@ macro_rules! __contract_sentences {
                 a_plan_replaces_another_before_its_first_tick,
                 the_end_of_a_tick_is_recorded,
                 an_end_after_anothers_claim_is_refused,
+                the_beginning_of_a_tick_is_recorded,
+                a_tick_that_is_skipped_is_recorded,
+            }
+            ledgers {
+                all_ledgers_are_listed_page_by_page,
+                named_ledgers_are_looked_up,
             }
             revoke {
                 a_revocation_frees_whoever_owns,

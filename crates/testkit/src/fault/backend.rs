@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use tenure::backend::{
-    Answer, Backend, Bid, Claim, ClaimAnswer, Finding, Held, Hints, Interest, LedgerEntry, Listing,
-    Page, Profile, Prune, Pruned, TickEnd,
+    Answer, Backend, Bid, Claim, ClaimAnswer, Finding, Held, Hints, Interest, LedgerEntry, Ledgers,
+    Listing, Page, Profile, Prune, Pruned, TickEnd,
 };
 use tenure::model::{FencingToken, MutexName};
 use tenure::{Error, ErrorKind, Outcome, Result};
@@ -252,6 +252,15 @@ impl<B: Backend> Backend for FaultBackend<B> {
             async move { inner.read_ledger(&name).await }
         });
         entry.await.map_err(only_read)
+    }
+
+    async fn list_ledgers(&self, page: &Page) -> Result<Ledgers> {
+        let page = page.clone();
+        let ledgers = self.run(Call::ListLedgers, Vec::new(), move |inner| {
+            let page = page.clone();
+            async move { inner.list_ledgers(&page).await }
+        });
+        ledgers.await.map_err(only_read)
     }
 
     async fn claim_tick(&self, held: &Held, claim: &Claim) -> Result<ClaimAnswer> {

@@ -37,6 +37,8 @@ pub enum Call {
     Check,
     /// [`Backend::read_ledger`](tenure::backend::Backend::read_ledger).
     ReadLedger,
+    /// [`Backend::list_ledgers`](tenure::backend::Backend::list_ledgers).
+    ListLedgers,
     /// [`Backend::claim_tick`](tenure::backend::Backend::claim_tick).
     ClaimTick,
     /// [`Backend::finish_tick`](tenure::backend::Backend::finish_tick).

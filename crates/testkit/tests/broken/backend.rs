@@ -7,7 +7,7 @@ use std::time::Duration;
 use tenure::Result;
 use tenure::backend::{
     Answer, Backend, Bid, Claim, ClaimAnswer, Entry, Finding, Held, Hint, Hints, Interest,
-    LedgerEntry, Listing, Page, Profile, Prune, Pruned, TickEnd,
+    LedgerEntry, Ledgers, Listing, Page, Profile, Prune, Pruned, TickEnd,
 };
 use tenure::clock::Clock;
 use tenure::model::{FencingToken, LeaseTerms, MutexName, MutexOwner};
@@ -50,6 +50,8 @@ pub(crate) enum Flaw {
     ClaimAlways,
     PlanClaims,
     FinishAlways,
+    ForgetsBeginnings,
+    LedgersReversed,
     ListReversed,
     ListsFree,
     ListsOthers,
@@ -371,6 +373,14 @@ impl Backend for Broken {
         self.inner.read_ledger(name).await
     }
 
+    async fn list_ledgers(&self, page: &Page) -> Result<Ledgers> {
+        let mut ledgers = self.inner.list_ledgers(page).await?;
+        if self.is(Flaw::LedgersReversed) {
+            ledgers.lines.reverse();
+        }
+        Ok(ledgers)
+    }
+
     async fn claim_tick(&self, held: &Held, claim: &Claim) -> Result<ClaimAnswer> {
         let meant = self.meant(held, self.is(Flaw::ClaimAny), false);
         if self.is(Flaw::ClaimAlways) {
@@ -379,6 +389,9 @@ impl Backend for Broken {
         let mut claim = claim.clone();
         if self.is(Flaw::PlanClaims) {
             claim.only_plan = false;
+        }
+        if self.is(Flaw::ForgetsBeginnings) {
+            claim.begun_at = None;
         }
         self.inner.claim_tick(&meant, &claim).await
     }

@@ -117,6 +117,10 @@ caught! {
         PlanClaims => ledger::a_plan_is_written_before_any_tick;
     an_end_that_always_succeeds_is_caught:
         FinishAlways => ledger::an_end_after_anothers_claim_is_refused;
+    a_beginning_that_is_forgotten_is_caught:
+        ForgetsBeginnings => ledger::the_beginning_of_a_tick_is_recorded;
+    ledgers_out_of_order_are_caught:
+        LedgersReversed => ledgers::all_ledgers_are_listed_page_by_page;
     an_unsorted_list_is_caught:
         ListReversed => list::pages_follow_each_other_in_the_order_of_names;
     a_list_of_what_was_is_caught:

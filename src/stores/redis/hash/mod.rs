@@ -5,6 +5,7 @@
 //! tells one grant from another; the token lies beside, where Redisson's
 //! fenced lock keeps its own.
 
+mod list;
 mod names;
 mod renew;
 
@@ -22,8 +23,8 @@ use super::scripts::Lua;
 use super::watch::{Says, sharded};
 use crate::backend::url::StoreUrl;
 use crate::backend::{
-    Answer, Backend, Bid, Claim, ClaimAnswer, Finding, Held, Hints, HoldStore, Interest,
-    LedgerEntry, Listing, Page, Profile, Prune, Pruned, TickEnd,
+    Answer, Backend, Bid, Claim, ClaimAnswer, Finding, Held, Hints, Hold, HoldStore, Interest,
+    LedgerEntry, Ledgers, Listing, Page, Profile, Prune, Pruned, TickEnd,
 };
 use crate::clock::Clock;
 use crate::error::{Error, ErrorKind, Outcome, Result};
@@ -189,6 +190,10 @@ impl HoldStore for RedisHash {
         self.free_and(&bid.name, holder, "", "").await.map(drop)
     }
 
+    async fn held(&self, names: &[MutexName]) -> Result<Vec<Hold>> {
+        list::survey(self, names).await
+    }
+
     async fn server_id(&self) -> Result<String> {
         let mut question = redis::cmd("INFO");
         question.arg("server");
@@ -264,6 +269,11 @@ impl Backend for RedisHash {
     }
 
     async fn read_ledger(&self, _name: &MutexName) -> Result<Option<LedgerEntry>> {
+        self.redis.is_open()?;
+        Err(unsupported("schedules"))
+    }
+
+    async fn list_ledgers(&self, _page: &Page) -> Result<Ledgers> {
         self.redis.is_open()?;
         Err(unsupported("schedules"))
     }

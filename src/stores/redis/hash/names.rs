@@ -13,6 +13,16 @@ pub(super) fn token(name: &MutexName) -> String {
     beside("redisson_lock_token", name)
 }
 
+/// The lock whose token this key holds.
+pub(super) fn of_token(key: &[u8]) -> Option<MutexName> {
+    let rest = key.strip_prefix(b"redisson_lock_token:")?;
+    let tagged = rest
+        .strip_prefix(b"{")
+        .and_then(|rest| rest.strip_suffix(b"}"));
+    let name = tagged.filter(|name| !name.contains(&b'{'));
+    Some(MutexName::found(name.unwrap_or(rest)))
+}
+
 /// Both keys, as the scripts expect them.
 pub(super) fn both(name: &MutexName) -> [String; 2] {
     [key(name), token(name)]
@@ -58,6 +68,10 @@ mod tests {
         assert_eq!(key(&name("stock")), "stock");
         assert_eq!(token(&name("stock")), "redisson_lock_token:{stock}");
         assert_eq!(channel(&name("stock")), "redisson_lock__channel:{stock}");
+        for text in ["stock", "stock:{eu}", "{a}b", "a}"] {
+            let key = token(&name(text));
+            assert_eq!(of_token(key.as_bytes()), Some(name(text)), "{key}");
+        }
         assert_eq!(
             channel(&name("stock:{eu}")),
             "redisson_lock__channel:stock:{eu}"

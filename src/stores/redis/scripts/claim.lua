@@ -1,9 +1,9 @@
 -- Claims a tick for the owner of a grant. KEYS: 1 owner, 2 grant, 3 schedule
 -- ARGV: 1 id, 2 grant, 3 token, 4 plan, 5 origin, 6 tick, 7 due at,
 --       8 again 0/1, 9 replace the plan 0/1, 10 the state it leaves: claimed,
---       or planned to write the plan alone
+--       or planned to write the plan alone, 11 the note about the run
 -- Answers: what, then the ledger when that is what refuses.
-local id, grant, token, plan, origin, tick, due_at, again, replace, state = unpack(ARGV)
+local id, grant, token, plan, origin, tick, due_at, again, replace, state, run = unpack(ARGV)
 
 -- Ticks and tokens pass 2^53, where numbers lose digits: compared as text.
 local function less(a, b)
@@ -30,5 +30,5 @@ if #flat > 0 then
   end
 end
 redis.call('HSET', KEYS[3], 'plan', plan, 'origin', origin, 'last_tick', tick, 'due_at', due_at,
-  'token', token, 'state', state, 'finished_at', '')
+  'token', token, 'state', state, 'finished_at', '', 'run', run)
 return { 'claimed', {} }
