@@ -28,6 +28,20 @@ pub(crate) async fn coordinator(hosts: impl Display, timeout: &str) -> Coordinat
     Coordinator::connect(&url).await.unwrap()
 }
 
+/// A client of the driver itself, to make and see nodes as others would.
+pub(crate) async fn raw() -> zookeeper_client::Client {
+    let at = SERVER.address().to_string();
+    zookeeper_client::Client::connect(&at).await.unwrap()
+}
+
+/// Makes a node that stays.
+pub(crate) async fn make(raw: &zookeeper_client::Client, path: &str, data: &str) {
+    let options =
+        zookeeper_client::CreateMode::Persistent.with_acls(zookeeper_client::Acls::anyone_all());
+    let made = raw.create(path, data.as_bytes(), &options).await;
+    made.unwrap_or_else(|error| panic!("{path}: {error}"));
+}
+
 /// A name that only the caller uses.
 pub(crate) fn name(what: &str) -> String {
     format!("{what}-{:08x}", fastrand::u32(..))
