@@ -65,7 +65,7 @@ async fn hand_over_costs(waiters: usize) -> (u64, u64) {
     const HAND_OVERS: u64 = 4;
     let server = Redis::builder().set("maxclients", "4000").start().unwrap();
     // Whoever is told has as long as it takes to come: only the costs are counted.
-    let url = format!("{}?reserve=20s", support::url(&server));
+    let url = format!("{}?reserve=15s", support::url(&server));
     let owner = open(&url).await;
     let mutex = name("m");
     let mut held = win(&owner, &bid(&mutex, "owner", long())).await;

@@ -8,7 +8,7 @@ use tenure_testkit::peer::Peer;
 use tenure_testkit::servers::Redis;
 
 use crate::support::{
-    PATIENCE, bid, calls, client, eventually, fresh, long, open, queue, shared, url, win,
+    PATIENCE, bid, calls, eventually, fresh, long, open, queue, shared, url, win,
 };
 
 /// How often a trial that the machine was too slow for is made again.

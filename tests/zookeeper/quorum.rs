@@ -159,12 +159,23 @@ async fn an_owner_whose_server_led_without_a_quorum_steps_down_before_another_le
     eprintln!("nobody owned for {idle:.2} T");
 }
 
-/// A leader that was left alone answers `sync` until it notices, here for 100 s.
+/// A leader that was left alone answers `sync` until it notices, here for 10 s.
 /// Those who left it need not wait that long: restarted, they have another at
 /// once.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_word_of_a_leader_that_nobody_follows_renews_nothing() {
-    let ensemble = ZooKeeperEnsemble::start_severable(true, 200).unwrap();
+    for _ in 0..5 {
+        if left_alone().await {
+            return;
+        }
+    }
+    panic!("the leader has always noticed before the others were back");
+}
+
+/// False when the machine was too slow: it has noticed before the others were
+/// back.
+async fn left_alone() -> bool {
+    let ensemble = ZooKeeperEnsemble::start_severable(true, 20).unwrap();
     let name = name("alone");
     let [first, second, last] = ensemble.members() else {
         panic!("three members");
@@ -189,7 +200,7 @@ async fn the_word_of_a_leader_that_nobody_follows_renews_nothing() {
         member.wait_ready().unwrap();
     }
     // It believes to lead, and says so.
-    assert_eq!(last.mode().unwrap(), "leader");
+    let is_deceived = last.mode().is_ok_and(|mode| mode == "leader");
     let others = format!("{},{}", first.address(), second.address());
     let there = coordinator(others, "2s").await;
     let rival = contend(&there);
@@ -199,6 +210,7 @@ async fn the_word_of_a_leader_that_nobody_follows_renews_nothing() {
     assert!(rival.tenure().unwrap().token().unwrap() > token);
     there.close().await.unwrap();
     let _ = here.close().await;
+    is_deceived
 }
 
 #[tokio::test(flavor = "multi_thread")]

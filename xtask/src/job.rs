@@ -25,6 +25,8 @@ pub(crate) struct Job {
     pub(crate) directory: PathBuf,
     /// All of it; this program's own where there is none.
     pub(crate) environment: Vec<(OsString, OsString)>,
+    /// What is taken away from it.
+    pub(crate) without: Vec<OsString>,
     pub(crate) is_example: bool,
 }
 
@@ -37,6 +39,9 @@ impl Job {
         command.args(words).current_dir(&self.directory);
         if !self.environment.is_empty() {
             command.env_clear().envs(self.environment.iter().cloned());
+        }
+        for name in &self.without {
+            command.env_remove(name);
         }
         command
     }
@@ -85,7 +90,7 @@ fn read(name: String, text: &[u8]) -> Option<Job> {
         words,
         directory,
         environment: parts.filter_map(entry).collect(),
-        is_example: false,
+        ..Job::default()
     })
 }
 
@@ -127,10 +132,12 @@ pub(crate) fn example(root: &Path, tests: &[Job], name: &str) -> Option<Job> {
 pub(crate) fn cargo(root: &Path, name: &str, arguments: &[String]) -> Job {
     let cargo = run::cargo(root);
     let words = std::iter::once(cargo.get_program().to_owned());
+    let without = cargo.get_envs().filter(|(_, value)| value.is_none());
     Job {
         name: name.to_owned(),
         words: words.chain(arguments.iter().map(OsString::from)).collect(),
         directory: root.to_owned(),
+        without: without.map(|(name, _)| name.to_owned()).collect(),
         ..Job::default()
     }
 }
