@@ -50,14 +50,16 @@ pub(crate) fn load(name: &str) -> Load {
 }
 
 /// Of the jobs that are `left`, the one to begin beside those that are `running`; `None` while
-/// there is no room. At most `room` run at a time, and one that computes alone keeps the
-/// processors busy, so a second one begins only when nothing else is left.
+/// there is no room. At most `room` run at a time, one more than there are processors. One that
+/// computes keeps two of them busy, so more begin only when nothing else is left.
 pub(crate) fn next(left: &[&str], running: &[&str], room: usize) -> Option<usize> {
     if running.len() >= room {
         return None;
     }
     let computes = |name: &&str| load(name) == Load::Computes;
-    let is_busy = running.iter().any(computes) && !left.iter().all(computes);
+    let most = (room.saturating_sub(1) / 2).max(1);
+    let is_busy =
+        running.iter().filter(|name| computes(name)).count() >= most && !left.iter().all(computes);
     let fits = |(_, name): &(usize, &&str)| !(is_busy && computes(name));
     let fitting = left.iter().enumerate().filter(fits);
     fitting
@@ -106,6 +108,9 @@ mod tests {
     fn two_compute_together_only_when_nothing_else_is_left() {
         assert_eq!(next(&["engine", "redis"], &["lock"], 3), Some(1));
         assert_eq!(next(&["engine"], &["lock"], 3), Some(0));
+        // With four processors there is room for two.
+        assert_eq!(next(&["engine", "redis"], &["lock"], 5), Some(1));
+        assert_eq!(next(&["engine", "x"], &["lock"], 5), Some(0));
     }
 
     #[test]
