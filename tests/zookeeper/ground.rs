@@ -22,10 +22,17 @@ pub(crate) async fn client(hosts: impl Display, rest: &str) -> tenure::Result<An
     tenure::stores::open(&url, Clock::boot()).await
 }
 
-/// A coordinator at `hosts`.
+/// A coordinator at `hosts`. On a loaded machine a server may take longer to
+/// make a session than a short one lasts.
 pub(crate) async fn coordinator(hosts: impl Display, timeout: &str) -> Coordinator {
     let url = format!("zookeeper://{hosts}?session_timeout={timeout}");
-    Coordinator::connect(&url).await.unwrap()
+    let start = Instant::now();
+    loop {
+        match Coordinator::connect(&url).await {
+            Ok(coordinator) => return coordinator,
+            Err(error) => assert!(start.elapsed() < PATIENCE, "{url}: {error:?}"),
+        }
+    }
 }
 
 /// A client of the driver itself, to make and see nodes as others would.
