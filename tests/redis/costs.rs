@@ -76,7 +76,8 @@ async fn hand_over_costs(waiters: usize) -> (u64, u64) {
         let mut waiter = Waiter::stand(&waiting, bid).await;
         let told = told.clone();
         tokio::spawn(async move {
-            let held = waiter.win(&waiting).await;
+            // The first stands for as long as it takes all others to come.
+            let held = waiter.win_within(support::PATIENCE * 20, &waiting).await;
             let _ = told.send((held, number));
             std::future::pending::<()>().await;
             drop(waiting);

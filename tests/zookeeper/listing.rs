@@ -96,11 +96,13 @@ async fn acquire_all(client: &Arc<AnyBackend>, bids: &[Bid]) -> Vec<FencingToken
         let (client, bid) = (client.clone(), bid.clone());
         tokio::spawn(async move { client.acquire(&bid).await.unwrap().token().unwrap() })
     };
-    // Begun together, so that they last together.
-    let begun: Vec<_> = bids.iter().map(acquire).collect();
     let mut tokens = Vec::new();
-    for token in begun {
-        tokens.push(token.await.unwrap());
+    // Many together, so that they last together; not so many that one waits in vain.
+    for some in bids.chunks(100) {
+        let begun: Vec<_> = some.iter().map(acquire).collect();
+        for token in begun {
+            tokens.push(token.await.unwrap());
+        }
     }
     tokens
 }
