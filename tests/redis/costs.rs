@@ -6,7 +6,7 @@ use tenure::Coordinator;
 use tenure::backend::{Answer, Backend, Interest};
 use tenure_testkit::servers::Redis;
 
-use crate::support::{self, Waiter, bid, calls, client, eventually, long, lose, name, win};
+use crate::support::{self, Waiter, bid, calls, client, eventually, long, lose, name, open, win};
 
 /// What a client may send beside scripts.
 const OTHERS: [&str; 7] = [
@@ -64,17 +64,20 @@ async fn a_waiting_contender_sends_nothing_but_its_safety_look() {
 async fn hand_over_costs(waiters: usize) -> (u64, u64) {
     const HAND_OVERS: u64 = 4;
     let server = Redis::builder().set("maxclients", "4000").start().unwrap();
-    let owner = client(&server).await;
+    // Whoever is told has as long as it takes to come: only the costs are counted.
+    let url = format!("{}?reserve=15s", support::url(&server));
+    let owner = open(&url).await;
     let mutex = name("m");
     let mut held = win(&owner, &bid(&mutex, "owner", long())).await;
     let (told, mut winners) = tokio::sync::mpsc::unbounded_channel();
     for number in 0..waiters {
-        let waiting = client(&server).await;
+        let waiting = open(&url).await;
         let bid = bid(&mutex, &format!("w{number:03}"), long());
         let mut waiter = Waiter::stand(&waiting, bid).await;
         let told = told.clone();
         tokio::spawn(async move {
-            let held = waiter.win(&waiting).await;
+            // The first stands for as long as it takes all others to come.
+            let held = waiter.win_within(support::PATIENCE * 20, &waiting).await;
             let _ = told.send((held, number));
             std::future::pending::<()>().await;
             drop(waiting);

@@ -57,7 +57,7 @@ pub(crate) fn terms(ttl: u64, transition: u64) -> LeaseTerms {
 
 /// Terms that do not run out during a test.
 pub(crate) fn long() -> LeaseTerms {
-    terms(60_000, 60_000)
+    terms(600_000, 600_000)
 }
 
 pub(crate) fn bid(name: &MutexName, id: &str, terms: LeaseTerms) -> Bid {

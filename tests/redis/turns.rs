@@ -8,7 +8,7 @@ use tenure_testkit::peer::Peer;
 use tenure_testkit::servers::Redis;
 
 use crate::support::{
-    PATIENCE, bid, calls, client, eventually, fresh, long, queue, shared, url, win,
+    PATIENCE, bid, calls, eventually, fresh, long, open, queue, shared, url, win,
 };
 
 /// How often a trial that the machine was too slow for is made again.
@@ -52,14 +52,16 @@ async fn go_away(peers: &mut [Peer], mutex: &str) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn twenty_processes_that_arrive_inside_one_second_are_served_in_order() {
     let mutex = fresh("fifo");
-    let owner = client(shared()).await;
+    // Whoever is told has as long as it takes to come.
+    let url = format!("{}?reserve=5s", url(shared()));
+    let owner = open(&url).await;
     let held = win(&owner, &bid(&mutex, "owner", long())).await;
     // Ids that sort against the order: it must be the time that counts.
     let ids: Vec<String> = (0..20)
         .map(|number| format!("w{:02}", 99 - number))
         .collect();
     let start = |id: &String| {
-        let peer = Peer::contending(&url(shared()), mutex.as_str()).id(id);
+        let peer = Peer::contending(&url, mutex.as_str()).id(id);
         peer.option("--hold", "1ms").option("--rounds", "1").spawn()
     };
     // All of them are up before the first one counts as arrived.

@@ -22,10 +22,31 @@ pub(crate) async fn client(hosts: impl Display, rest: &str) -> tenure::Result<An
     tenure::stores::open(&url, Clock::boot()).await
 }
 
-/// A coordinator at `hosts`.
+/// A coordinator at `hosts`. On a loaded machine a server may take longer to
+/// make a session than a short one lasts.
 pub(crate) async fn coordinator(hosts: impl Display, timeout: &str) -> Coordinator {
     let url = format!("zookeeper://{hosts}?session_timeout={timeout}");
-    Coordinator::connect(&url).await.unwrap()
+    let start = Instant::now();
+    loop {
+        match Coordinator::connect(&url).await {
+            Ok(coordinator) => return coordinator,
+            Err(error) => assert!(start.elapsed() < PATIENCE, "{url}: {error:?}"),
+        }
+    }
+}
+
+/// A client of the driver itself, to make and see nodes as others would.
+pub(crate) async fn raw() -> zookeeper_client::Client {
+    let at = SERVER.address().to_string();
+    zookeeper_client::Client::connect(&at).await.unwrap()
+}
+
+/// Makes a node that stays.
+pub(crate) async fn make(raw: &zookeeper_client::Client, path: &str, data: &str) {
+    let options =
+        zookeeper_client::CreateMode::Persistent.with_acls(zookeeper_client::Acls::anyone_all());
+    let made = raw.create(path, data.as_bytes(), &options).await;
+    made.unwrap_or_else(|error| panic!("{path}: {error}"));
 }
 
 /// A name that only the caller uses.

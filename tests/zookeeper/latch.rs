@@ -8,13 +8,7 @@ use tenure::model::{MutexName, MutexState};
 use tenure::service::{ContendService, Contender, LocalContender, Retriever};
 use tenure_testkit::servers::{Flow, Proxy, Way, ZooKeeper};
 
-use crate::ground::{PATIENCE, SERVER, bid, client, coordinator, metric, name, until};
-
-/// A client of the driver's own, to look with.
-async fn raw() -> zookeeper_client::Client {
-    let at = SERVER.address().to_string();
-    zookeeper_client::Client::connect(&at).await.unwrap()
-}
+use crate::ground::{PATIENCE, SERVER, bid, client, coordinator, metric, name, raw, until};
 
 /// The nodes under `path`.
 async fn children(path: &str) -> Vec<String> {

@@ -11,6 +11,16 @@ use crate::ground::{coordinator, name, until};
 /// One hand-over because the owner's server lost the quorum: for how long
 /// nobody owned, in parts of the session timeout.
 async fn severed(ensemble: &ZooKeeperEnsemble, timeout: &str, millis: u32) -> f64 {
+    for _ in 0..10 {
+        if let Some(idle) = try_severed(ensemble, timeout, millis).await {
+            return idle;
+        }
+    }
+    panic!("the machine is too slow for a session of {timeout}");
+}
+
+/// `None` when the machine was too slow to keep the session until the cut.
+async fn try_severed(ensemble: &ZooKeeperEnsemble, timeout: &str, millis: u32) -> Option<f64> {
     let name = name("severed");
     let clock = Clock::boot();
     let last = &ensemble.members()[2];
@@ -37,7 +47,11 @@ async fn severed(ensemble: &ZooKeeperEnsemble, timeout: &str, millis: u32) -> f6
     // Renewed a few times, and cut at some point in between.
     let phase = fastrand::u32(0..millis);
     tokio::time::sleep(Duration::from_millis(u64::from(millis / 2 + phase))).await;
-    assert!(!tenure.is_lost());
+    if tenure.is_lost() {
+        here.close().await.unwrap();
+        there.close().await.unwrap();
+        return None;
+    }
 
     let lost = tokio::spawn({
         let (tenure, clock) = (tenure.clone(), clock.clone());
@@ -70,7 +84,7 @@ async fn severed(ensemble: &ZooKeeperEnsemble, timeout: &str, millis: u32) -> f6
     }
     here.close().await.unwrap();
     there.close().await.unwrap();
-    idle.as_secs_f64() * 1000.0 / f64::from(millis)
+    Some(idle.as_secs_f64() * 1000.0 / f64::from(millis))
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -150,6 +164,17 @@ async fn an_owner_whose_server_led_without_a_quorum_steps_down_before_another_le
 /// once.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_word_of_a_leader_that_nobody_follows_renews_nothing() {
+    for _ in 0..5 {
+        if left_alone().await {
+            return;
+        }
+    }
+    panic!("the leader has always noticed before the others were back");
+}
+
+/// False when the machine was too slow: it has noticed before the others were
+/// back.
+async fn left_alone() -> bool {
     let ensemble = ZooKeeperEnsemble::start_severable(true, 20).unwrap();
     let name = name("alone");
     let [first, second, last] = ensemble.members() else {
@@ -175,7 +200,7 @@ async fn the_word_of_a_leader_that_nobody_follows_renews_nothing() {
         member.wait_ready().unwrap();
     }
     // It believes to lead, and says so.
-    assert_eq!(last.mode().unwrap(), "leader");
+    let is_deceived = last.mode().is_ok_and(|mode| mode == "leader");
     let others = format!("{},{}", first.address(), second.address());
     let there = coordinator(others, "2s").await;
     let rival = contend(&there);
@@ -185,6 +210,7 @@ async fn the_word_of_a_leader_that_nobody_follows_renews_nothing() {
     assert!(rival.tenure().unwrap().token().unwrap() > token);
     there.close().await.unwrap();
     let _ = here.close().await;
+    is_deceived
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -67,8 +67,9 @@ async fn renewed(tenure: &Tenure, limit: Duration) {
 
 /// One pause of `part` T, and the cut. The leader asks its followers every half
 /// tick, and ends sessions at whole ticks: how far the one is from the other is
-/// chance, but where T ends in between is `more`.
-async fn paused(ensemble: &ZooKeeperEnsemble, stall: Stall, part: f64, more: u64) {
+/// chance, but where T ends in between is `more`. False when the machine was too
+/// slow to keep the session until then.
+async fn paused(ensemble: &ZooKeeperEnsemble, stall: Stall, part: f64, more: u64) -> bool {
     let t = TICK * 2 + Duration::from_millis(more);
     let timeout = format!("{}ms", t.as_millis());
     let name = name("paused");
@@ -102,7 +103,11 @@ async fn paused(ensemble: &ZooKeeperEnsemble, stall: Stall, part: f64, more: u64
     until("all are watched", || watches().contains("Total watches:8")).await;
     // Renewed a few times, so that all is as usual.
     tokio::time::sleep(t.mul_f64(0.6)).await;
-    assert!(!tenure.is_lost());
+    if tenure.is_lost() {
+        here.close().await.unwrap();
+        there.close().await.unwrap();
+        return false;
+    }
 
     for _ in 0..100 {
         renewed(&tenure, t).await;
@@ -163,13 +168,18 @@ async fn paused(ensemble: &ZooKeeperEnsemble, stall: Stall, part: f64, more: u64
     drop(observers);
     here.close().await.unwrap();
     there.close().await.unwrap();
+    true
 }
 
 async fn pauses(stall: Stall, parts: &[(f64, u64)]) {
     let tick = format!("tickTime={}", TICK.as_millis());
     let ensemble = ZooKeeperEnsemble::start_severable_with(false, 10, &[&tick]).unwrap();
     for (part, more) in parts {
-        paused(&ensemble, stall, *part, *more).await;
+        let mut trials = 0;
+        while !paused(&ensemble, stall, *part, *more).await {
+            trials += 1;
+            assert!(trials < 10, "the machine is too slow for these sessions");
+        }
     }
 }
 

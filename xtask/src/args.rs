@@ -1,6 +1,9 @@
 //! The command line, parsed into values. No command has side effects here.
 
+use std::num::NonZeroUsize;
+
 use crate::areas::Area;
+use crate::crew::Size;
 
 /// What the user asked for.
 #[derive(Debug, PartialEq, Eq)]
@@ -15,6 +18,8 @@ pub(crate) struct TestArgs {
     /// The areas to run, in the order of [`Area::ALL`]; empty means all of them.
     pub(crate) only: Vec<Area>,
     pub(crate) no_install: bool,
+    /// How many test programs run at a time.
+    pub(crate) jobs: Option<NonZeroUsize>,
     /// Everything after `--`, for the test binaries.
     pub(crate) runner: Vec<String>,
 }
@@ -22,8 +27,10 @@ pub(crate) struct TestArgs {
 pub(crate) const USAGE: &str = "\
 usage: cargo xtask <command>
 
-  test [--only AREA[,AREA…]] [--no-install] [-- ARGS…]
+  test [--only AREA[,AREA…]] [--jobs N] [--no-install] [-- ARGS…]
       Run the tests of all areas, or only of those named, and the examples.
+      N test programs run at a time, by default one more than there are
+      processors; with 1 their output is seen as it comes.
       On Debian and Ubuntu, as root or with sudo, missing servers are installed
       first; elsewhere, and with --no-install, they are listed and nothing runs.
       ARGS go to the test binaries, as after `cargo test --`.
@@ -35,6 +42,16 @@ usage: cargo xtask <command>
 
   help
       This text.";
+
+impl TestArgs {
+    pub(crate) fn size(&self) -> Size {
+        let usual = Size::usual();
+        Size {
+            jobs: self.jobs.map_or(usual.jobs, NonZeroUsize::get),
+            ..usual
+        }
+    }
+}
 
 /// # Errors
 ///
@@ -64,6 +81,7 @@ fn parse_test(mut args: impl Iterator<Item = String>) -> Result<Command, String>
                 select(&mut test.only, &list)?;
             }
             "--no-install" => test.no_install = true,
+            "--jobs" => test.jobs = Some(number(args.next().as_deref())?),
             "--help" | "-h" => return Ok(Command::Help),
             "--" => test.runner = args.by_ref().collect(),
             other => match other.strip_prefix("--only=") {
@@ -76,6 +94,11 @@ fn parse_test(mut args: impl Iterator<Item = String>) -> Result<Command, String>
     test.only.sort_unstable();
     test.only.dedup();
     Ok(Command::Test(test))
+}
+
+fn number(word: Option<&str>) -> Result<NonZeroUsize, String> {
+    let number = word.and_then(|word| word.parse().ok());
+    number.ok_or_else(|| "--jobs needs a number of test programs, 1 or more".to_owned())
 }
 
 fn select(only: &mut Vec<Area>, list: &str) -> Result<(), String> {
@@ -139,6 +162,15 @@ mod tests {
     fn an_only_without_areas_is_an_error() {
         assert!(parsed("test --only").is_err());
         assert!(parsed("test --only=").is_err());
+    }
+
+    #[test]
+    fn a_number_of_jobs_is_one_or_more() {
+        assert_eq!(test_args("test --jobs 1").size().jobs, 1);
+        assert!(test_args("test").size().jobs > 1);
+        for line in ["test --jobs", "test --jobs 0", "test --jobs many"] {
+            assert!(parsed(line).is_err(), "{line}");
+        }
     }
 
     #[test]

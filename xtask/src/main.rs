@@ -2,12 +2,15 @@
 
 mod areas;
 mod args;
+mod crew;
 mod features;
 // Shared with the launchers, so that both look for the same programs in the same places.
 #[path = "../../crates/testkit/src/servers/find.rs"]
 mod find;
 mod install;
+mod job;
 mod missing;
+mod order;
 mod plan;
 mod programs;
 mod run;
@@ -25,6 +28,12 @@ use args::Command;
 use test::End;
 
 fn main() -> ExitCode {
+    let mut words = std::env::args_os().skip(1);
+    if words.next().is_some_and(|word| word == job::NOTE) {
+        let directory = words.next().unwrap_or_default();
+        let noted = job::note(directory.as_ref(), &words.collect::<Vec<_>>());
+        return noted.map_or(ExitCode::FAILURE, |()| ExitCode::SUCCESS);
+    }
     let command = match args::parse(std::env::args().skip(1)) {
         Ok(command) => command,
         Err(error) => {

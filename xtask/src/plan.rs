@@ -9,8 +9,10 @@ const TEST: [&str; 4] = ["test", "--workspace", "--all-features", "--no-fail-fas
 
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Plan {
-    /// Arguments of cargo, one list per command.
-    pub(crate) commands: Vec<Vec<String>>,
+    /// Arguments of cargo that build and run the test programs.
+    pub(crate) programs: Option<Vec<String>>,
+    /// Arguments of cargo that run the documentation's tests.
+    pub(crate) documentation: Option<Vec<String>>,
     /// Examples to run.
     pub(crate) examples: Vec<String>,
     /// What does not run, for the closing line.
@@ -39,7 +41,9 @@ impl Plan {
             left_out.push("examples".to_owned());
         }
         Self {
-            commands: commands(&areas, targets, &args.runner),
+            programs: programs(&areas, targets, &args.runner),
+            // Cargo refuses `--doc` beside other targets.
+            documentation: core.then(|| command(&["--doc"], &args.runner)),
             examples: targets
                 .examples
                 .iter()
@@ -65,27 +69,16 @@ pub(crate) fn selected(args: &TestArgs) -> Vec<Area> {
     }
 }
 
-fn commands(areas: &[Area], targets: &Targets, runner: &[String]) -> Vec<Vec<String>> {
-    let command = |flags: &[&str]| {
-        let mut command: Vec<String> = TEST
-            .iter()
-            .chain(flags)
-            .map(|&word| word.to_owned())
-            .collect();
-        if !runner.is_empty() {
-            command.push("--".to_owned());
-            command.extend_from_slice(runner);
-        }
-        command
-    };
+fn programs(areas: &[Area], targets: &Targets, runner: &[String]) -> Option<Vec<String>> {
     if areas == Area::ALL {
-        return vec![command(&[])];
+        return Some(command(
+            &["--lib", "--bins", "--examples", "--tests"],
+            runner,
+        ));
     }
-    let core = areas.contains(&Area::Core);
-    let mut flags = if core {
-        vec!["--lib", "--bins", "--examples"]
-    } else {
-        vec![]
+    let mut flags = match areas.contains(&Area::Core) {
+        true => vec!["--lib", "--bins", "--examples"],
+        false => vec![],
     };
     for target in targets
         .tests
@@ -94,16 +87,18 @@ fn commands(areas: &[Area], targets: &Targets, runner: &[String]) -> Vec<Vec<Str
     {
         flags.extend(["--test", target.as_str()]);
     }
-    let mut commands = Vec::new();
     // Without a target flag cargo would run everything.
-    if !flags.is_empty() {
-        commands.push(command(&flags));
+    (!flags.is_empty()).then(|| command(&flags, runner))
+}
+
+fn command(flags: &[&str], runner: &[String]) -> Vec<String> {
+    let words = TEST.iter().chain(flags);
+    let mut command: Vec<String> = words.map(|&word| word.to_owned()).collect();
+    if !runner.is_empty() {
+        command.push("--".to_owned());
+        command.extend_from_slice(runner);
     }
-    // Cargo refuses `--doc` beside other targets.
-    if core {
-        commands.push(command(&["--doc"]));
-    }
-    commands
+    command
 }
 
 #[cfg(test)]
@@ -120,27 +115,26 @@ mod tests {
         Plan::new(
             &TestArgs {
                 only: only.to_vec(),
-                no_install: false,
                 runner,
+                ..TestArgs::default()
             },
             &targets,
         )
     }
 
     fn lines(plan: &Plan) -> Vec<String> {
-        plan.commands
-            .iter()
-            .map(|command| command.join(" "))
-            .collect()
+        let commands = plan.programs.iter().chain(&plan.documentation);
+        commands.map(|command| command.join(" ")).collect()
     }
 
     #[test]
-    fn a_full_run_is_one_command_and_the_examples() {
+    fn a_full_run_names_no_target() {
         let plan = plan(&[], &[]);
-        assert_eq!(
-            lines(&plan),
-            ["test --workspace --all-features --no-fail-fast"]
-        );
+        let expected = [
+            "test --workspace --all-features --no-fail-fast --lib --bins --examples --tests",
+            "test --workspace --all-features --no-fail-fast --doc",
+        ];
+        assert_eq!(lines(&plan), expected);
         assert_eq!(plan.examples, ["lock"]);
         assert!(plan.left_out.is_empty());
     }
@@ -184,7 +178,7 @@ mod tests {
     #[test]
     fn an_area_without_targets_runs_nothing_and_is_named() {
         let plan = plan(&[Area::Sqlite], &[]);
-        assert!(plan.commands.is_empty());
+        assert!(lines(&plan).is_empty());
         assert_eq!(plan.empty, [Area::Sqlite]);
     }
 

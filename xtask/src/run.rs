@@ -1,5 +1,6 @@
 //! Starting cargo, and reading its output while passing it on.
 
+use std::ffi::OsStr;
 use std::io::{self, BufRead, BufReader, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
@@ -22,11 +23,29 @@ pub(crate) fn root() -> PathBuf {
 pub(crate) fn cargo(root: &Path) -> Command {
     let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     cargo.current_dir(root).stdin(Stdio::null());
+    for (name, _) in env::vars_os().filter(|(name, _)| is_of_this_package(name)) {
+        cargo.env_remove(name);
+    }
     // Cargo writes into a pipe and would not colour by itself.
     if io::stdout().is_terminal() && env::var_os("NO_COLOR").is_none() {
         cargo.env("CARGO_TERM_COLOR", "always");
     }
     cargo
+}
+
+/// Whether cargo has set the variable to tell this program about its own package. Build scripts
+/// look at these (ring's does): with them, half of the dependencies would be built again after
+/// every `cargo test` or `cargo clippy` that did not come from here.
+fn is_of_this_package(name: &OsStr) -> bool {
+    const FOR_ONE: [&str; 4] = [
+        "CARGO_BIN_NAME",
+        "CARGO_CRATE_NAME",
+        "CARGO_PRIMARY_PACKAGE",
+        "OUT_DIR",
+    ];
+    let name = name.to_string_lossy();
+    let starts = ["CARGO_PKG_", "CARGO_MANIFEST_"];
+    FOR_ONE.contains(&&*name) || starts.iter().any(|start| name.starts_with(start))
 }
 
 /// Runs a command, passes its output on to `out`, and shows every line to `each`.
@@ -112,6 +131,22 @@ mod tests {
         let (status, seen) = shell("echo before; sleep 10 & exit 0");
         assert!(status.success());
         assert_eq!(seen, ["before"]);
+    }
+
+    #[test]
+    fn cargo_is_not_told_of_this_package() {
+        let cargo = cargo(&root());
+        let removed: Vec<_> = cargo
+            .get_envs()
+            .filter(|(_, value)| value.is_none())
+            .collect();
+        // `cargo test` has set it for this very test.
+        assert!(
+            removed.contains(&(OsStr::new("CARGO_PKG_NAME"), None)),
+            "{removed:?}"
+        );
+        assert!(!is_of_this_package(OsStr::new("CARGO_HOME")));
+        assert!(!is_of_this_package(OsStr::new("CARGO_TARGET_DIR")));
     }
 
     #[test]

@@ -14,6 +14,8 @@ struct Outcome {
     ignored: usize,
     filtered: usize,
     note: Option<String>,
+    /// The tests that failed.
+    names: Vec<String>,
 }
 
 /// The outcomes of a run, and the target whose output is being read.
@@ -22,6 +24,8 @@ pub(crate) struct Summary {
     outcomes: Vec<Outcome>,
     target: Option<String>,
     block: Block,
+    /// The failed tests of the block.
+    names: Vec<String>,
     cut_short: bool,
     /// Failures counted when the last command ended.
     known: usize,
@@ -38,20 +42,26 @@ enum Block {
 }
 
 impl Summary {
+    /// What follows is the output of `target`.
+    pub(crate) fn begin(&mut self, target: &str) {
+        self.end_of_block();
+        self.target = Some(target.to_owned());
+    }
+
     /// Takes the next line of output.
     pub(crate) fn line(&mut self, line: &str) {
         let line = without_colour(line);
         let line = line.trim();
         if let Some(target) = announced(line) {
-            self.end_of_block();
-            self.target = Some(target);
+            self.begin(&target.name);
         } else if is_header(line) {
             self.end_of_block();
             self.block = Block::Running;
-        } else if !matches!(self.block, Block::None)
-            && let Some(outcome) = result(line)
-        {
-            self.block = Block::Result(outcome);
+        } else if !matches!(self.block, Block::None) {
+            self.names.extend(failed(line));
+            if let Some(outcome) = result(line) {
+                self.block = Block::Result(outcome);
+            }
         }
     }
 
@@ -80,13 +90,18 @@ impl Summary {
 
     fn end_of_block(&mut self) {
         let target = self.target.clone().unwrap_or_default();
+        let names = std::mem::take(&mut self.names);
         match std::mem::take(&mut self.block) {
             Block::None => {}
             Block::Running => {
                 self.cut_short = true;
                 self.push(&target, 0, 1, Some("ended without a result"));
             }
-            Block::Result(outcome) => self.outcomes.push(Outcome { target, ..outcome }),
+            Block::Result(outcome) => self.outcomes.push(Outcome {
+                target,
+                names,
+                ..outcome
+            }),
         }
     }
 
@@ -98,6 +113,7 @@ impl Summary {
             ignored: 0,
             filtered: 0,
             note: note.map(str::to_owned),
+            names: Vec::new(),
         });
     }
 
@@ -128,7 +144,7 @@ impl Summary {
     }
 }
 
-/// One line per target that ran or left out a test, then the total alone on its line.
+/// One line per target that ran or left out a test, with the names of those that failed, then the total alone on its line.
 impl fmt::Display for Summary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for o in &self.outcomes {
@@ -150,15 +166,32 @@ impl fmt::Display for Summary {
                 Some(note) => writeln!(f, " ({note})")?,
                 None => writeln!(f)?,
             }
+            for name in &o.names {
+                writeln!(f, "        {name}")?;
+            }
         }
         writeln!(f, "{} passed, {} failed", self.passed(), self.failed())
     }
 }
 
+/// A target that cargo says it will run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Announced {
+    /// What it is called in the summary.
+    pub(crate) name: String,
+    /// The name of the program's file; empty for documentation.
+    pub(crate) program: String,
+}
+
 /// `Running tests/engine/main.rs (target/debug/deps/engine-1f…)` or `Doc-tests tenure`.
-fn announced(line: &str) -> Option<String> {
+pub(crate) fn announced(line: &str) -> Option<Announced> {
+    let line = without_colour(line);
+    let line = line.trim();
     if let Some(name) = line.strip_prefix("Doc-tests ") {
-        return Some(format!("doc-tests {name}"));
+        return Some(Announced {
+            name: format!("doc-tests {name}"),
+            program: String::new(),
+        });
     }
     let (source, binary) = line
         .strip_prefix("Running ")?
@@ -167,7 +200,10 @@ fn announced(line: &str) -> Option<String> {
     // The source path alone is `src/lib.rs` for every crate; the binary's name tells them apart.
     let file = binary.rsplit(['/', '\\']).next()?;
     let name = file.rsplit_once('-').map_or(file, |(name, _hash)| name);
-    Some(format!("{name} ({source})"))
+    Some(Announced {
+        name: format!("{name} ({source})"),
+        program: file.to_owned(),
+    })
 }
 
 /// `running 3 tests` or `running 1 test`.
@@ -191,7 +227,14 @@ fn result(line: &str) -> Option<Outcome> {
         ignored: count("ignored").unwrap_or(0),
         filtered: count("filtered out").unwrap_or(0),
         note: None,
+        names: Vec::new(),
     })
+}
+
+/// `test a::name ... FAILED`.
+fn failed(line: &str) -> Option<String> {
+    let (name, _) = line.strip_prefix("test ")?.split_once(" ... FAILED")?;
+    Some(name.to_owned())
 }
 
 /// Cargo colours its own lines when xtask writes to a terminal.

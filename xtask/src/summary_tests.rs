@@ -105,6 +105,13 @@ fn a_failure_fails_the_run() {
     let mut summary = read(FAILING);
     summary.end("cargo test", false);
     assert!(!summary.is_success());
+    let text = summary.to_string();
+    assert!(
+        text.contains(
+            "FAILED  xtask (unittests src/main.rs): 0 passed, 1 failed\n        it_fails\n"
+        ),
+        "{text}"
+    );
     // The line in the failed test's own output is not a result.
     assert_eq!(
         summary.to_string().lines().last(),

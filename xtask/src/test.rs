@@ -5,12 +5,13 @@ use std::{fmt, io};
 
 use crate::areas::Area;
 use crate::args::TestArgs;
+use crate::crew::Size;
 use crate::plan::{Plan, selected};
 use crate::programs::{self, Missing, Program};
 use crate::summary::Summary;
 use crate::system::apt_privilege;
 use crate::targets::Targets;
-use crate::{areas, install, missing, run};
+use crate::{areas, crew, install, job, missing};
 
 /// How a test run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,7 +43,7 @@ pub(crate) fn test(root: &Path, args: &TestArgs) -> io::Result<End> {
             Area::list(&plan.empty)
         );
     }
-    let summary = execute(root, &plan)?;
+    let summary = execute(root, &plan, args.size())?;
     print!(
         "\n{summary}{}",
         LeftOut {
@@ -71,25 +72,30 @@ fn provide(lacking: &[Missing], needs: &[Program], args: &TestArgs) -> Result<()
     }
 }
 
-fn execute(root: &Path, plan: &Plan) -> io::Result<Summary> {
+fn execute(root: &Path, plan: &Plan, size: Size) -> io::Result<Summary> {
     let mut summary = Summary::default();
-    let mut out = io::stdout();
-    for arguments in &plan.commands {
+    let mut jobs = Vec::new();
+    if let Some(arguments) = &plan.programs {
         let shown = format!("cargo {}", arguments.join(" "));
         println!("xtask: {shown}");
-        let mut cargo = run::cargo(root);
-        cargo.args(arguments);
-        let status = run::tee(cargo, &mut out, |line| summary.line(line))?;
-        summary.end(&shown, status.success());
+        let (programs, is_built) = job::build(root, arguments)?;
+        jobs = programs;
+        if !is_built {
+            summary.end(&shown, false);
+            jobs.clear();
+        }
     }
-    for example in &plan.examples {
-        println!("xtask: example {example}");
-        let mut cargo = run::cargo(root);
-        cargo.args(["run", "--quiet", "--package", "tenure", "--all-features"]);
-        cargo.args(["--example", example]);
-        let status = run::tee(cargo, &mut out, |_| {})?;
-        summary.example(example, status.success());
+    let examples: Vec<_> = plan
+        .examples
+        .iter()
+        .filter_map(|name| job::example(root, &jobs, name))
+        .collect();
+    jobs.extend(examples);
+    // Documentation of what does not compile has nothing to say.
+    if let Some(arguments) = plan.documentation.as_ref().filter(|_| !jobs.is_empty()) {
+        jobs.push(job::cargo(root, "doc-tests", arguments));
     }
+    crew::run(jobs, size, &mut summary, &mut io::stdout());
     Ok(summary)
 }
 

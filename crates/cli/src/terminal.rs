@@ -19,7 +19,8 @@ impl Terminal {
     /// lend, and nobody beside us needs it: in `tenure run … | less` the
     /// terminal is for `less`.
     pub(crate) fn lend(group: Pid) -> Option<Self> {
-        if tree::has_neighbours(our_group()?) {
+        // Looking for neighbours is a walk through all processes.
+        if !Self::is_there() || tree::has_neighbours(our_group()?) {
             return None;
         }
         Self::lend_anyway(group)

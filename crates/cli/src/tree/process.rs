@@ -1,6 +1,7 @@
 //! One process of the host, as `/proc` shows it.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::Read;
 
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
@@ -28,15 +29,20 @@ pub(crate) type Image = [u64; 4];
 
 impl Process {
     pub(super) fn read(pid: Pid) -> Option<Self> {
-        let stat = fs::read(format!("/proc/{}/stat", pid.as_raw_pid())).ok()?;
-        Self::parse(pid, &String::from_utf8_lossy(&stat))
+        let mut stat = File::open(format!("/proc/{}/stat", pid.as_raw_pid())).ok()?;
+        // A whole line is at most half as long, and comes in one piece. Every run of a command
+        // reads those of all processes several times, so one call counts.
+        let mut line = [0; 2048];
+        let length = stat.read(&mut line).ok()?;
+        Self::parse(pid, &line[..length])
     }
 
     /// From a line such as `17 (a name) S 1 17 17 …`.
-    pub(super) fn parse(pid: Pid, stat: &str) -> Option<Self> {
+    pub(super) fn parse(pid: Pid, stat: &[u8]) -> Option<Self> {
         // The name may hold anything, brackets too; nothing after it does.
-        let (_, rest) = stat.rsplit_once(')')?;
-        let fields: Vec<&str> = rest.split_whitespace().collect();
+        let end = stat.iter().rposition(|byte| *byte == b')')?;
+        let rest = str::from_utf8(stat.get(end + 2..)?).ok()?;
+        let fields: Vec<&str> = rest.trim_end().split(' ').collect();
         let number = |index: usize| fields.get(index)?.parse::<i64>().ok();
         // Of one that is just being collected the group is -1.
         let pid_at = |index| {

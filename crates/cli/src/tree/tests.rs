@@ -9,7 +9,7 @@ fn pid(raw: i32) -> Pid {
 
 fn process(raw: i32, parent: i32, group: i32) -> Process {
     let line = format!("{raw} (x) S {parent} {group} 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 {raw} 0");
-    Process::parse(pid(raw), &line).unwrap()
+    Process::parse(pid(raw), line.as_bytes()).unwrap()
 }
 
 fn numbers(members: &[Process]) -> Vec<i32> {
@@ -24,7 +24,7 @@ fn numbers(members: &[Process]) -> Vec<i32> {
 #[test]
 fn a_name_with_brackets_and_blanks_is_read() {
     let line = "17 (a) R 9 (b) S 4 5 5 0 -1 0 0 0 0 0 0 0 0 0 20 0 3 0 777 0";
-    let process = Process::parse(pid(17), line).unwrap();
+    let process = Process::parse(pid(17), line.as_bytes()).unwrap();
     assert_eq!(
         (process.parent, process.group),
         (Some(pid(4)), Some(pid(5)))
@@ -35,14 +35,14 @@ fn a_name_with_brackets_and_blanks_is_read() {
 #[test]
 fn the_dead_are_no_members_but_a_process_whose_first_thread_ended_is() {
     let with = |threads| format!("9 (x) Z 4 5 5 0 -1 0 0 0 0 0 0 0 0 0 20 0 {threads} 0 1 0");
-    assert!(!Process::parse(pid(9), &with(1)).unwrap().is_alive);
-    assert!(Process::parse(pid(9), &with(2)).unwrap().is_alive);
+    assert!(!Process::parse(pid(9), with(1).as_bytes()).unwrap().is_alive);
+    assert!(Process::parse(pid(9), with(2).as_bytes()).unwrap().is_alive);
 }
 
 #[test]
 fn one_that_is_just_being_collected_has_no_group() {
     let line = "9 (x) Z 0 -1 -1 0 -1 0 0 0 0 0 0 0 0 0 20 0 0 0 1 0";
-    let process = Process::parse(pid(9), line).unwrap();
+    let process = Process::parse(pid(9), line.as_bytes()).unwrap();
     assert_eq!((process.parent, process.group), (None, None));
 }
 
@@ -94,7 +94,10 @@ fn a_number_that_has_become_anothers_is_no_ancestor() {
 #[test]
 fn the_group_of_a_dead_member_is_signalled_for_the_sake_of_its_children() {
     let line = "12 (x) Z 10 12 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 12 0";
-    let all = [process(10, 1, 10), Process::parse(pid(12), line).unwrap()];
+    let all = [
+        process(10, 1, 10),
+        Process::parse(pid(12), line.as_bytes()).unwrap(),
+    ];
     let tree = Tree {
         roots: vec![(pid(10), 10)],
         apart: vec![pid(10)],
