@@ -130,7 +130,7 @@ fn two_hundred_and_fifty_six_who_send_a_byte_now_and_then_keep_nobody_out() {
 /// What a `Host` may be where a page of another site has its name lead here.
 fn foreign_hosts() -> Vec<String> {
     let mut hosts = Vec::new();
-    for ours in ["localhost", "127.0.0.1", "LOCALHOST", "127.9.9.9"] {
+    for ours in ["localhost", "127.0.0.1", "LOCALHOST", "127.9.9.9", "[::1]"] {
         for odd in [
             "{}.evil.example",
             "evil.example.{}.example",
@@ -159,6 +159,7 @@ fn foreign_hosts() -> Vec<String> {
         "0.0.0.0",
         "[::]",
         "[::2]",
+        "[::1",
         "::1]",
         "[]",
         "127.1",
@@ -184,9 +185,10 @@ fn foreign_hosts() -> Vec<String> {
 #[test]
 fn a_name_that_leads_here_from_elsewhere_reads_nothing() {
     let home = Home::new();
-    let server = dashboard(&home);
-    answers_to_this_host(&server);
-    tells_no_other_name(&server);
+    for server in [dashboard(&home), lead(&home)] {
+        answers_to_this_host(&server);
+        tells_no_other_name(&server);
+    }
 }
 
 fn answers_to_this_host(server: &Server) {
