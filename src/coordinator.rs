@@ -98,7 +98,7 @@ impl Coordinator {
     /// # Errors
     /// As [`lock`](Self::lock).
     pub fn lock_with(&self, name: impl AsRef<str>, options: LockOptions) -> Result<Lock> {
-        self.engine.open()?;
+        self.engine.check_open()?;
         Ok(Lock::new(&self.hub, MutexName::new(name)?, options))
     }
 
@@ -123,7 +123,7 @@ impl Coordinator {
         name: impl AsRef<str>,
         options: ReentrantOptions,
     ) -> Result<ReentrantLock> {
-        self.engine.open()?;
+        self.engine.check_open()?;
         let desk = self.desk.get_or_init(|| match &self.holds {
             None => Desk::new(Arc::clone(&self.hub), None),
             Some(holds) => {
@@ -139,7 +139,7 @@ impl Coordinator {
     /// # Errors
     /// As [`lock`](Self::lock).
     pub fn elector(&self, name: impl AsRef<str>) -> Result<Elector> {
-        self.engine.open()?;
+        self.engine.check_open()?;
         let ids = Arc::clone(&self.ids);
         Ok(Elector::new(
             self.engine.clone(),
@@ -153,7 +153,7 @@ impl Coordinator {
     /// # Errors
     /// As [`lock`](Self::lock).
     pub fn scheduler(&self, name: impl AsRef<str>, config: ScheduleConfig) -> Result<Scheduler> {
-        self.engine.open()?;
+        self.engine.check_open()?;
         let ids = Arc::clone(&self.ids);
         let name = MutexName::new(name)?;
         Ok(Scheduler::new(self.engine.clone(), ids, name, config))
@@ -164,7 +164,7 @@ impl Coordinator {
     /// # Errors
     /// [`Closed`](ErrorKind::Closed) after [`close`](Self::close).
     pub fn contend_service<C: Contender>(&self, contender: C) -> Result<ContendService<C>> {
-        self.engine.open()?;
+        self.engine.check_open()?;
         Ok(ContendService::new(self.engine.clone(), contender))
     }
 
@@ -173,7 +173,7 @@ impl Coordinator {
     /// # Errors
     /// [`Closed`](ErrorKind::Closed) after [`close`](Self::close).
     pub fn retrieval_service<R: Retriever>(&self, retriever: R) -> Result<RetrievalService<R>> {
-        self.engine.open()?;
+        self.engine.check_open()?;
         Ok(RetrievalService::new(self.engine.clone(), retriever))
     }
 

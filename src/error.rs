@@ -118,6 +118,22 @@ impl Error {
         Self::new(ErrorKind::Invalid, Outcome::DidNot).with_message(message)
     }
 
+    /// A call on something that has been closed; `what` begins the sentence.
+    pub(crate) fn closed(what: &str) -> Self {
+        Self::new(ErrorKind::Closed, Outcome::DidNot)
+            .with_message(format!("{what} has been closed"))
+    }
+
+    /// An answer that did not come in time; `who` begins the sentence.
+    pub(crate) fn late(
+        who: impl fmt::Display,
+        limit: std::time::Duration,
+        outcome: Outcome,
+    ) -> Self {
+        Self::new(ErrorKind::Timeout, outcome)
+            .with_message(format!("{who} did not answer within {limit:?}"))
+    }
+
     /// The same error with a message for people.
     #[must_use]
     pub fn with_message(mut self, message: impl Into<Cow<'static, str>>) -> Self {

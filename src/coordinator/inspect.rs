@@ -3,7 +3,7 @@
 use super::Coordinator;
 use crate::backend::{Answer, Backend, Finding, Hold, Listing, Page, Profile, Prune, Pruned};
 use crate::engine::Troubles;
-use crate::error::{Error, ErrorKind, Outcome, Result};
+use crate::error::{Error, Outcome, Result};
 use crate::model::{FencingToken, LeaseTerms, MutexName};
 use crate::schedule::Schedules;
 
@@ -84,7 +84,7 @@ impl Coordinator {
     /// ```
     ///
     /// # Errors
-    /// [`Invalid`](ErrorKind::Invalid) over a store that keeps no ledger; when
+    /// [`Invalid`](crate::ErrorKind::Invalid) over a store that keeps no ledger; when
     /// the store does not answer, or with an error.
     ///
     /// # Cancel safety
@@ -120,13 +120,13 @@ impl Coordinator {
     /// Who owns `name`, by the store's present word and time.
     ///
     /// # Errors
-    /// [`Invalid`](ErrorKind::Invalid) for a name that is not valid; when the
+    /// [`Invalid`](crate::ErrorKind::Invalid) for a name that is not valid; when the
     /// store does not answer, or with an error.
     ///
     /// # Cancel safety
     /// Dropping it changes nothing.
     pub async fn owner(&self, name: impl AsRef<str>) -> Result<Answer> {
-        self.engine.open()?;
+        self.engine.check_open()?;
         let name = MutexName::new(name)?;
         let answer = self.engine.look(&name).await;
         answer.map_err(|error| error.with_mutex(&name))
@@ -223,8 +223,8 @@ impl Coordinator {
     /// What a person should know about the health and set-up of the store.
     ///
     /// # Errors
-    /// [`Closed`](ErrorKind::Closed) after [`close`](Self::close),
-    /// [`Timeout`](ErrorKind::Timeout) when the store does not answer.
+    /// [`Closed`](crate::ErrorKind::Closed) after [`close`](Self::close),
+    /// [`Timeout`](crate::ErrorKind::Timeout) when the store does not answer.
     ///
     /// # Cancel safety
     /// Dropping it changes nothing.
@@ -254,13 +254,10 @@ impl Coordinator {
 
     /// What `call` answers, within so many times the usual time of a call.
     async fn ask<T>(&self, times: u32, call: impl Future<Output = T>) -> Result<T> {
-        self.engine.open()?;
+        self.engine.check_open()?;
         let limit = self.engine.terms().call_timeout() * times;
         let clock = self.engine.clock();
         let answer = clock.limit(clock.now() + limit, call).await;
-        answer.ok_or_else(|| {
-            Error::new(ErrorKind::Timeout, Outcome::MayHave)
-                .with_message(format!("the store did not answer within {limit:?}"))
-        })
+        answer.ok_or_else(|| Error::late("the store", limit, Outcome::MayHave))
     }
 }

@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 use super::{Coordinator, CoordinatorBuilder};
 use crate::backend::url::StoreUrl;
 use crate::engine::{Dice, backoff};
-use crate::error::{Error, ErrorKind, Outcome, Result, Retry};
+use crate::error::{Error, Result, Retry};
 use crate::stores;
 
 /// A coordinator that connects when it is first used.
@@ -63,7 +63,7 @@ impl LazyCoordinator {
     ///
     /// # Errors
     /// What no retry can help, such as a refused password;
-    /// [`Closed`](ErrorKind::Closed) after [`close`](Self::close).
+    /// [`Closed`](crate::ErrorKind::Closed) after [`close`](Self::close).
     ///
     /// # Cancel safety
     /// Dropped, the attempt under way is given up; the next call tries again.
@@ -88,7 +88,7 @@ impl LazyCoordinator {
     }
 
     /// Ends every attempt to connect, and closes the coordinator if there is
-    /// one. Later calls fail with [`Closed`](ErrorKind::Closed).
+    /// one. Later calls fail with [`Closed`](crate::ErrorKind::Closed).
     ///
     /// # Errors
     /// As [`Coordinator::close`].
@@ -146,7 +146,7 @@ impl LazyCoordinator {
 }
 
 fn closed() -> Error {
-    Error::new(ErrorKind::Closed, Outcome::DidNot).with_message("the coordinator has been closed")
+    Error::closed("the coordinator")
 }
 
 impl fmt::Debug for LazyCoordinator {

@@ -10,11 +10,11 @@ use super::machine::Machine;
 use super::plan::{Call, Effect, Event, Finish, Notice, Plan, Stop};
 use super::roster::Ticket;
 use super::tenure::Tenure;
-use super::trouble::{Doing, Plaintiff};
+use super::trouble::{Doing, TroubleReporter};
 use super::{Engine, wake};
 use crate::backend::{Backend, Bid, Hints, Interest};
 use crate::clock::Sight;
-use crate::error::{Error, ErrorKind, LossCause, Outcome};
+use crate::error::{Error, LossCause, Outcome};
 
 /// A running contention. Dropping it stops the contention in the background.
 #[derive(Debug)]
@@ -34,14 +34,6 @@ impl Contention {
     /// Stops it where no local side is left: at once, whatever it has won.
     pub(crate) fn abandon(&self) {
         let _ = self.inbox.send(Event::Abandoned);
-    }
-
-    /// What the local side of its first tenure needs to say when it has ended.
-    pub(crate) fn quiescer(&self) -> Quiescer {
-        Quiescer {
-            inbox: self.inbox.clone(),
-            term: 1,
-        }
     }
 }
 
@@ -105,7 +97,7 @@ impl Engine {
             lease: None,
             sent: self.clock().look_before(),
             term: 0,
-            plaintiff: self.plaintiff(&plan.name, Doing::Contending),
+            reporter: self.reporter(&plan.name, Doing::Contending),
         };
         self.spawn(driver.run(plan, events));
         Contention {
@@ -130,7 +122,7 @@ struct Driver {
     sent: Sight,
     /// The number of the tenure that the lease belongs to.
     term: u64,
-    plaintiff: Plaintiff,
+    reporter: TroubleReporter,
 }
 
 impl Driver {
@@ -213,12 +205,12 @@ impl Driver {
                 let (tenure, lease) = Tenure::begin(held, clock, deadline, reading, self.sent);
                 self.term = term;
                 self.lease = Some(lease);
-                self.plaintiff.well();
+                self.reporter.well();
                 let done = self.quiescer(term);
                 (self.sink)(Notice::Began(tenure, owner, done));
             }
             Effect::Extend { deadline, reading } => {
-                self.plaintiff.well();
+                self.reporter.well();
                 let alive = self.lease.as_ref().is_some_and(|lease| {
                     lease.read_clock(reading);
                     lease.extend(deadline, self.sent)
@@ -240,12 +232,12 @@ impl Driver {
                 (self.sink)(Notice::Quiesce(cause, done));
             }
             Effect::Observe(owner) => {
-                self.plaintiff.well();
+                self.reporter.well();
                 (self.sink)(Notice::Observed(owner));
             }
             Effect::Trouble(error) => {
                 let error = self.about(error);
-                self.plaintiff.failed(&error);
+                self.reporter.failed(&error);
                 (self.sink)(Notice::Trouble(error));
             }
             Effect::TidyLater(bid) => self.tidy_later(bid),
@@ -338,8 +330,7 @@ impl Drop for Driver {
 }
 
 pub(super) fn late(limit: std::time::Duration) -> Error {
-    Error::new(ErrorKind::Timeout, Outcome::MayHave)
-        .with_message(format!("the store did not answer within {limit:?}"))
+    Error::late("the store", limit, Outcome::MayHave)
 }
 
 async fn until(engine: &Engine, at: Option<crate::clock::Moment>) {

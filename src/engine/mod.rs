@@ -53,7 +53,7 @@ pub(crate) use notify::Dispatch;
 pub(crate) use plan::{Finish, Mode, Notice, Plan};
 pub use tenure::Tenure;
 pub use trouble::{Doing, Trouble, TroubleNews, Troubles};
-pub(crate) use trouble::{Plaintiff, TroubleBoard};
+pub(crate) use trouble::{TroubleBoard, TroubleReporter};
 pub(crate) use wake::backoff;
 pub(crate) use watch::Watch;
 
@@ -213,11 +213,10 @@ impl Engine {
 
     /// An error when the coordinator has been closed, or belongs to another
     /// process.
-    pub(crate) fn open(&self) -> Result<()> {
+    pub(crate) fn check_open(&self) -> Result<()> {
         self.0.birth.check()?;
         if self.0.closing.is_cancelled() {
-            return Err(Error::new(ErrorKind::Closed, Outcome::DidNot)
-                .with_message("the coordinator has been closed"));
+            return Err(Error::closed("the coordinator"));
         }
         Ok(())
     }
@@ -278,8 +277,8 @@ impl Engine {
 
     /// One who does something with `mutex` again and again, and says how it
     /// goes.
-    pub(crate) fn plaintiff(&self, mutex: &MutexName, doing: Doing) -> Plaintiff {
-        self.0.troubles.plaintiff(mutex, doing)
+    pub(crate) fn reporter(&self, mutex: &MutexName, doing: Doing) -> TroubleReporter {
+        self.0.troubles.reporter(mutex, doing)
     }
 
     /// How long to wait after the `failures`-th failure in a row.

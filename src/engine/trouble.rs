@@ -160,8 +160,8 @@ impl TroubleBoard {
     }
 
     /// One who tries something again and again.
-    pub(crate) fn plaintiff(&self, mutex: &MutexName, doing: Doing) -> Plaintiff {
-        Plaintiff {
+    pub(crate) fn reporter(&self, mutex: &MutexName, doing: Doing) -> TroubleReporter {
+        TroubleReporter {
             board: self.clone(),
             mutex: mutex.clone(),
             doing,
@@ -210,7 +210,7 @@ impl fmt::Debug for TroubleBoard {
 
 /// One who tries something again and again, and says how it goes.
 #[derive(Debug)]
-pub(crate) struct Plaintiff {
+pub(crate) struct TroubleReporter {
     board: TroubleBoard,
     mutex: MutexName,
     doing: Doing,
@@ -218,7 +218,7 @@ pub(crate) struct Plaintiff {
     is_in_trouble: bool,
 }
 
-impl Plaintiff {
+impl TroubleReporter {
     pub(crate) fn failed(&mut self, error: &Error) {
         self.is_in_trouble = true;
         self.tell(TroubleNews::Failed(error.clone()));
@@ -240,7 +240,7 @@ impl Plaintiff {
     }
 }
 
-impl Drop for Plaintiff {
+impl Drop for TroubleReporter {
     fn drop(&mut self) {
         if self.is_in_trouble {
             self.tell(TroubleNews::GivenUp);

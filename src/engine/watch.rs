@@ -40,20 +40,20 @@ impl Engine {
     async fn observe(&self, name: MutexName, mut sink: driver::Sink) {
         let mut hints = self.backend().changes(&Interest::in_owner(&name));
         let mut dice = self.dice();
-        let mut plaintiff = self.plaintiff(&name, Doing::Observing);
+        let mut reporter = self.reporter(&name, Doing::Observing);
         let mut failures = 0;
         loop {
             let pause = match self.look(&name).await {
                 Ok(answer) => {
                     failures = 0;
-                    plaintiff.well();
+                    reporter.well();
                     sink(Notice::Observed(answer.owner().clone()));
                     self.next_look(&answer, dice.roll())
                 }
                 Err(error) => {
                     failures += 1;
                     let error = error.with_mutex(&name);
-                    plaintiff.failed(&error);
+                    reporter.failed(&error);
                     sink(Notice::Trouble(error));
                     wake::backoff(failures, dice.roll())
                 }

@@ -120,7 +120,7 @@ impl Elector {
     }
 
     fn start_campaign(&self) -> Result<Campaign> {
-        self.engine.open()?;
+        self.engine.check_open()?;
         let (id, is_unique) = match &self.fixed_id {
             Some(id) => (id.clone(), false),
             None => (self.ids.generate()?, self.ids.unique_per_call()),

@@ -53,7 +53,7 @@ impl Observer {
             _ => {}
         });
         let watch = engine
-            .open()
+            .check_open()
             .is_ok()
             .then(|| engine.watch(name.clone(), sink));
         Self {

@@ -7,7 +7,7 @@ use tokio::sync::oneshot;
 use super::queue::Place;
 use super::waiting::Waiter;
 use crate::clock::Moment;
-use crate::engine::{Contention, Finish, Tenure};
+use crate::engine::{Contention, Finish, Quiescer, Tenure};
 use crate::error::LossCause;
 use crate::model::LeaseTerms;
 
@@ -84,6 +84,8 @@ pub(super) struct Estate {
     pub(super) finished: oneshot::Receiver<Finish>,
     pub(super) seat: Arc<Seat>,
     pub(super) tenant: Tenant,
+    /// Says that the local side of the term has ended.
+    pub(super) quiescer: Quiescer,
 }
 
 impl Estate {

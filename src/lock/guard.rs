@@ -31,7 +31,7 @@ impl LockGuard {
         let tenure = estate.tenure.clone();
         if lock.options().max_hold.is_some() {
             // At the limit renewal must stop as well, guard or no guard.
-            let (watched, quiescer) = (tenure.clone(), estate.tenant.0.quiescer());
+            let (watched, quiescer) = (tenure.clone(), estate.quiescer.clone());
             lock.engine().spawn(async move {
                 if watched.lost().await.cause == LossCause::Deadline {
                     quiescer.forfeit();

@@ -200,7 +200,7 @@ impl Lock {
     /// As [`acquire`](Self::acquire).
     #[must_use = "the lock is released when the guard inside is dropped"]
     pub async fn try_acquire(&self) -> Result<Option<LockGuard>> {
-        self.engine().open()?;
+        self.engine().check_open()?;
         match self.lane.queue.try_join(Waiter::new()) {
             Some(place) => self.compete(place, Mode::Try, &Shared::default()).await,
             None => Ok(None),
@@ -216,7 +216,7 @@ impl Lock {
     /// # Cancel safety
     /// It only looks: dropping it changes nothing.
     pub async fn owner(&self) -> Result<MutexOwner> {
-        self.engine().open()?;
+        self.engine().check_open()?;
         let answer = self.engine().look(&self.name).await;
         answer
             .map(|answer| answer.owner().clone())
@@ -224,7 +224,7 @@ impl Lock {
     }
 
     async fn wait(&self, progress: &Shared) -> Result<Option<LockGuard>> {
-        self.engine().open()?;
+        self.engine().check_open()?;
         let place = self.lane.queue.join(Waiter::new());
         tokio::select! {
             biased;

@@ -215,8 +215,5 @@ async fn limited<T>(engine: &Engine, call: impl Future<Output = Result<T>>) -> R
         .clock()
         .limit(engine.clock().now() + limit, call)
         .await;
-    answer.unwrap_or_else(|| {
-        let message = format!("the store did not answer within {limit:?}");
-        Err(Error::new(ErrorKind::Timeout, Outcome::MayHave).with_message(message))
-    })
+    answer.unwrap_or_else(|| Err(Error::late("the store", limit, Outcome::MayHave)))
 }

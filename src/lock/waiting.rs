@@ -11,7 +11,7 @@ use super::guard::LockGuard;
 use super::hub::Lock;
 use super::queue::{Competitor, Place};
 use crate::backend::{Backend, LeaseBound};
-use crate::engine::{Finish, Mode, Notice, Tenure};
+use crate::engine::{Finish, Mode, Notice, Quiescer, Tenure};
 use crate::error::{Error, ErrorKind, LossCause, Outcome, Result};
 use crate::model::LeaseTerms;
 
@@ -121,7 +121,7 @@ impl Lock {
 
     async fn contend(&self, mode: Mode, progress: &Shared) -> Result<Option<Estate>> {
         let engine = self.engine();
-        engine.open()?;
+        engine.check_open()?;
         let mut plan = engine.plan(self.name().clone(), self.new_id()?, mode);
         plan.terms = self.terms();
         plan.unique_id = self.has_unique_ids();
@@ -139,11 +139,11 @@ impl Lock {
         let tenant = Tenant(engine.contend(plan, false, sink));
         let end = tokio::select! {
             biased;
-            Ok(tenure) = &mut began => {
+            Ok((tenure, quiescer)) = &mut began => {
                 let now = engine.clock().now();
                 let limit = self.options().max_hold.map(|hold| now + hold);
                 let tenure = tenure.limited(limit);
-                return Ok(Some(Estate { tenure, terms, granted_at: now, finished, seat, tenant }));
+                return Ok(Some(Estate { tenure, terms, granted_at: now, finished, seat, tenant, quiescer }));
             }
             end = &mut finished => end,
         };
@@ -151,7 +151,7 @@ impl Lock {
             Ok(Finish::Failed(error)) => Err(error.with_mutex(self.name())),
             // The coordinator was closed while we waited; otherwise the one
             // attempt was refused.
-            Ok(_) => engine.open().map(|()| None),
+            Ok(_) => engine.check_open().map(|()| None),
             // Not even a last word: nobody carries out anything any more.
             Err(_) => Err(Error::new(ErrorKind::Closed, Outcome::DidNot)
                 .with_message("the runtime that the coordinator lives on has ended")
@@ -161,16 +161,16 @@ impl Lock {
 }
 
 fn sink(
-    begin: oneshot::Sender<Tenure>,
+    begin: oneshot::Sender<(Tenure, Quiescer)>,
     finish: oneshot::Sender<Finish>,
     seat: Arc<Seat>,
     progress: Shared,
 ) -> Box<dyn FnMut(Notice) + Send> {
     let (mut begin, mut finish) = (Some(begin), Some(finish));
     Box::new(move |notice| match notice {
-        Notice::Began(tenure, ..) => {
-            // Nobody there any more: the contention is being dropped as well.
-            let _ = begin.take().map(|begin| begin.send(tenure));
+        Notice::Began(tenure, _, quiescer) => {
+            // The acquirer has gone: the contention is being dropped as well.
+            let _ = begin.take().map(|begin| begin.send((tenure, quiescer)));
         }
         // A guard ends by being dropped; only the coordinator's close does
         // not wait for that.

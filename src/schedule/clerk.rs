@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::oneshot;
 
 use crate::backend::{Backend, Claim, ClaimAnswer, Held, LedgerEntry, TickEnd};
-use crate::engine::{Doing, Engine, Plaintiff, Tenure};
+use crate::engine::{Doing, Engine, Tenure, TroubleReporter};
 use crate::error::{Error, ErrorKind, Outcome, Result};
 use crate::model::{MutexName, StoreTime};
 
@@ -16,17 +16,17 @@ pub(super) struct Clerk {
     engine: Engine,
     name: MutexName,
     own: Mutex<Option<LedgerEntry>>,
-    plaintiff: Arc<Mutex<Plaintiff>>,
+    reporter: Arc<Mutex<TroubleReporter>>,
 }
 
 impl Clerk {
     pub(super) fn new(engine: Engine, name: MutexName) -> Self {
-        let plaintiff = engine.plaintiff(&name, Doing::Recording);
+        let reporter = engine.reporter(&name, Doing::Recording);
         Self {
             engine,
             name,
             own: Mutex::default(),
-            plaintiff: Arc::new(Mutex::new(plaintiff)),
+            reporter: Arc::new(Mutex::new(reporter)),
         }
     }
 
@@ -44,7 +44,7 @@ impl Clerk {
         }
         let read = self.engine.backend().read_ledger(&self.name);
         let read = limited(&self.engine, read).await;
-        told(&self.plaintiff, &self.name, read)
+        told(&self.reporter, &self.name, read)
     }
 
     /// The ledger, as soon as the store answers.
@@ -76,7 +76,7 @@ impl Clerk {
             let claim = begun(tenure, claim);
             let call = self.engine.backend().claim_tick(held, &claim);
             let answer = limited(&self.engine, call).await;
-            match told(&self.plaintiff, &self.name, answer) {
+            match told(&self.reporter, &self.name, answer) {
                 Ok(answer) => return answer,
                 Err(error) => self.again(&mut failures, what, &error).await,
             }
@@ -97,10 +97,10 @@ impl Clerk {
         }
         let (tell, told) = oneshot::channel::<()>();
         let (engine, held) = (self.engine.clone(), held.clone());
-        let plaintiff = Arc::clone(&self.plaintiff);
+        let reporter = Arc::clone(&self.reporter);
         self.engine.spawn(async move {
             let _tell = tell;
-            record(&engine, &held, end, &plaintiff).await;
+            record(&engine, &held, end, &reporter).await;
         });
         let _ = told.await;
     }
@@ -129,12 +129,12 @@ fn begun(tenure: &Tenure, claim: &Claim) -> Claim {
     }
 }
 
-async fn record(engine: &Engine, held: &Held, end: TickEnd, plaintiff: &Mutex<Plaintiff>) {
+async fn record(engine: &Engine, held: &Held, end: TickEnd, reporter: &Mutex<TroubleReporter>) {
     let clock = engine.clock();
     let until = clock.now() + engine.terms().lease();
     for failures in 1.. {
         let recorded = limited(engine, engine.backend().finish_tick(held, &end)).await;
-        let error = match told(plaintiff, &held.name, recorded) {
+        let error = match told(reporter, &held.name, recorded) {
             Ok(true) => return,
             Ok(false) => {
                 tracing::warn!(
@@ -157,12 +157,12 @@ async fn record(engine: &Engine, held: &Held, end: TickEnd, plaintiff: &Mutex<Pl
 }
 
 /// The answer, which is also told to whoever wants to know of trouble.
-fn told<T>(plaintiff: &Mutex<Plaintiff>, name: &MutexName, answer: Result<T>) -> Result<T> {
+fn told<T>(reporter: &Mutex<TroubleReporter>, name: &MutexName, answer: Result<T>) -> Result<T> {
     let answer = answer.map_err(|error| error.with_mutex(name));
-    let mut plaintiff = plaintiff.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut reporter = reporter.lock().unwrap_or_else(PoisonError::into_inner);
     match &answer {
-        Ok(_) => plaintiff.well(),
-        Err(error) => plaintiff.failed(error),
+        Ok(_) => reporter.well(),
+        Err(error) => reporter.failed(error),
     }
     answer
 }

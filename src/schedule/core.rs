@@ -62,7 +62,7 @@ impl Core {
     /// [`WrongState`](ErrorKind::WrongState) when one is going on,
     /// [`Closed`](ErrorKind::Closed) after the coordinator has been closed.
     pub(super) fn begin(self: &Arc<Self>) -> Result<Life> {
-        self.engine.open()?;
+        self.engine.check_open()?;
         let mut life = self.life();
         if life.is_running {
             return Err(self.wrong("the scheduler runs already; stop it first"));

@@ -66,7 +66,7 @@ impl<C: Contender> ContendService<C> {
     pub fn start(&self) -> Result<()> {
         let core = &self.core;
         core.status.change(Status::Initial, Status::Starting)?;
-        if let Err(closed) = core.engine.open() {
+        if let Err(closed) = core.engine.check_open() {
             core.status.set(Status::Initial);
             return Err(closed);
         }

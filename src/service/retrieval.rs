@@ -61,7 +61,7 @@ impl<R: Retriever> RetrievalService<R> {
     pub fn start(&self) -> Result<()> {
         let core = &self.core;
         core.status.change(Status::Initial, Status::Starting)?;
-        if let Err(closed) = core.engine.open() {
+        if let Err(closed) = core.engine.check_open() {
             core.status.set(Status::Initial);
             return Err(closed);
         }

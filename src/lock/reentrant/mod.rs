@@ -234,7 +234,7 @@ impl ReentrantLock {
         holder: &Holder,
         taking: impl Future<Output = Result<Option<LockGuard>>>,
     ) -> Result<Option<ReentrantGuard>> {
-        self.lock.engine().open()?;
+        self.lock.engine().check_open()?;
         let mut taking = pin!(taking);
         loop {
             let mut arrived = pin!(holder.arrived());

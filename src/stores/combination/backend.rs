@@ -29,12 +29,12 @@ impl HoldStore for Combined {
     }
 
     async fn record(&self, held: &Held, count: u32) -> Result<bool> {
-        self.0.is_open()?;
+        self.0.check_open()?;
         self.record_on_all(held, count).await
     }
 
     async fn ping(&self) -> Result<()> {
-        self.0.is_open()?;
+        self.0.check_open()?;
         let mut usable = 0;
         for node in &self.0.nodes {
             usable += usize::from(node.ask(None, node.store().ping()).await.is_ok());
@@ -68,12 +68,12 @@ impl Backend for Combined {
     }
 
     async fn acquire(&self, bid: &Bid) -> Result<Answer> {
-        self.0.is_open()?;
+        self.0.check_open()?;
         self.attempt(bid).await
     }
 
     async fn renew(&self, held: &[Held]) -> Vec<Result<Answer>> {
-        if let Err(closed) = self.0.is_open() {
+        if let Err(closed) = self.0.check_open() {
             return held.iter().map(|_| Err(closed.clone())).collect();
         }
         // One name as a rule, for a lock has one holder.
@@ -95,12 +95,12 @@ impl Backend for Combined {
     }
 
     async fn release(&self, held: &Held) -> Result<Answer> {
-        self.0.is_open()?;
+        self.0.check_open()?;
         self.free(held).await
     }
 
     async fn leave(&self, bid: &Bid) -> Result<()> {
-        self.0.is_open()?;
+        self.0.check_open()?;
         let shared = &self.0;
         if !bid.unique_id {
             // What it has cannot be told from what its twin has.
@@ -127,12 +127,12 @@ impl Backend for Combined {
     }
 
     async fn owner(&self, name: &MutexName) -> Result<Answer> {
-        self.0.is_open()?;
+        self.0.check_open()?;
         self.look(name).await
     }
 
     fn changes(&self, interest: &Interest) -> Hints {
-        if self.0.is_open().is_err() {
+        if self.0.check_open().is_err() {
             return Hints::ended();
         }
         let nodes = self.0.nodes.iter();
@@ -142,12 +142,12 @@ impl Backend for Combined {
     }
 
     async fn list(&self, _page: &Page) -> Result<Listing> {
-        self.0.is_open()?;
+        self.0.check_open()?;
         Err(unsupported("listing: their keys look like anybody's"))
     }
 
     async fn revoke(&self, name: &MutexName, token: Option<FencingToken>) -> Result<Answer> {
-        self.0.is_open()?;
+        self.0.check_open()?;
         let now = || Shared::store_time(self.0.clock.now());
         let Some(token) = token else {
             let freed = self.free_anybody(name).await?;
@@ -171,7 +171,7 @@ impl Backend for Combined {
     }
 
     async fn prune(&self, _prune: &Prune) -> Result<Pruned> {
-        self.0.is_open()?;
+        self.0.check_open()?;
         Err(unsupported("pruning: their keys look like anybody's"))
     }
 
@@ -191,22 +191,22 @@ impl Backend for Combined {
     }
 
     async fn read_ledger(&self, _name: &MutexName) -> Result<Option<LedgerEntry>> {
-        self.0.is_open()?;
+        self.0.check_open()?;
         Err(unsupported("schedules"))
     }
 
     async fn list_ledgers(&self, _page: &Page) -> Result<Ledgers> {
-        self.0.is_open()?;
+        self.0.check_open()?;
         Err(unsupported("schedules"))
     }
 
     async fn claim_tick(&self, _held: &Held, _claim: &Claim) -> Result<ClaimAnswer> {
-        self.0.is_open()?;
+        self.0.check_open()?;
         Err(unsupported("schedules"))
     }
 
     async fn finish_tick(&self, _held: &Held, _end: &TickEnd) -> Result<bool> {
-        self.0.is_open()?;
+        self.0.check_open()?;
         Err(unsupported("schedules"))
     }
 

@@ -15,7 +15,7 @@ use super::rules::Rules;
 use super::unlock::Progress;
 use crate::backend::{Bid, Held, Nonce};
 use crate::clock::{Clock, Moment};
-use crate::error::{Error, ErrorKind, Outcome, Result};
+use crate::error::{Error, Result};
 use crate::model::{ContenderId, FencingToken, MutexOwner, StoreTime, chance};
 
 /// Several servers as one store; clones are the same.
@@ -81,10 +81,9 @@ impl Shared {
         self.book.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn is_open(&self) -> Result<()> {
+    pub(super) fn check_open(&self) -> Result<()> {
         if *self.closed.borrow() {
-            return Err(Error::new(ErrorKind::Closed, Outcome::DidNot)
-                .with_message("this combination lock has been closed"));
+            return Err(Error::closed("this combination lock"));
         }
         Ok(())
     }

@@ -12,7 +12,7 @@ use crate::backend::{
     Listing, Page, Profile, Prune, Pruned, TickEnd,
 };
 use crate::clock::{Clock, Moment};
-use crate::error::{Error, ErrorKind, Outcome, Result};
+use crate::error::{Error, Result};
 use crate::model::{FencingToken, MutexName, StoreTime};
 
 /// A client of a memory store; clones are the same client.
@@ -129,8 +129,7 @@ impl Memory {
         // Looked at under the lock: a stream opened while another task closes
         // the client must not outlive it.
         if self.client.closed.load(Ordering::Relaxed) {
-            return Err(Error::new(ErrorKind::Closed, Outcome::DidNot)
-                .with_message("this client of the memory store has been closed"));
+            return Err(Error::closed("this client of the memory store"));
         }
         // Read under the lock: the table must never see time run backwards.
         let now = self.now();

@@ -330,7 +330,7 @@ impl Backend for MySql {
     async fn leave(&self, bid: &Bid) -> Result<()> {
         if !bid.unique_id {
             // Its orphan cannot be told from a twin's grant; its lease ends it.
-            return self.0.pool.is_open();
+            return self.0.pool.check_open();
         }
         self.write(Free::Left(self.to(), bid.clone()))
             .await

@@ -90,7 +90,7 @@ impl Redis {
         self.0.clock.now()
     }
 
-    pub(super) fn is_open(&self) -> Result<()> {
+    pub(super) fn check_open(&self) -> Result<()> {
         if self.0.closed.load(Ordering::Relaxed) {
             return Err(closed());
         }
@@ -99,7 +99,7 @@ impl Redis {
 
     /// Calls a script about one mutex.
     pub(super) async fn run(&self, call: &Call) -> Result<Value> {
-        self.is_open()?;
+        self.check_open()?;
         self.0.fleet.run(call, &Manner::default()).await
     }
 
@@ -242,7 +242,7 @@ impl Backend for Redis {
     }
 
     async fn acquire(&self, bid: &Bid) -> Result<Answer> {
-        self.is_open()?;
+        self.check_open()?;
         let keys = self.keys(&bid.name);
         if bid.queue {
             // Whoever listens must be heard before it is sent away to wait.
@@ -322,7 +322,7 @@ impl Backend for Redis {
     }
 
     fn changes(&self, interest: &Interest) -> Hints {
-        if self.is_open().is_err() {
+        if self.check_open().is_err() {
             return Hints::ended();
         }
         let keys = self.keys(&interest.name);
@@ -338,13 +338,13 @@ impl Backend for Redis {
     }
 
     async fn list(&self, page: &Page) -> Result<Listing> {
-        self.is_open()?;
+        self.check_open()?;
         list::list(self, page).await
     }
 
     async fn revoke(&self, name: &MutexName, token: Option<FencingToken>) -> Result<Answer> {
         if std::str::from_utf8(name.as_bytes()).is_err() {
-            self.is_open()?;
+            self.check_open()?;
             return look::remove(self, name, token).await;
         }
         let token = token.map_or_else(String::new, |token| token.store().to_string());
@@ -357,7 +357,7 @@ impl Backend for Redis {
     }
 
     async fn prune(&self, prune: &Prune) -> Result<Pruned> {
-        self.is_open()?;
+        self.check_open()?;
         prune::prune(self, prune).await
     }
 
@@ -370,7 +370,7 @@ impl Backend for Redis {
     }
 
     async fn list_ledgers(&self, page: &Page) -> Result<Ledgers> {
-        self.is_open()?;
+        self.check_open()?;
         ledgers::list(self, page).await
     }
 

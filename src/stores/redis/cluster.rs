@@ -315,10 +315,7 @@ async fn ask_map(server: &Server, address: &Address, limit: Duration) -> Result<
     let mut question = redis::cmd("CLUSTER");
     question.arg("SLOTS");
     let answer = tokio::time::timeout(limit, server.ask(&question)).await;
-    let answer = answer.map_err(|_| {
-        Error::new(ErrorKind::Timeout, Outcome::DidNot)
-            .with_message(format!("{address} did not answer within {limit:?}"))
-    })??;
+    let answer = answer.map_err(|_| Error::late(address, limit, Outcome::DidNot))??;
     shares(&answer, address).ok_or_else(|| nonsense("CLUSTER SLOTS without slots"))
 }
 

@@ -141,8 +141,7 @@ pub(super) fn gone() -> Error {
 }
 
 pub(super) fn closed() -> Error {
-    Error::new(ErrorKind::Closed, Outcome::DidNot)
-        .with_message("this client of Redis has been closed")
+    Error::closed("this client of Redis")
 }
 
 /// An answer that makes no sense.

@@ -14,7 +14,7 @@ use crate::error::Result;
 const SAFE_POLICY: &str = "noeviction";
 
 pub(super) async fn check(redis: &Redis) -> Vec<Finding> {
-    if let Err(closed) = redis.is_open() {
+    if let Err(closed) = redis.check_open() {
         return vec![Finding::bad(
             "connection",
             closed.to_string(),

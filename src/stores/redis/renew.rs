@@ -71,7 +71,7 @@ where
 /// Where renewals count. Asked anew by each renewal, once for all: the tenures
 /// are extended from before it began.
 async fn manner_for(redis: &Redis, held: &[Held]) -> Result<Manner> {
-    redis.is_open()?;
+    redis.check_open()?;
     let limit = limit_of(held);
     Ok(redis.0.fleet.confirmed(redis.now(), limit).await?.0)
 }

@@ -169,7 +169,7 @@ impl<D: Driver> Pool<D> {
         ask: A,
         effect: Effect,
     ) -> Result<A::Reply> {
-        self.0.open()?;
+        self.0.check_open()?;
         let permit = Arc::clone(&self.0.permits).acquire_owned().await;
         self.ask_with(permit.map_err(|_| closed())?, ask, effect)
             .await
@@ -185,7 +185,7 @@ impl<D: Driver> Pool<D> {
         ask: A,
         effect: Effect,
     ) -> Result<A::Reply> {
-        self.0.open()?;
+        self.0.check_open()?;
         let permit = tokio::select! {
             biased;
             permit = Arc::clone(&self.0.permits).acquire_owned() => permit,
@@ -213,8 +213,8 @@ impl<D: Driver> Pool<D> {
 
     /// An error when it has been closed.
     #[cfg(feature = "mysql")]
-    pub(in crate::stores) fn is_open(&self) -> Result<()> {
-        self.0.open()
+    pub(in crate::stores) fn check_open(&self) -> Result<()> {
+        self.0.check_open()
     }
 
     /// Closes all connections; later calls fail.
@@ -230,7 +230,7 @@ impl<D: Driver> Pool<D> {
 }
 
 impl<D: Driver> Shared<D> {
-    fn open(&self) -> Result<()> {
+    fn check_open(&self) -> Result<()> {
         if self.closed.load(Ordering::SeqCst) {
             return Err(closed());
         }
@@ -258,9 +258,7 @@ impl<D: Driver> Shared<D> {
                 let sent = sent.load(Ordering::Relaxed);
                 let outcome = if sent { effect.outcome() } else { Outcome::DidNot };
                 let limit = self.limits.call;
-                Err(Error::new(ErrorKind::Timeout, outcome).with_message(format!(
-                    "{} did not answer within {limit:?}", self.driver.place()
-                )))
+                Err(Error::late(self.driver.place(), limit, outcome))
             }
         };
         drop(permit);
@@ -422,6 +420,5 @@ impl<D: Driver> fmt::Debug for Pool<D> {
 }
 
 fn closed() -> Error {
-    Error::new(ErrorKind::Closed, Outcome::DidNot)
-        .with_message("this client of the store has been closed")
+    Error::closed("this client of the store")
 }

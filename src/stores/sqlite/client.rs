@@ -123,8 +123,7 @@ impl Client {
     /// Why there is no thread.
     fn gone(&self) -> Error {
         match *self.ended.borrow() {
-            End::Closed => Error::new(ErrorKind::Closed, Outcome::DidNot)
-                .with_message("this client of the SQLite store has been closed"),
+            End::Closed => Error::closed("this client of the SQLite store"),
             End::NotYet => broken(),
         }
     }

@@ -105,7 +105,7 @@ impl Store {
     /// The session, if it is connected: a request that waits for a connection
     /// would be sent when its caller has long given up.
     pub(super) fn session(&self) -> Result<Arc<Session>> {
-        self.open()?;
+        self.check_open()?;
         let slot = self.slot();
         match (&slot.session, &slot.trouble) {
             (Some(session), _) if session.is_connected() => Ok(Arc::clone(session)),
@@ -116,10 +116,9 @@ impl Store {
         }
     }
 
-    fn open(&self) -> Result<()> {
+    fn check_open(&self) -> Result<()> {
         if self.closing.is_cancelled() {
-            return Err(Error::new(ErrorKind::Closed, Outcome::DidNot)
-                .with_message("this client of ZooKeeper has been closed"));
+            return Err(Error::closed("this client of ZooKeeper"));
         }
         Ok(())
     }

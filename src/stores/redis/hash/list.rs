@@ -22,7 +22,7 @@ const STRIDE: usize = 5_000;
 const BATCH: usize = 200;
 
 pub(super) async fn survey(hash: &RedisHash, wanted: &[MutexName]) -> Result<Vec<Hold>> {
-    hash.redis.is_open()?;
+    hash.redis.check_open()?;
     let mut names = match wanted {
         [] => find(hash).await?,
         wanted => wanted.to_vec(),

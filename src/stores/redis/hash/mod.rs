@@ -89,7 +89,7 @@ impl RedisHash {
     }
 
     async fn ask_take(&self, bid: &Bid, aged: &str) -> Result<Reply> {
-        self.redis.is_open()?;
+        self.redis.check_open()?;
         self.check_name(&bid.name)?;
         self.is_by_shard().await?;
         let (registry, ear) = (&self.redis.0.registry, self.ear(&bid.name));
@@ -185,7 +185,7 @@ impl HoldStore for RedisHash {
     }
 
     async fn undo(&self, bid: &Bid) -> Result<()> {
-        self.redis.is_open()?;
+        self.redis.check_open()?;
         let holder = bid.contender.as_str();
         self.free_and(&bid.name, holder, "", "").await.map(drop)
     }
@@ -227,7 +227,7 @@ impl Backend for RedisHash {
     }
 
     async fn leave(&self, bid: &Bid) -> Result<()> {
-        self.redis.is_open()?;
+        self.redis.check_open()?;
         if !bid.unique_id {
             // What it has cannot be told from what its twin has.
             return Ok(());
@@ -242,7 +242,7 @@ impl Backend for RedisHash {
     }
 
     fn changes(&self, interest: &Interest) -> Hints {
-        if self.redis.is_open().is_err() {
+        if self.redis.check_open().is_err() {
             return Hints::ended();
         }
         let channel = (self.ear(&interest.name), Says::Unlocked);
@@ -250,7 +250,7 @@ impl Backend for RedisHash {
     }
 
     async fn list(&self, _page: &Page) -> Result<Listing> {
-        self.redis.is_open()?;
+        self.redis.check_open()?;
         Err(unsupported("listing: their keys look like anybody's"))
     }
 
@@ -260,7 +260,7 @@ impl Backend for RedisHash {
     }
 
     async fn prune(&self, _prune: &Prune) -> Result<Pruned> {
-        self.redis.is_open()?;
+        self.redis.check_open()?;
         Err(unsupported("pruning: their keys look like anybody's"))
     }
 
@@ -269,22 +269,22 @@ impl Backend for RedisHash {
     }
 
     async fn read_ledger(&self, _name: &MutexName) -> Result<Option<LedgerEntry>> {
-        self.redis.is_open()?;
+        self.redis.check_open()?;
         Err(unsupported("schedules"))
     }
 
     async fn list_ledgers(&self, _page: &Page) -> Result<Ledgers> {
-        self.redis.is_open()?;
+        self.redis.check_open()?;
         Err(unsupported("schedules"))
     }
 
     async fn claim_tick(&self, _held: &Held, _claim: &Claim) -> Result<ClaimAnswer> {
-        self.redis.is_open()?;
+        self.redis.check_open()?;
         Err(unsupported("schedules"))
     }
 
     async fn finish_tick(&self, _held: &Held, _end: &TickEnd) -> Result<bool> {
-        self.redis.is_open()?;
+        self.redis.check_open()?;
         Err(unsupported("schedules"))
     }
 
