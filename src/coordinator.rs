@@ -200,6 +200,7 @@ impl Coordinator {
             }
         };
         tokio::join!(self.engine.settle(), desk);
+        self.engine.end_troubles();
         let closed = self.engine.backend().close().await;
         self.engine.confirmed()?;
         if let Some(desk) = self.desk.get() {

@@ -247,6 +247,9 @@ impl Driver {
                 if !was_lost {
                     self.engine.note_end(&self.plan.name, &finish);
                 }
+                if matches!(finish, Finish::Released) {
+                    self.reporter.well();
+                }
                 (self.sink)(Notice::Finished(finish));
             }
         }

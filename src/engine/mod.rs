@@ -233,7 +233,6 @@ impl Engine {
         self.0.closing.cancel();
         self.0.tasks.close();
         self.0.tasks.wait().await;
-        self.0.troubles.close();
     }
 
     /// Takes note of how a contention ended: what was not confirmed is said,
@@ -270,9 +269,14 @@ impl Engine {
         names.unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Nothing more will be told of troubles; for all engines that share them.
+    pub(crate) fn end_troubles(&self) {
+        self.0.troubles.close();
+    }
+
     /// What fails from now on and is tried again.
     pub(crate) fn troubles(&self) -> Troubles {
-        self.0.troubles.read(self.0.closing.is_cancelled())
+        self.0.troubles.read()
     }
 
     /// One who does something with `mutex` again and again, and says how it

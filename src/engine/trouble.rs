@@ -56,7 +56,7 @@ pub enum TroubleNews {
     GivenUp,
 }
 
-/// A stream of [`Trouble`]; it ends when the coordinator is closed.
+/// A stream of [`Trouble`]; it ends when the coordinator is closed, or gone.
 ///
 /// Whatever waits or goes on by itself (a lock that is waited for, a campaign,
 /// an observer, a service, a schedule) tries again when the store fails. This
@@ -143,19 +143,52 @@ pub(crate) struct TroubleBoard(Arc<Board>);
 
 #[derive(Default)]
 struct Board {
-    readers: Mutex<Vec<Weak<Mutex<Inbox>>>>,
+    readers: Mutex<Readers>,
     sources: AtomicU64,
 }
 
+#[derive(Default)]
+struct Readers {
+    inboxes: Vec<Weak<Mutex<Inbox>>>,
+    is_closed: bool,
+}
+
+impl Board {
+    fn each(&self, mut tell: impl FnMut(&mut Inbox)) {
+        let inboxes: Vec<_> = lock(&self.readers)
+            .inboxes
+            .iter()
+            .filter_map(Weak::upgrade)
+            .collect();
+        for inbox in inboxes {
+            let waker = {
+                let mut inbox = lock(&inbox);
+                tell(&mut inbox);
+                inbox.waker.take()
+            };
+            if let Some(waker) = waker {
+                waker.wake();
+            }
+        }
+    }
+}
+
+impl Drop for Board {
+    /// The coordinator has gone without a close: its readers need not wait.
+    fn drop(&mut self) {
+        self.each(|inbox| inbox.is_closed = true);
+    }
+}
+
 impl TroubleBoard {
-    pub(crate) fn read(&self, is_closed: bool) -> Troubles {
+    pub(crate) fn read(&self) -> Troubles {
+        let mut readers = lock(&self.0.readers);
         let inbox = Arc::new(Mutex::new(Inbox {
-            is_closed,
+            is_closed: readers.is_closed,
             ..Inbox::default()
         }));
-        let mut readers = lock(&self.0.readers);
-        readers.retain(|reader| reader.strong_count() > 0);
-        readers.push(Arc::downgrade(&inbox));
+        readers.inboxes.retain(|inbox| inbox.strong_count() > 0);
+        readers.inboxes.push(Arc::downgrade(&inbox));
         Troubles { inbox }
     }
 
@@ -172,33 +205,17 @@ impl TroubleBoard {
 
     /// Nothing more will be told.
     pub(crate) fn close(&self) {
-        self.each(|inbox| inbox.is_closed = true);
+        lock(&self.0.readers).is_closed = true;
+        self.0.each(|inbox| inbox.is_closed = true);
     }
 
     fn tell(&self, trouble: &Trouble) {
-        self.each(|inbox| {
+        self.0.each(|inbox| {
             if inbox.troubles.len() >= KEPT {
                 inbox.troubles.pop_front();
             }
             inbox.troubles.push_back(trouble.clone());
         });
-    }
-
-    fn each(&self, mut tell: impl FnMut(&mut Inbox)) {
-        let readers: Vec<_> = lock(&self.0.readers)
-            .iter()
-            .filter_map(Weak::upgrade)
-            .collect();
-        for reader in readers {
-            let waker = {
-                let mut inbox = lock(&reader);
-                tell(&mut inbox);
-                inbox.waker.take()
-            };
-            if let Some(waker) = waker {
-                waker.wake();
-            }
-        }
     }
 }
 

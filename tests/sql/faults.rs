@@ -79,7 +79,9 @@ async fn a_missing_table_is_named_with_its_ddl_unless_it_may_be_made() {
     // What is printed is what makes them.
     let text = error.to_string();
     let ddl = &text[text.find("CREATE TABLE").expect("the DDL")..];
-    assert_eq!(dialect::schema(&url).replace("\n\n", "\n").trim(), ddl);
+    let schema = dialect::schema(&url).replace("\n\n", "\n");
+    // The rest is for tables of earlier versions.
+    assert!(schema.starts_with(ddl), "{schema}\n---\n{ddl}");
     let store = client(&url).await.unwrap();
     let held = win(&store, &bid("m", "a")).await;
     SERVER.sql("DROP TABLE not_there").unwrap();

@@ -133,7 +133,7 @@ async fn a_create_whose_answer_was_lost_leaves_no_orphan() {
         through.leave(&bid).await.unwrap();
         assert_eq!(children(&path).await.len(), 0);
     }
-    // Left while the connection is gone: the reaper sees to it.
+    // Left while the connection is gone: the cleanup sees to it.
     let bid = bid(&name, "a");
     proxy.set(Way::ToClient, Flow::Hold);
     let _ = tokio::time::timeout(Duration::from_millis(100), through.acquire(&bid)).await;

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use tenure::model::FencingToken;
 use tenure::service::{ContendService, LocalContender};
 use tenure::{Coordinator, Tenure};
 use tenure_testkit::history::What;
@@ -34,18 +35,33 @@ impl Journal {
         std::fs::metadata(&self.0).map_or(0, |file| file.len())
     }
 
-    /// No two owned at one moment, and at least two tenures were seen to own.
-    fn judge(self) {
+    /// The tenures that have noted that they own.
+    fn tokens(&self) -> BTreeSet<FencingToken> {
         let history = read_journal(&self.0);
-        if let Err(violations) = judge(&history) {
-            panic!("{}", violations[0]);
-        }
         let events = history.events();
         let tokens = events.iter().filter_map(|event| match &event.what {
             What::Written { token, .. } => Some(*token),
             _ => None,
         });
-        let tokens: BTreeSet<_> = tokens.collect();
+        tokens.collect()
+    }
+
+    /// Waits until the second tenure has noted that it owns.
+    fn wait_second(&self) {
+        let end = std::time::Instant::now() + PATIENCE;
+        while self.tokens().len() < 2 {
+            let tokens = self.tokens();
+            assert!(std::time::Instant::now() < end, "only {tokens:?} owned");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// No two owned at one moment, and at least two tenures were seen to own.
+    fn judge(self) {
+        if let Err(violations) = judge(&read_journal(&self.0)) {
+            panic!("{}", violations[0]);
+        }
+        let tokens = self.tokens();
         assert!(tokens.len() >= 2, "only {tokens:?} owned");
         std::fs::remove_file(self.0).unwrap();
     }
@@ -78,6 +94,7 @@ fn a_killed_owner_is_followed_when_its_session_has_expired() {
     owner.kill();
     // T + 2 ticks, and what the machine takes.
     heir.wait_acquired(Duration::from_secs(2) + Duration::from_secs(5));
+    journal.wait_second();
     heir.quit(PATIENCE);
     journal.judge();
 }
@@ -102,6 +119,7 @@ fn a_pause_shorter_than_the_lease_changes_nothing() {
     assert!(!owner.said().iter().any(|line| line == "released"));
     owner.quit(PATIENCE);
     rival.wait_acquired(PATIENCE);
+    journal.wait_second();
     rival.quit(PATIENCE);
     journal.judge();
 }
@@ -122,6 +140,7 @@ fn a_pause_longer_than_the_session_ends_the_tenure_before_anything_is_done() {
     rival.quit(PATIENCE);
     let third = owner.wait_acquired(PATIENCE);
     assert!(third.token > second.token);
+    journal.wait_second();
     owner.quit(PATIENCE);
     journal.judge();
 }
@@ -145,6 +164,7 @@ fn a_pause_between_lease_and_session_ends_the_tenure_and_its_node() {
     assert!(second.token > first.token);
     rival.quit(PATIENCE);
     assert!(owner.wait_acquired(PATIENCE).token > second.token);
+    journal.wait_second();
     owner.quit(PATIENCE);
     journal.judge();
 }

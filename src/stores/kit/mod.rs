@@ -8,5 +8,7 @@
 mod hints;
 mod listeners;
 
-pub(super) use hints::{HintSender, HintStream, hints};
+pub(super) use hints::HintStream;
+#[cfg(any(feature = "redis", all(feature = "sqlite", target_os = "linux")))]
+pub(super) use hints::{HintSender, hints};
 pub(super) use listeners::Listeners;

@@ -21,6 +21,11 @@ pub(super) struct Clients(BTreeMap<u64, Listeners>);
 
 impl Clients {
     pub(super) fn add(&mut self, client: u64, interest: &Interest) -> HintStream {
+        // Of a client that was dropped without a close.
+        self.0.retain(|_, its| {
+            its.sweep();
+            !its.is_empty()
+        });
         self.0.entry(client).or_default().add(interest, || ())
     }
 

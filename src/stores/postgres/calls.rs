@@ -54,7 +54,7 @@ impl Said {
 }
 
 /// Text, shown if it is none: a database without an encoding takes any bytes.
-fn text_of(row: &PgRow, column: &str) -> sqlx::Result<Option<String>> {
+pub(super) fn text_of(row: &PgRow, column: &str) -> sqlx::Result<Option<String>> {
     let raw = row.try_get_raw(column)?;
     if raw.is_null() {
         return Ok(None);

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use sqlx::Row as _;
 use sqlx::postgres::{PgConnection, PgRow};
 
+use super::calls::text_of;
 use super::client::Postgres;
 use super::ledger::entry;
 use super::statements::Statements;
@@ -75,7 +76,7 @@ impl Ask<PgConnection> for List {
 impl List {
     /// `None` of a row that has the time alone.
     fn line(&self, row: &PgRow) -> sqlx::Result<Option<LedgerLine>> {
-        let Some(name) = row.try_get::<Option<String>, _>("name")? else {
+        let Some(name) = text_of(row, "name")? else {
             return Ok(None);
         };
         let name = MutexName::found(&name);

@@ -79,8 +79,13 @@ fn damaged(what: impl std::fmt::Display) -> Error {
     ))
 }
 
-pub(super) fn entry(value: Value) -> Result<Option<LedgerEntry>> {
-    let flat = texts(value).map_err(|_| damaged("a part that is no text"))?;
+fn entry(value: Value) -> Result<Option<LedgerEntry>> {
+    read_entry(value).map_err(damaged)
+}
+
+/// The ledger, or what is wrong with it.
+pub(super) fn read_entry(value: Value) -> std::result::Result<Option<LedgerEntry>, String> {
+    let flat = texts(value).map_err(|_| "a part that is no text")?;
     if flat.is_empty() {
         return Ok(None);
     }
@@ -90,15 +95,14 @@ pub(super) fn entry(value: Value) -> Result<Option<LedgerEntry>> {
     let fields: HashMap<&str, &str> = pairs.collect();
     let text = |key: &str| {
         let field = fields.get(key).copied();
-        field.ok_or_else(|| damaged(format!("no {key:?}")))
+        field.ok_or_else(|| format!("no {key:?}"))
     };
-    let number = |key: &str| -> Result<u64> {
+    let number = |key: &str| -> std::result::Result<u64, String> {
         let digits = text(key)?.parse();
-        digits.map_err(|_| damaged(format!("a {key:?} that is no number")))
+        digits.map_err(|_| format!("a {key:?} that is no number"))
     };
     let state = text("state")?;
-    let state = TickState::of_word(state)
-        .ok_or_else(|| damaged(format!("the state {:?}", brief(state))))?;
+    let state = TickState::of_word(state).ok_or_else(|| format!("the state {:?}", brief(state)))?;
     let time = |key| number(key).map(StoreTime::from_millis);
     let finished = text("finished_at")?;
     let entry = LedgerEntry {
@@ -106,8 +110,7 @@ pub(super) fn entry(value: Value) -> Result<Option<LedgerEntry>> {
         origin: time("origin")?,
         last_tick: number("last_tick")?,
         due_at: time("due_at")?,
-        token: FencingToken::from_value(number("token")?)
-            .map_err(|_| damaged("a token that is none"))?,
+        token: FencingToken::from_value(number("token")?).map_err(|_| "a token that is none")?,
         state,
         finished_at: (!finished.is_empty())
             .then(|| time("finished_at"))

@@ -12,7 +12,7 @@ use redis::{FromRedisValue, Value};
 use super::client::Redis;
 use super::error::nonsense;
 use super::keys;
-use super::ledger::entry;
+use super::ledger::read_entry;
 use super::list::scan;
 use super::look::unreachable_keys;
 use super::reply::read_time;
@@ -117,10 +117,10 @@ fn line(name: &MutexName, key: &str, said: Value) -> Option<LedgerLine> {
         let fault = format!("the key of its ledger is of another type: {remedy}");
         return Some(LedgerLine::damaged(name.clone(), fault));
     }
-    match entry(said) {
+    match read_entry(said) {
         Ok(ledger) => ledger.map(|ledger| LedgerLine::new(name.clone(), ledger)),
-        Err(error) => {
-            let fault = format!("its ledger cannot be made out ({error}): {remedy}");
+        Err(what) => {
+            let fault = format!("its ledger is damaged, it has {what}: {remedy}");
             Some(LedgerLine::damaged(name.clone(), fault))
         }
     }

@@ -139,7 +139,7 @@ impl Store {
         };
         let created_at = clock::time(stat.ctime);
         self.scale.wrote(created_at, sent, self.clock.now());
-        // Created, and of no use: the reaper sees to it.
+        // Created, and of no use: the cleanup sees to it.
         let token = token(&stat).inspect_err(|_| self.give_up(bid.nonce))?;
         let node = Node {
             child: format!("{prefix}{sequence}"),
@@ -164,7 +164,7 @@ impl Store {
     }
 
     /// Nobody wants what `nonce` has: whatever becomes of the caller, the
-    /// reaper deletes it.
+    /// cleanup deletes it.
     pub(super) fn give_up(&self, nonce: Nonce) {
         self.places.leave(nonce, self.clock.now());
         self.reaping.notify_one();

@@ -1,5 +1,6 @@
 //! Who listens in this process, and for which names a watch is kept.
 
+use std::collections::HashSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::backend::{Hint, Interest};
@@ -11,8 +12,10 @@ pub(super) struct Watch(Mutex<State>);
 
 #[derive(Debug, Default)]
 struct State {
-    /// Of each name: whether an observer watches it.
-    listeners: Listeners<bool>,
+    listeners: Listeners,
+    /// The names that an observer watches. It may outlive the last who wants to
+    /// know by a while, and must not get a second one beside it.
+    observed: HashSet<MutexName>,
     is_closed: bool,
 }
 
@@ -28,11 +31,9 @@ impl Watch {
         if state.is_closed {
             return None;
         }
-        let stream = state.listeners.add(interest, || false);
+        let stream = state.listeners.add(interest, || ());
         let only_observes = interest.owner && interest.waiter.is_none();
-        let observed = state.listeners.remembered(&interest.name);
-        let needs_observer =
-            only_observes && observed.is_some_and(|observed| !std::mem::replace(observed, true));
+        let needs_observer = only_observes && state.observed.insert(interest.name.clone());
         Some((stream, needs_observer))
     }
 
@@ -60,9 +61,7 @@ impl Watch {
             return false;
         }
         state.listeners.sweep_name(name);
-        if let Some(observed) = state.listeners.remembered(name) {
-            *observed = false;
-        }
+        state.observed.remove(name);
         true
     }
 
@@ -71,5 +70,26 @@ impl Watch {
         let mut state = self.state();
         state.is_closed = true;
         state.listeners.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_has_one_observer_however_listeners_come_and_go() {
+        let watch = Watch::default();
+        let interest = Interest::in_owner(&MutexName::new("m").unwrap());
+        let (first, begins) = watch.add(&interest).unwrap();
+        assert!(begins);
+        drop(first);
+        watch.resumed(); // Forgets who has gone; the observer is still there.
+        let (second, begins) = watch.add(&interest).unwrap();
+        assert!(!begins, "the observer has not gone");
+        assert!(!watch.dismiss(&interest.name));
+        drop(second);
+        assert!(watch.dismiss(&interest.name));
+        assert!(watch.add(&interest).unwrap().1);
     }
 }

@@ -47,6 +47,7 @@ enum Deed {
     Claim,
     Finish,
     Ledger,
+    Ledgers,
 }
 
 const MUTEX_DEEDS: [Deed; 10] = [
@@ -68,10 +69,11 @@ const TAKING: [Deed; 2] = [Deed::Acquire, Deed::Release];
 /// Those that read what a text says.
 const READING: [Deed; 4] = [Deed::TryAcquire, Deed::Renew, Deed::LeaveOwner, Deed::Look];
 
-const LEDGER_DEEDS: [Deed; 5] = [
+const LEDGER_DEEDS: [Deed; 6] = [
     Deed::Claim,
     Deed::Finish,
     Deed::Ledger,
+    Deed::Ledgers,
     Deed::Revoke,
     Deed::Prune,
 ];
@@ -222,6 +224,12 @@ impl<'a> Scene<'a> {
             Deed::Ledger => {
                 let entry = client.read_ledger(&self.name).await?;
                 Ok((format!("{entry:?}"), None))
+            }
+            Deed::Ledgers => {
+                let page = Page::of([self.name.clone()]);
+                let ledgers = client.list_ledgers(&page).await;
+                // One that cannot be made out is a line with a fault.
+                Ok((format!("{:?}", ledgers.expect("a listing")), None))
             }
         }
     }

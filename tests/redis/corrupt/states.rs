@@ -91,7 +91,7 @@ const MEMBERS: [(&str, &str); 8] = [
 ];
 
 /// The fields of a ledger.
-const FIELDS: [&str; 7] = [
+const FIELDS: [&str; 8] = [
     "plan",
     "origin",
     "last_tick",
@@ -99,6 +99,7 @@ const FIELDS: [&str; 7] = [
     "token",
     "state",
     "finished_at",
+    "run",
 ];
 
 pub(super) fn all() -> Vec<Damage> {

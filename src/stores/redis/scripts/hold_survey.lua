@@ -6,6 +6,9 @@ local answers = {}
 for at = 1, #KEYS, 2 do
   -- Their keys look like anybody's: what is no lock is passed over.
   local flat = redis.pcall('HGETALL', KEYS[at])
+  if flat.err and not string.find(flat.err, 'WRONGTYPE', 1, true) then
+    return flat
+  end
   local left, token = 0, ''
   if flat.err or #flat ~= 2 or not string.match(flat[2], '^%d+$') then
     flat = { '', '0' }
