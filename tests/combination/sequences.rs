@@ -111,7 +111,7 @@ async fn another_node_times_out() {
 pub(crate) async fn one_more_time_with_just_enough_nodes() {
     let (name, servers) = ("one-more-time", servers(2));
     // The first is between its nodes for as long as all this takes.
-    let builder = || brisk(SECOND * 12).command_timeout(SECOND * 3);
+    let builder = || brisk(SECOND * 13).command_timeout(SECOND * 2);
     let first = Remote::with(builder(), &servers, name).await;
     let second = build(builder().nodes(over(&servers)), name).await;
     first.ways[1].set(Way::ToServer, Flow::Hold);

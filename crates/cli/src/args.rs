@@ -42,8 +42,9 @@ Where ownership is kept:
 
 Exit codes: what the command exits with; 75 not acquired; 76 lost while the
 command ran; 2 wrong usage; 65 something in the store is damaged; 69 the store
-cannot be used; 73 the name has another schedule; 78 not before somebody changes
-something; 127 and 126 as in a shell; 128 + N ended by signal N.
+cannot be used; 71 this host would not; 73 the name has another schedule; 77 a
+part of the command could not be ended; 78 not before somebody changes something;
+1 something was found; 127 and 126 as in a shell; 128 + N ended by signal N.
 
 Examples:
   tenure run nightly-report -- ./report.sh      one at a time, the others wait

@@ -98,11 +98,14 @@ pub(crate) fn ask(question: &str) {
     let _ = write!(std::io::stderr(), "{} ", plain(question));
 }
 
-/// How wide the terminal on stdout is, if there is one.
-pub(crate) fn columns() -> Option<usize> {
+/// The width of the terminal on stdout, if there is one and nobody asked for
+/// all that is known.
+pub(crate) fn room(voice: &Voice) -> Option<usize> {
     let stdout = std::io::stdout();
-    let size = rustix::termios::tcgetwinsize(&stdout).ok()?;
-    Some(usize::from(size.ws_col)).filter(|width| *width > 0 && stdout.is_terminal())
+    let is_limited = stdout.is_terminal() && !voice.is_detailed();
+    let size = rustix::termios::tcgetwinsize(stdout).ok();
+    let width = size.map(|size| usize::from(size.ws_col));
+    width.filter(|width| is_limited && *width > 0)
 }
 
 /// Writes lines of data; false when nobody reads any more.

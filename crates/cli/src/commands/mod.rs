@@ -39,6 +39,10 @@ pub(crate) fn dispatch(cli: Cli, voice: &Voice) -> Result<ExitCode, Failure> {
         Command::Completions { shell } => return Ok(pages::completions(*shell)),
         Command::Man => return pages::man(),
         Command::Release(release) => return release::release(release.name.as_deref(), voice),
+        Command::Schedule(schedule) if schedule.preview.is_some() => {
+            // It asks no store, so none has to be named.
+            return schedule::previewed(schedule, crate::config::format(&cli.common)?);
+        }
         Command::Demo => None,
         _ => Some(Settings::gather(cli.common, voice)?),
     };

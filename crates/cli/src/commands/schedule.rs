@@ -16,7 +16,7 @@ use crate::args::{self, Schedule};
 use crate::complaints::Complaints;
 use crate::config::Settings;
 use crate::exit::{self, Failure};
-use crate::output::{self, Voice, brief};
+use crate::output::{self, Format, Voice, brief};
 use crate::place;
 use crate::signals::Signals;
 use crate::store;
@@ -28,10 +28,6 @@ pub(crate) async fn schedule(
     voice: &Voice,
 ) -> Result<ExitCode, Failure> {
     let config = config(&schedule)?;
-    if let Some(count) = schedule.preview {
-        preview::preview(&config, count, settings.output);
-        return Ok(ExitCode::SUCCESS);
-    }
     let mut signals = listen()?;
     let coordinator = tokio::select! {
         opened = store::wait_for(settings, schedule.fail_fast, voice) => opened?,
@@ -49,6 +45,13 @@ pub(crate) async fn schedule(
     .await;
     store::close(&coordinator, &code).await;
     code
+}
+
+/// What `--preview` asks for.
+pub(crate) fn previewed(schedule: &Schedule, format: Format) -> Result<ExitCode, Failure> {
+    let count = schedule.preview.unwrap_or_default();
+    preview::preview(&config(schedule)?, count, format);
+    Ok(ExitCode::SUCCESS)
 }
 
 fn listen() -> Result<Signals, Failure> {

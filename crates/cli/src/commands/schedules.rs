@@ -93,7 +93,7 @@ pub(crate) async fn schedules(
         }
         Format::Human if reports.is_empty() => {}
         Format::Human => {
-            output::data(&table(&reports));
+            output::data(&table(&reports, output::room(voice)));
         }
     }
     Ok(verdict(&reports, &names, voice))
@@ -128,7 +128,7 @@ fn verdict(
     code
 }
 
-fn table(reports: &[(ScheduleReport, StoreTime)]) -> String {
+fn table(reports: &[(ScheduleReport, StoreTime)], room: Option<usize>) -> String {
     let header = [
         "NAME", "RUN", "RESULT", "BEGUN", "TOOK", "LATE", "NEXT", "PLAN",
     ];
@@ -140,7 +140,6 @@ fn table(reports: &[(ScheduleReport, StoreTime)]) -> String {
             *width = (*width).max(cell.chars().count());
         }
     }
-    let room = output::columns();
     let told = cells.iter().map(|row| {
         let padded = row.iter().zip(widths);
         let padded: Vec<String> = padded

@@ -5,7 +5,6 @@ mod kinds;
 #[cfg(feature = "views")]
 mod live;
 
-use std::io::IsTerminal;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -44,7 +43,7 @@ pub(crate) async fn status(
         }
         Format::Human if rows.is_empty() => voice.warn(&"nothing is owned in this store"),
         Format::Human => {
-            output::data(&table(&rows, room(voice)));
+            output::data(&table(&rows, output::room(voice)));
             for line in kinds::lines(&rows) {
                 output::data(&line);
             }
@@ -64,16 +63,6 @@ pub(crate) async fn status(
         return Ok(ExitCode::SUCCESS);
     }
     Ok(ExitCode::from(exit::DAMAGED))
-}
-
-/// The width of the terminal on stdout, if there is one and nobody asked for
-/// all that is known.
-fn room(voice: &Voice) -> Option<usize> {
-    let stdout = std::io::stdout();
-    let is_limited = stdout.is_terminal() && !voice.is_detailed();
-    let size = rustix::termios::tcgetwinsize(stdout).ok();
-    let width = size.map(|size| usize::from(size.ws_col));
-    width.filter(|width| is_limited && *width > 0)
 }
 
 fn table(rows: &[Row], room: Option<usize>) -> String {

@@ -68,6 +68,12 @@ impl Home {
             .env("XDG_STATE_HOME", self.dir.path())
             .env("TENURE", env!("CARGO_BIN_EXE_tenure"))
             .env_remove("TENURE_URL")
+            .env_remove("TENURE_URL_FILE")
+            .env_remove("TENURE_URL_WITHHELD")
+            .env_remove("TENURE_HOLD")
+            .env_remove("TENURE_HOLDERS")
+            .env_remove("TENURE_MARK")
+            .env_remove("TENURE_WALL_CLOCK")
             .stdin(Stdio::null());
         if let Some(url) = &self.url {
             command.env("TENURE_URL", url);

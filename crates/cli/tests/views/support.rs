@@ -38,6 +38,12 @@ impl Home {
             .env("TMPDIR", self.0.path())
             .env("TENURE", env!("CARGO_BIN_EXE_tenure"))
             .env_remove("TENURE_URL")
+            .env_remove("TENURE_URL_FILE")
+            .env_remove("TENURE_URL_WITHHELD")
+            .env_remove("TENURE_HOLD")
+            .env_remove("TENURE_HOLDERS")
+            .env_remove("TENURE_MARK")
+            .env_remove("TENURE_WALL_CLOCK")
             .env_remove("NO_COLOR");
         command
     }
