@@ -80,7 +80,8 @@ impl CombinationLock {
     /// Dropped, it leaves the line, and whatever it may have locked on any node
     /// is unlocked in the background.
     pub async fn lock(&self) -> Result<CombinationGuard> {
-        let won = self.lock.lock().await;
+        // Boxed: it is large, and asks several servers in any case.
+        let won = Box::pin(self.lock.lock()).await;
         won.map(CombinationGuard::new).map_err(without_token)
     }
 
@@ -94,7 +95,8 @@ impl CombinationLock {
     /// As [`lock`](Self::lock).
     #[must_use = "the lock is released when the guard inside is dropped"]
     pub async fn try_lock_for(&self, wait: Duration) -> Result<Option<CombinationGuard>> {
-        let won = self.lock.try_lock_for(wait).await.map_err(without_token)?;
+        let won = Box::pin(self.lock.try_lock_for(wait)).await;
+        let won = won.map_err(without_token)?;
         Ok(won.map(CombinationGuard::new))
     }
 
@@ -112,7 +114,9 @@ impl CombinationLock {
     /// As [`lock`](Self::lock).
     #[must_use = "the lock is released when the guard inside is dropped"]
     pub async fn try_lock(&self) -> Result<Option<CombinationGuard>> {
-        let won = self.lock.try_lock().await.map_err(without_token)?;
+        let won = Box::pin(self.lock.try_lock())
+            .await
+            .map_err(without_token)?;
         Ok(won.map(CombinationGuard::new))
     }
 

@@ -15,7 +15,7 @@
 //! | do a thing once a day, whoever comes first | [`LockGuard::once_per`] |
 //! | let other processes in more often | [`HandOver`] |
 //! | take it again inside, in code that may or may not hold it | [`ReentrantLock`] |
-//! | survive the death of a Redis server without fail-over | [`CombinationLock`] |
+//! | survive the death of a Redis server without fail-over | [`CombinationLock`](crate::CombinationLock) |
 //!
 //! A guard is renewed in the background while it lives and given back when it
 //! is dropped. When the store cannot be reached in time, or gives the lock to
