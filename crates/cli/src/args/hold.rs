@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use clap::Args;
+use serde::{Deserialize, Serialize};
 
 use super::{ARGUMENTS, LOCK, WAITING, WHAT, duration, examples};
 
@@ -14,7 +15,7 @@ use super::{ARGUMENTS, LOCK, WAITING, WHAT, duration, examples};
 /// tenure release, or until the shell ends, however it ends. When the lock is
 /// lost, the shell and all that it has started since are ended in time, as
 /// with tenure run. Not acquired, it prints exit 75.
-#[derive(Args, Debug)]
+#[derive(Args, Debug, Deserialize, Serialize)]
 #[command(after_help = examples::HOLD, next_help_heading = LOCK)]
 pub(crate) struct Hold {
     /// What is locked
@@ -41,7 +42,7 @@ pub(crate) struct Hold {
     pub(crate) grace: Option<Duration>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, Deserialize, Serialize)]
 pub(crate) enum OnLoss {
     /// It is ended, with all that it has started since
     End,
