@@ -2,8 +2,10 @@
 
 use std::fmt::Display;
 use std::io::{IsTerminal, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
+use rustix::event::Timespec;
 use serde::{Deserialize, Serialize};
 pub(crate) use tenure_dashboard::text::plain;
 use tenure_dashboard::text::{plain_json, plain_lines};
@@ -46,15 +48,15 @@ impl Voice {
         }
     }
 
-    /// Of one who must go on: whoever has its stderr and does not read is not
-    /// waited for, and told nothing more.
+    /// Of one who must go on: whoever has its stderr and does not read is hardly
+    /// waited for.
     pub(crate) fn only_if_heard(mut self) -> Self {
         self.only_if_heard = true;
         self
     }
 
     fn may_speak(&self) -> bool {
-        !self.only_if_heard || heard_or_silent()
+        !self.only_if_heard || is_heard()
     }
 
     /// Why the program ends badly: always said.
@@ -109,13 +111,19 @@ impl Voice {
     }
 }
 
-/// Whether anybody hears what is said; from the first word that nobody hears,
-/// nothing is said any more.
-pub(crate) fn heard_or_silent() -> bool {
-    let is_heard = crate::guardian::is_heard();
-    if !is_heard {
-        silence();
-    }
+/// Whether somebody reads what is said. One who does not is waited for once,
+/// and not again until something was read: there may be much to say.
+pub(crate) fn is_heard() -> bool {
+    static WAS_UNHEARD: AtomicBool = AtomicBool::new(false);
+    let patience = Timespec {
+        tv_sec: 0,
+        tv_nsec: match WAS_UNHEARD.load(Ordering::Relaxed) {
+            true => 0,
+            false => 250_000_000,
+        },
+    };
+    let is_heard = crate::guardian::is_heard(patience);
+    WAS_UNHEARD.store(!is_heard, Ordering::Relaxed);
     is_heard
 }
 

@@ -8,7 +8,7 @@ use tracing_subscriber::fmt::{self, format::FmtSpan};
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
-use crate::output::{heard_or_silent, plain};
+use crate::output::{is_heard, plain};
 
 /// stderr, where each event is one line, whatever others wrote in it.
 #[derive(Clone, Copy)]
@@ -19,7 +19,7 @@ struct Clean {
 
 impl io::Write for Clean {
     fn write(&mut self, event: &[u8]) -> io::Result<usize> {
-        if self.only_if_heard && !heard_or_silent() {
+        if self.only_if_heard && !is_heard() {
             return Ok(event.len());
         }
         let text = String::from_utf8_lossy(event);
