@@ -4,7 +4,7 @@ use std::io::Read;
 use std::path::Path;
 use std::time::Duration;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use tenure::backend::url::parse_duration;
 
 use crate::args::Common;
@@ -13,7 +13,7 @@ use crate::output::{Format, Voice};
 use crate::place::{self, Origin};
 
 /// The settings of one call of the program.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 pub(crate) struct Settings {
     /// `None`: the embedded store.
     pub(crate) url: Option<String>,
@@ -47,13 +47,34 @@ impl TryFrom<String> for Length {
     }
 }
 
-impl Settings {
-    /// Reads the file, if one is named, and puts flags and environment over it.
-    pub(crate) fn gather(common: Common, voice: &Voice) -> Result<Self, Failure> {
-        let mut file = match &common.config {
+/// The flags, and the file if they name one. What can be read only once is
+/// read here, or in [`Settings`], and nowhere else.
+#[derive(Debug)]
+pub(crate) struct Sources {
+    common: Common,
+    file: File,
+}
+
+impl Sources {
+    pub(crate) fn read(common: Common) -> Result<Self, Failure> {
+        let file = match &common.config {
             Some(path) => read(path)?,
             None => File::default(),
         };
+        Ok(Self { common, file })
+    }
+
+    /// How data is written, also when something else is wrong.
+    pub(crate) fn output(&self) -> Format {
+        self.common.output.or(self.file.output).unwrap_or_default()
+    }
+}
+
+impl Settings {
+    /// Puts flags and environment over the file.
+    pub(crate) fn gather(sources: Sources, voice: &Voice) -> Result<Self, Failure> {
+        let output = sources.output();
+        let Sources { common, mut file } = sources;
         let in_file = file.url.take().zip(common.config.clone());
         let in_file = in_file.map(|(url, path)| (url, Origin::File(path)));
         let named = match place::named(common.url, common.url_file)?.or(in_file) {
@@ -71,7 +92,7 @@ impl Settings {
             ttl: common.ttl.or(file.ttl.map(|length| length.0)),
             transition: common.transition.or(file.transition.map(|length| length.0)),
             id: common.id.or(file.id),
-            output: common.output.or(file.output).unwrap_or_default(),
+            output,
         })
     }
 }

@@ -34,29 +34,14 @@ fn main() -> ExitCode {
     match words.next().as_deref().and_then(|word| word.to_str()) {
         Some(guardian::WORD) => return guardian::main(words),
         Some(gate::WORD) => return gate::main(words),
-        Some(hold::WORD) => return hold::main(words),
+        Some(hold::WORD) => return hold::main(),
         Some(commands::demo::CONTENDER) => return commands::demo::contender(words),
         _ => {}
     }
     let cli = args::parse(std::env::args_os().collect());
     let voice = Voice::new(cli.common.quiet, cli.common.verbose);
-    trace::show(cli.common.verbose);
-    // A shell waits for words, another program for none.
-    let is_hold = matches!(cli.command, args::Command::Hold(_))
-        && cli.common.output != Some(output::Format::Json);
-    match commands::dispatch(cli, &voice) {
-        Ok(code) => {
-            exit::die();
-            code
-        }
-        Err(failure) => {
-            voice.error(&failure.message);
-            if is_hold {
-                hold::words::refused(failure.code);
-            }
-            ExitCode::from(failure.code)
-        }
-    }
+    trace::show(cli.common.verbose, false);
+    commands::dispatch(cli, &voice)
 }
 
 /// This very program, also when its file has been replaced meanwhile.

@@ -2,14 +2,16 @@
 
 use std::fmt::Display;
 use std::io::{IsTerminal, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
-use serde::Serialize;
+use rustix::event::Timespec;
+use serde::{Deserialize, Serialize};
 pub(crate) use tenure_dashboard::text::plain;
 use tenure_dashboard::text::{plain_json, plain_lines};
 
 /// How a command's data is written.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Format {
     /// Tables and sentences.
@@ -24,6 +26,7 @@ pub(crate) enum Format {
 pub(crate) struct Voice {
     level: i8,
     colour: bool,
+    only_if_heard: bool,
     /// Whether a person may be watching.
     pub(crate) is_watched: bool,
 }
@@ -40,8 +43,20 @@ impl Voice {
                 i8::try_from(verbose).unwrap_or(2)
             },
             colour: is_watched && !no_colour && !dumb,
+            only_if_heard: false,
             is_watched,
         }
+    }
+
+    /// Of one who must go on: whoever has its stderr and does not read is hardly
+    /// waited for.
+    pub(crate) fn only_if_heard(mut self) -> Self {
+        self.only_if_heard = true;
+        self
+    }
+
+    fn may_speak(&self) -> bool {
+        !self.only_if_heard || is_heard()
     }
 
     /// Why the program ends badly: always said.
@@ -70,7 +85,7 @@ impl Voice {
 
     /// A line that the next one replaces; only where a person watches.
     pub(crate) fn passing(&self, message: &str) {
-        if self.level >= 0 && self.is_watched {
+        if self.level >= 0 && self.is_watched && self.may_speak() {
             // One that wraps could not be replaced.
             let width = rustix::termios::tcgetwinsize(std::io::stderr());
             let width = width.map_or(0, |size| usize::from(size.ws_col));
@@ -81,6 +96,9 @@ impl Voice {
     }
 
     fn line(&self, paint: &str, message: &dyn Display) {
+        if !self.may_speak() {
+            return;
+        }
         // Whatever others wrote in it, no line of it passes for one of ours.
         let message = plain_lines(&message.to_string()).replace('\n', "\n  ");
         // A reader that went away must not end what we are doing.
@@ -90,6 +108,29 @@ impl Voice {
         } else {
             writeln!(stderr, "tenure: {message}")
         };
+    }
+}
+
+/// Whether somebody reads what is said. One who does not is waited for once,
+/// and not again until something was read: there may be much to say.
+pub(crate) fn is_heard() -> bool {
+    static WAS_UNHEARD: AtomicBool = AtomicBool::new(false);
+    let patience = Timespec {
+        tv_sec: 0,
+        tv_nsec: match WAS_UNHEARD.load(Ordering::Relaxed) {
+            true => 0,
+            false => 250_000_000,
+        },
+    };
+    let is_heard = crate::guardian::is_heard(patience);
+    WAS_UNHEARD.store(!is_heard, Ordering::Relaxed);
+    is_heard
+}
+
+/// Says nothing more, and keeps no pipe open.
+pub(crate) fn silence() {
+    if let Ok(null) = std::fs::File::options().write(true).open("/dev/null") {
+        let _ = nix::unistd::dup2_stderr(null);
     }
 }
 
@@ -113,6 +154,19 @@ pub(crate) fn data(line: &dyn Display) -> bool {
     let line = plain_lines(&line.to_string());
     let mut stdout = std::io::stdout().lock();
     writeln!(stdout, "{line}")
+        .and_then(|()| stdout.flush())
+        .is_ok()
+}
+
+/// Writes lines for a program that must get them as they are, a shell; what a
+/// terminal shows is made plain. False when nobody reads any more.
+pub(crate) fn raw(lines: &str) -> bool {
+    let mut stdout = std::io::stdout().lock();
+    if stdout.is_terminal() {
+        drop(stdout);
+        return data(&lines);
+    }
+    writeln!(stdout, "{lines}")
         .and_then(|()| stdout.flush())
         .is_ok()
 }

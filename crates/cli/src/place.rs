@@ -19,8 +19,8 @@ use crate::exit::Failure;
 use crate::output::Voice;
 use crate::supervise::Variable;
 
-const URL: &str = "TENURE_URL";
-const URL_FILE: &str = "TENURE_URL_FILE";
+pub(crate) const URL: &str = "TENURE_URL";
+pub(crate) const URL_FILE: &str = "TENURE_URL_FILE";
 /// The URL that the command did not get, without its secrets.
 const WITHHELD: &str = "TENURE_URL_WITHHELD";
 
@@ -111,9 +111,9 @@ pub(crate) fn refuse_if_withheld() -> Result<(), Failure> {
         return Ok(());
     };
     Err(Failure::usage(format!(
-        "the tenure around this command uses {}, and did not hand the URL on because of the \
-         password in it: give that one --pass-url, or this one a URL of its own with --url-file, \
-         {URL_FILE} or --url",
+        "the tenure around this command, or tenure hold before it, uses {}, and did not hand the \
+         URL on because of the password in it: give that tenure --pass-url, or this one a URL of \
+         its own with --url-file, {URL_FILE} or --url",
         withheld.display()
     )))
 }
@@ -123,6 +123,21 @@ pub(crate) fn handed_on(settings: &Settings, pass: bool) -> Vec<Variable> {
     let around = std::env::var_os(URL);
     let has_file = std::env::var_os(URL_FILE).is_some();
     changes(settings.url.as_deref(), around.as_deref(), has_file, pass)
+}
+
+/// What a script that holds a lock is told of the store's URL: the same, but
+/// what it names itself is its own.
+pub(crate) fn told_to_script(settings: &Settings) -> Vec<(&'static str, String)> {
+    if [URL, URL_FILE]
+        .map(std::env::var_os)
+        .iter()
+        .any(Option::is_some)
+    {
+        return Vec::new();
+    }
+    let told = handed_on(settings, false).into_iter();
+    told.filter_map(|(name, value)| Some((name, value?)))
+        .collect()
 }
 
 /// `used` is the URL in force; `around` and `has_file` are what the environment

@@ -6,7 +6,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Parser};
 
 use super::Cli;
-use crate::output::{exit_with, plain};
+use crate::output::{Format, exit_with, plain};
 
 /// The commands that run another one.
 const RUNNERS: [&str; 3] = ["run", "lead", "schedule"];
@@ -31,7 +31,7 @@ pub(crate) fn parse(words: Vec<OsString>) -> Cli {
     // A shell that evaluates nothing goes on as if it held the lock.
     let mut names = words.iter().skip(1).filter(|word| is_command(word));
     if error.use_stderr() && names.next().is_some_and(|name| name == "hold") {
-        crate::hold::words::refused(crate::exit::USAGE);
+        crate::hold::words::refused(crate::exit::USAGE, asked_format(&words));
     }
     match hint(&words, &error) {
         // With clap's exit code, and without the usage of all commands.
@@ -125,6 +125,16 @@ fn forgotten_run(words: &[OsString]) -> Option<String> {
         plain(&wrong.to_string_lossy()),
         shown(&line)
     ))
+}
+
+/// How data was to be written, as far as that can be told.
+fn asked_format(words: &[OsString]) -> Format {
+    let is_flag = words.iter().any(|word| word == "--output=json");
+    let is_pair = |pair: &[OsString]| pair[0] == "--output" && pair[1] == "json";
+    match is_flag || words.windows(2).any(is_pair) {
+        true => Format::Json,
+        false => Format::Human,
+    }
 }
 
 fn is_command(word: &OsStr) -> bool {

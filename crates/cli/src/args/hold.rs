@@ -3,18 +3,19 @@
 use std::time::Duration;
 
 use clap::Args;
+use serde::{Deserialize, Serialize};
 
 use super::{ARGUMENTS, LOCK, WAITING, WHAT, duration, examples};
 
 /// Take a lock for the rest of a shell script, or a part of it
 ///
 /// Prints assignments for the shell: TENURE_NAME, TENURE_TOKEN (give it to
-/// whatever the lock protects, and let that refuse smaller ones) and what
-/// tenure release needs. A process in the background renews the lock until
+/// whatever the lock protects, and let that refuse smaller ones), what tenure
+/// release needs and, in a script that names no store, TENURE_URL. A process in the background renews the lock until
 /// tenure release, or until the shell ends, however it ends. When the lock is
 /// lost, the shell and all that it has started since are ended in time, as
 /// with tenure run. Not acquired, it prints exit 75.
-#[derive(Args, Debug)]
+#[derive(Args, Debug, Deserialize, Serialize)]
 #[command(after_help = examples::HOLD, next_help_heading = LOCK)]
 pub(crate) struct Hold {
     /// What is locked
@@ -41,7 +42,7 @@ pub(crate) struct Hold {
     pub(crate) grace: Option<Duration>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, Deserialize, Serialize)]
 pub(crate) enum OnLoss {
     /// It is ended, with all that it has started since
     End,

@@ -9,7 +9,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use clap::{Arg, Command, CommandFactory, Parser};
 
 use super::Cli;
-use crate::config::Settings;
+use crate::config::{Settings, Sources};
 use crate::output::Voice;
 
 /// What must become of a case.
@@ -65,7 +65,9 @@ fn take(words: Vec<OsString>) -> Result<(), (i32, String)> {
         return Ok(());
     }
     let told = |failure: crate::exit::Failure| (i32::from(failure.code), failure.message);
-    let settings = Settings::gather(cli.common, &Voice::new(true, 0)).map_err(told)?;
+    let settings = Sources::read(cli.common)
+        .and_then(|sources| Settings::gather(sources, &Voice::new(true, 0)))
+        .map_err(told)?;
     super::check::check(&cli.command, &settings).map_err(told)
 }
 

@@ -11,14 +11,16 @@ use crate::args::{Hold, OnLoss};
 use crate::config::Settings;
 use crate::exit::{self, Failure};
 use crate::hold::desk::{self, Held};
-use crate::hold::{WORD, shell, words};
-use crate::output::{Format, Voice};
+use crate::hold::{Order, WORD, shell, words};
+use crate::output::Voice;
+use crate::place;
 use crate::signals::Signals;
 use crate::tree::{MARK, Stranger};
 
 pub(crate) async fn hold(
     hold: Hold,
     settings: &Settings,
+    (quiet, verbose): (bool, u8),
     voice: &Voice,
 ) -> Result<ExitCode, Failure> {
     let mut signals =
@@ -27,7 +29,15 @@ pub(crate) async fn hold(
     check(&hold, shell)?;
     let id = desk::new_id();
     let failed = |error| Failure::system("start the holder", &error);
-    let line = start(shell, &id).map_err(failed)?;
+    let order = Order {
+        shell: (shell.0.as_raw_pid(), shell.1),
+        id: id.clone(),
+        hold,
+        settings: settings.clone(),
+        quiet,
+        verbose,
+    };
+    let line = start(&order).map_err(failed)?;
     let mut said = String::new();
     let mut reader = BufReader::new(tokio(&line).map_err(failed)?);
     tokio::select! {
@@ -36,7 +46,8 @@ pub(crate) async fn hold(
             // The line closes, and the holder gives up.
             voice.passing("");
             let code = exit::by_signal(signal.as_raw());
-            refuse(u8::try_from(128 + signal.as_raw()).unwrap_or(255), settings);
+            let code_told = u8::try_from(128 + signal.as_raw()).unwrap_or(255);
+            words::refused(code_told, settings.output);
             return Ok(code);
         }
     }
@@ -44,21 +55,15 @@ pub(crate) async fn hold(
         Some(("held", held)) => {
             let held: Held = serde_json::from_str(held)
                 .map_err(|_| Failure::new(exit::SYSTEM, "the holder speaks nonsense"))?;
-            hand_over(&line, shell, &id, &held, settings.output)
+            hand_over(&line, shell, &id, &held, settings)
         }
         Some(("failed", code)) => {
             // Why has been said.
             let code = code.parse().unwrap_or(exit::SYSTEM);
-            refuse(code, settings);
+            words::refused(code, settings.output);
             Ok(ExitCode::from(code))
         }
         _ => Err(Failure::new(exit::SYSTEM, "the holder has died")),
-    }
-}
-
-fn refuse(code: u8, settings: &Settings) {
-    if settings.output == Format::Human {
-        words::refused(code);
     }
 }
 
@@ -79,18 +84,22 @@ fn check(hold: &Hold, (shell, _): Stranger) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Starts the holder; the line to it.
-fn start((shell, begun): Stranger, id: &str) -> std::io::Result<UnixStream> {
-    let (line, theirs) = UnixStream::pair()?;
-    let pid = shell.as_raw_pid().to_string();
+/// Starts the holder and tells it what to do; the line to it. That may have a
+/// password in it, which is not for the list of processes, and may have come
+/// through a pipe, which cannot be read again.
+fn start(order: &Order) -> std::io::Result<UnixStream> {
+    let (mut line, theirs) = UnixStream::pair()?;
     crate::ourselves()
-        .args([WORD, &pid, &begun.to_string(), id])
-        .args(std::env::args_os().skip(1))
+        .args([WORD, &order.hold.name])
         // It is no part of what the script does under another lock.
         .env_remove(MARK)
+        .env_remove(place::URL)
+        .env_remove(place::URL_FILE)
         .stdin(Stdio::from(OwnedFd::from(theirs)))
         .stdout(Stdio::null())
         .spawn()?;
+    let order = serde_json::to_string(order).expect("our own values are JSON");
+    line.write_all(format!("{order}\n").as_bytes())?;
     Ok(line)
 }
 
@@ -106,11 +115,11 @@ fn hand_over(
     (shell, _): Stranger,
     id: &str,
     held: &Held,
-    format: Format,
+    settings: &Settings,
 ) -> Result<ExitCode, Failure> {
     let died = |_| Failure::new(exit::SYSTEM, "the holder has died");
     line.write_all(b"taken\n").map_err(died)?;
-    if !words::held(id, held, shell.as_raw_pid(), format) {
+    if !words::held(id, held, shell.as_raw_pid(), settings) {
         line.write_all(b"dropped\n").map_err(died)?;
         return Err(Failure::new(
             exit::SYSTEM,

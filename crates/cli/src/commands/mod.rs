@@ -27,14 +27,33 @@ use tenure::Coordinator;
 
 use crate::args::check::check;
 use crate::args::{Cli, Command};
-use crate::config::Settings;
+use crate::config::{Settings, Sources};
 use crate::exit::Failure;
-use crate::output::Voice;
+use crate::output::{Format, Voice};
 
 pub(crate) use schedule::config as schedule_config;
 
-/// Does what was asked.
-pub(crate) fn dispatch(cli: Cli, voice: &Voice) -> Result<ExitCode, Failure> {
+/// Does what was asked, and tells of it when that went wrong.
+pub(crate) fn dispatch(cli: Cli, voice: &Voice) -> ExitCode {
+    let is_hold = matches!(cli.command, Command::Hold(_));
+    // The file of --config may say otherwise, once it has been read.
+    let mut output = cli.common.output.unwrap_or_default();
+    match act(cli, &mut output, voice) {
+        Ok(code) => {
+            crate::exit::die();
+            code
+        }
+        Err(failure) => {
+            voice.error(&failure.message);
+            if is_hold {
+                crate::hold::words::refused(failure.code, output);
+            }
+            ExitCode::from(failure.code)
+        }
+    }
+}
+
+fn act(cli: Cli, output: &mut Format, voice: &Voice) -> Result<ExitCode, Failure> {
     let settings = match &cli.command {
         Command::Completions { shell } => return Ok(pages::completions(*shell)),
         Command::Man => return pages::man(),
@@ -44,7 +63,11 @@ pub(crate) fn dispatch(cli: Cli, voice: &Voice) -> Result<ExitCode, Failure> {
             return schedule::previewed(schedule, crate::config::format(&cli.common)?);
         }
         Command::Demo => None,
-        _ => Some(Settings::gather(cli.common, voice)?),
+        _ => {
+            let sources = Sources::read(cli.common.clone())?;
+            *output = sources.output();
+            Some(Settings::gather(sources, voice)?)
+        }
     };
     if let Some(settings) = &settings {
         check(&cli.command, settings)?;
@@ -64,7 +87,10 @@ pub(crate) fn dispatch(cli: Cli, voice: &Voice) -> Result<ExitCode, Failure> {
         }
         match cli.command {
             Command::Run(run) => Box::pin(run::run(run, &settings, voice)).await,
-            Command::Hold(hold) => hold::hold(hold, &settings, voice).await,
+            Command::Hold(hold) => {
+                let loudness = (cli.common.quiet, cli.common.verbose);
+                hold::hold(hold, &settings, loudness, voice).await
+            }
             Command::Lead(lead) => Box::pin(lead::lead(lead, &settings, voice)).await,
             Command::Schedule(schedule) => {
                 Box::pin(schedule::schedule(schedule, &settings, voice)).await

@@ -12,18 +12,18 @@ const PATIENCE: Timespec = Timespec {
     tv_nsec: 0,
 };
 
-/// Whether a line can be written to stderr at once, or soon.
-pub(crate) fn is_heard() -> bool {
+/// Whether a line can be written to stderr at once, or within the patience.
+pub(crate) fn is_heard(patience: Timespec) -> bool {
     let stderr = std::io::stderr();
     let mut fds = [PollFd::new(&stderr, PollFlags::OUT)];
-    let ready = poll(&mut fds, Some(&PATIENCE));
+    let ready = poll(&mut fds, Some(&patience));
     // A pipe that nobody has open for reading is an error, and never waits.
     ready.is_ok_and(|ready| ready > 0) && !fds[0].revents().contains(PollFlags::ERR)
 }
 
 /// Says it, if anybody hears it.
 pub(super) fn say(message: &dyn Display) {
-    if is_heard() {
+    if is_heard(PATIENCE) {
         Voice::new(true, 0).error(message);
     }
 }

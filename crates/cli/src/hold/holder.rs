@@ -1,22 +1,23 @@
 //! The holder: a process in the background that takes the lock and renews it.
 
-use std::ffi::OsString;
+use std::fs::File;
 use std::io::{self, BufRead, Write};
 use std::os::fd::AsFd;
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::os::unix::net::UnixStream;
-use std::pin::pin;
 use std::process::ExitCode;
 
-use clap::Parser;
+use nix::fcntl::OFlag;
 use nix::sys::signal::{SigSet, Signal};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open, setsid};
-use tenure::LockGuard;
+use serde::{Deserialize, Serialize};
+use tenure::{Coordinator, LockGuard};
 use tokio::sync::{mpsc, oneshot};
 
 use super::desk::{self, Held};
 use super::vigil::{Line, Vigil};
-use crate::args::{Cli, Command, Hold, OnLoss};
+use crate::args::{Hold, OnLoss};
 use crate::commands::{grace, lock};
 use crate::complaints::Complaints;
 use crate::config::Settings;
@@ -39,33 +40,36 @@ const DEAF_TO: [Signal; 9] = [
     Signal::SIGTTOU,
 ];
 
-/// The process itself. Its words are the shell's number and start, its own id,
-/// and what `tenure hold` was asked for. Its stdin is the line to that: it
+/// What the holder is told first.
+#[derive(Debug, Deserialize, Serialize)]
+pub(crate) struct Order {
+    /// The shell's number and start.
+    pub(crate) shell: (i32, u64),
+    /// The holder's own id.
+    pub(crate) id: String,
+    pub(crate) hold: Hold,
+    pub(crate) settings: Settings,
+    pub(crate) quiet: bool,
+    pub(crate) verbose: u8,
+}
+
+/// The line to `tenure hold`, which is its stdin.
+type Front = io::BufReader<UnixStream>;
+
+/// The process itself. On the line it is told its order, as a line of JSON. It
 /// tells `held` and what, or `failed` and a code, and hears `taken` when that
 /// has become the shell's, and `dropped` when it has not.
-pub(crate) fn main(mut words: impl Iterator<Item = OsString>) -> ExitCode {
+pub(crate) fn main() -> ExitCode {
     detach();
-    let mut number = || words.next()?.to_str()?.parse::<u64>().ok();
-    let shell = number()
-        .and_then(|pid| Pid::from_raw(i32::try_from(pid).ok()?))
-        .zip(number());
-    let id = words.next().and_then(|id| id.into_string().ok());
-    let cli = Cli::try_parse_from([OsString::from("tenure")].into_iter().chain(words));
-    let (Some(shell), Some(id), Ok(cli)) = (shell, id, cli) else {
+    let Ok((order, front)) = receive() else {
+        // Whoever started it is gone.
         return ExitCode::from(exit::SYSTEM);
     };
-    let Command::Hold(hold) = cli.command else {
-        return ExitCode::from(exit::SYSTEM);
-    };
-    let voice = Voice::new(cli.common.quiet, cli.common.verbose);
-    crate::trace::show(cli.common.verbose);
-    let work = async {
-        let settings = Settings::gather(cli.common, &Voice::new(true, 0))?;
-        Box::pin(take(&hold, shell, &id, &settings, &voice)).await
-    };
+    let voice = Voice::new(order.quiet, order.verbose).only_if_heard();
+    crate::trace::show(order.verbose, true);
     let ended = match crate::files::runtime() {
         Ok(runtime) => {
-            let ended = runtime.block_on(work);
+            let ended = runtime.block_on(Box::pin(take(&order, front, &voice)));
             runtime.shutdown_background();
             ended
         }
@@ -77,12 +81,21 @@ pub(crate) fn main(mut words: impl Iterator<Item = OsString>) -> ExitCode {
         failure.code
     });
     // Before anything was held; afterwards nobody listens any more.
-    let line = UnixStream::from(match io::stdin().as_fd().try_clone_to_owned() {
-        Ok(line) => line,
-        Err(_) => return ExitCode::from(code),
-    });
-    let _ = (&line).write_all(format!("failed {code}\n").as_bytes());
+    if let Ok(mut line) = line() {
+        let _ = line.write_all(format!("failed {code}\n").as_bytes());
+    }
     ExitCode::from(code)
+}
+
+fn line() -> io::Result<UnixStream> {
+    Ok(UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?))
+}
+
+fn receive() -> io::Result<(Order, Front)> {
+    let mut front = io::BufReader::new(line()?);
+    let mut text = String::new();
+    front.read_line(&mut text)?;
+    Ok((serde_json::from_str(&text)?, front))
 }
 
 /// Leaves the script's terminal, its signals and its files alone: a pipe that
@@ -98,70 +111,96 @@ fn detach() {
     for number in numbers {
         let _ = nix::unistd::close(number);
     }
+    unblock();
 }
 
-async fn take(
-    hold: &Hold,
-    shell: Stranger,
-    id: &str,
-    settings: &Settings,
-    voice: &Voice,
-) -> Result<u8, Failure> {
-    let failed = |what: &'static str| move |error: io::Error| Failure::system(what, &error);
-    let mut line = listen().map_err(failed("listen to tenure hold"))?;
+/// Whoever has the other end of stderr may fill it between a look and a word.
+/// Opened once more, a pipe or a terminal can be written to without waiting,
+/// and stays as it is for everybody else.
+fn unblock() {
+    let path = "/proc/self/fd/2";
+    let kind = std::fs::metadata(path).map(|file| file.file_type());
+    // A file never waits, and would be written to from its beginning.
+    if kind.is_ok_and(|kind| kind.is_fifo() || kind.is_char_device()) {
+        let flags = OFlag::O_NONBLOCK | OFlag::O_NOCTTY;
+        let opened = File::options()
+            .write(true)
+            .custom_flags(flags.bits())
+            .open(path);
+        if let Ok(stderr) = opened {
+            let _ = nix::unistd::dup2_stderr(stderr);
+        }
+    }
+}
+
+async fn take(order: &Order, front: Front, voice: &Voice) -> Result<u8, Failure> {
+    let (pid, start) = order.shell;
+    let shell = Pid::from_raw(pid).map(|pid| (pid, start));
+    let shell = shell.ok_or_else(|| Failure::new(exit::SYSTEM, "the shell has no number"))?;
+    let mut line = listen(front);
     let mut shell_ended = ended(shell);
-    let (coordinator, grace, acquired) = {
-        // Whoever asked may be gone before the lock is here.
-        let mut gone = pin!(async {
-            tokio::select! {
-                _ = line.recv() => {}
-                _ = &mut shell_ended => {}
-            }
-        });
-        let coordinator = tokio::select! {
-            opened = store::open(settings, voice) => opened?,
-            () = &mut gone => return Ok(exit::NOT_ACQUIRED),
-        };
-        let grace = grace(hold.grace, &coordinator)?;
-        let mut complaints = Complaints::about(&coordinator, 1, voice);
-        let how = (hold.no_wait, hold.wait);
-        let acquired = tokio::select! {
-            biased;
-            acquired = complaints.telling(lock::take(&hold.name, how, &coordinator, voice)) => acquired,
-            () = &mut gone => Ok(None),
-        };
-        (coordinator, grace, acquired)
+    let coordinator = tokio::select! {
+        opened = store::open(&order.settings, voice) => opened?,
+        () = gone(&mut line, &mut shell_ended) => return Ok(exit::NOT_ACQUIRED),
     };
-    let ended = match acquired {
-        Ok(Some(guard)) => match begin(hold, shell, id, grace, &guard).await {
-            Ok((pair, script, desk)) => {
-                let vigil = Vigil {
-                    guard,
-                    pair,
-                    script,
-                    grace,
-                    desk,
-                    line,
-                    shell_ended,
-                    voice,
-                };
-                Complaints::about(&coordinator, 1, voice)
-                    .telling(vigil.keep())
-                    .await;
-                Ok(exit::LOST)
-            }
-            Err(failure) => {
-                let _ = guard.release().await;
-                Err(failure)
-            }
-        },
-        Ok(None) => Ok(exit::NOT_ACQUIRED),
-        Err(failure) => Err(failure),
-    };
+    // One for the waiting and the holding: what was told is taken back.
+    let mut complaints = Complaints::about(&coordinator, 1, voice);
+    let held = hold(order, shell, &coordinator, (line, shell_ended), voice);
+    let ended = complaints.telling(Box::pin(held)).await;
     // Undoes what may have been won for somebody who is gone. What could not be
     // told to the store runs out by itself.
     store::close(&coordinator, &ended).await;
     ended
+}
+
+type Ears = (mpsc::UnboundedReceiver<Line>, oneshot::Receiver<()>);
+
+/// Whoever asked may be gone before the lock is here.
+async fn gone(line: &mut mpsc::UnboundedReceiver<Line>, shell_ended: &mut oneshot::Receiver<()>) {
+    tokio::select! {
+        _ = line.recv() => {}
+        _ = shell_ended => {}
+    }
+}
+
+async fn hold(
+    order: &Order,
+    shell: Stranger,
+    coordinator: &Coordinator,
+    (mut line, mut shell_ended): Ears,
+    voice: &Voice,
+) -> Result<u8, Failure> {
+    let hold = &order.hold;
+    let grace = grace(hold.grace, coordinator)?;
+    let how = (hold.no_wait, hold.wait);
+    let acquired = tokio::select! {
+        biased;
+        acquired = lock::take(&hold.name, how, coordinator, voice) => acquired?,
+        () = gone(&mut line, &mut shell_ended) => None,
+    };
+    let Some(guard) = acquired else {
+        return Ok(exit::NOT_ACQUIRED);
+    };
+    match begin(hold, shell, &order.id, grace, &guard).await {
+        Ok((pair, script, desk)) => {
+            let vigil = Vigil {
+                guard,
+                pair,
+                script,
+                grace,
+                desk,
+                line,
+                shell_ended,
+                voice,
+            };
+            vigil.keep().await;
+            Ok(exit::LOST)
+        }
+        Err(failure) => {
+            let _ = guard.release().await;
+            Err(failure)
+        }
+    }
 }
 
 type Begun = (Option<Pair>, Script, desk::Desk);
@@ -208,8 +247,7 @@ async fn begin(
     };
     let begun = desk::open(id, &held).and_then(|desk| {
         let held = serde_json::to_string(&held).expect("our own values are JSON");
-        let line = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
-        (&line).write_all(format!("held {held}\n").as_bytes())?;
+        line()?.write_all(format!("held {held}\n").as_bytes())?;
         Ok(desk)
     });
     match begun {
@@ -224,11 +262,10 @@ async fn begin(
 }
 
 /// What `tenure hold` says, until it is gone.
-fn listen() -> io::Result<mpsc::UnboundedReceiver<Line>> {
-    let line = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
+fn listen(front: Front) -> mpsc::UnboundedReceiver<Line> {
     let (tell, said) = mpsc::unbounded_channel();
     std::thread::spawn(move || {
-        for word in io::BufReader::new(line).lines().map_while(Result::ok) {
+        for word in front.lines().map_while(Result::ok) {
             let word = match word.as_str() {
                 "taken" => Line::Taken,
                 _ => Line::Dropped,
@@ -237,7 +274,7 @@ fn listen() -> io::Result<mpsc::UnboundedReceiver<Line>> {
         }
         let _ = tell.send(Line::Gone);
     });
-    Ok(said)
+    said
 }
 
 /// Is told when the shell has ended.

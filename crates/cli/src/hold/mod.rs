@@ -20,6 +20,6 @@ pub(crate) mod shell;
 mod vigil;
 pub(crate) mod words;
 
-pub(crate) use holder::main;
+pub(crate) use holder::{Order, main};
 
 pub(crate) const WORD: &str = "__holder";

@@ -8,9 +8,9 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::desk::{Asker, Desk, Outcome};
 use crate::exit::told;
-use crate::guardian::{Pair, Report, is_heard};
+use crate::guardian::{Pair, Report};
 use crate::moment;
-use crate::output::{Voice, brief};
+use crate::output::{Voice, brief, silence};
 use crate::supervise::still_running;
 use crate::tree::{Script, Step, Sweep};
 
@@ -92,17 +92,17 @@ impl Vigil<'_> {
                 report = report => match report {
                     Report::Stopping => {
                         *was_stopped = true;
-                        speak(self.voice).warn(&format_args!(
+                        self.voice.warn(&format_args!(
                             "ownership of {} was not renewed in time: the script is told to end, \
                              and has {}",
                             tenure.mutex(),
                             brief(tenure.remaining())
                         ));
                     }
-                    Report::Replaced => speak(self.voice).warn(
+                    Report::Replaced => self.voice.warn(
                         &"a guardian has died or fallen silent; another one has taken its place",
                     ),
-                    Report::Missing => speak(self.voice).warn(
+                    Report::Missing => self.voice.warn(
                         &"a guardian has died, and no other can be started for now",
                     ),
                     _ => *was_stopped = true,
@@ -164,11 +164,11 @@ impl Vigil<'_> {
             let left = self.sweep(Duration::ZERO).await;
             self.dismiss();
             let said = format!("{lost}: the script that held {name} was ended");
-            speak(self.voice).error(&said);
+            self.voice.error(&said);
             self.tell_of(&left);
             return;
         }
-        speak(self.voice).error(&format_args!(
+        self.voice.error(&format_args!(
             "{lost}: the script goes on without {name}, which may be another's"
         ));
         let outcome = Outcome {
@@ -200,7 +200,7 @@ impl Vigil<'_> {
     fn tell_of(&self, left: &[Pid]) {
         if !left.is_empty() {
             let shell = Some(self.script.shell());
-            speak(self.voice).warn(&still_running(left, shell));
+            self.voice.warn(&still_running(left, shell));
         }
     }
 
@@ -211,21 +211,5 @@ impl Vigil<'_> {
             return Vec::new();
         };
         self.script.others_than(asker)
-    }
-}
-
-/// The voice, for a word that may be said. Whoever has our stderr and does not
-/// read must not keep the holder: from then on it says nothing.
-fn speak(voice: &Voice) -> &Voice {
-    if !is_heard() {
-        silence();
-    }
-    voice
-}
-
-/// Says nothing more, and keeps no pipe open.
-fn silence() {
-    if let Ok(null) = std::fs::File::options().write(true).open("/dev/null") {
-        let _ = nix::unistd::dup2_stderr(null);
     }
 }

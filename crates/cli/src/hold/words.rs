@@ -6,7 +6,9 @@ use serde::Serialize;
 
 use super::desk::{self, Held};
 use super::shell;
+use crate::config::Settings;
 use crate::output::{self, Format};
+use crate::place;
 use crate::tree::MARK;
 
 /// What another program is told.
@@ -19,9 +21,10 @@ struct Told<'a> {
     pid: i32,
 }
 
-/// Tells the shell `pid` that it holds the lock; false when nobody reads.
-pub(crate) fn held(id: &str, held: &Held, pid: i32, format: Format) -> bool {
-    if format == Format::Json {
+/// Tells the shell `pid` that it holds the lock, and where; false when nobody
+/// reads.
+pub(crate) fn held(id: &str, held: &Held, pid: i32, settings: &Settings) -> bool {
+    if settings.output == Format::Json {
         return output::json(&Told {
             name: &held.name,
             token: &held.token,
@@ -37,14 +40,16 @@ pub(crate) fn held(id: &str, held: &Held, pid: i32, format: Format) -> bool {
     let marks = marks.split_whitespace().map(str::to_owned);
     let marks = marks.filter(|mark| !over.contains(mark));
     let with = |before: Vec<String>| [before, vec![id.to_owned()]].concat().join(" ");
-    let variables = [
+    let mut variables = vec![
         (desk::VARIABLE, with(open)),
         (MARK, with(marks.collect())),
         ("TENURE_NAME", held.name.clone()),
         ("TENURE_TOKEN", held.token.clone()),
         ("TENURE_CONTENDER", held.contender.clone()),
     ];
-    output::data(&assignments(&variables))
+    // Another tenure in the script must not ask another store.
+    variables.extend(place::told_to_script(settings));
+    output::raw(&assignments(&variables))
 }
 
 fn assignments(variables: &[(&str, String)]) -> String {
@@ -57,13 +62,13 @@ fn assignments(variables: &[(&str, String)]) -> String {
 
 /// Tells the shell that there is no lock: an `eval` of nothing would succeed,
 /// and the script would go on without. A shell that a person types into is not
-/// ended for it.
-pub(crate) fn refused(code: u8) {
-    if std::io::stdout().is_terminal() {
+/// ended for it, and another program that gets JSON hears nothing.
+pub(crate) fn refused(code: u8, format: Format) {
+    if format == Format::Json || std::io::stdout().is_terminal() {
         return;
     }
     let is_interactive = shell::find(None).is_ok_and(|(pid, _)| shell::is_interactive(pid));
-    output::data(&match is_interactive {
+    output::raw(&match is_interactive {
         true => format!("(exit {code})"),
         false => format!("exit {code}"),
     });

@@ -22,7 +22,7 @@ const TIMES: [&str; 6] = [
 ];
 
 /// Codes that the manual explains.
-const CODES: [i32; 11] = [0, 1, 2, 65, 69, 71, 75, 76, 77, 78, 143];
+const CODES: [i32; 12] = [0, 1, 2, 65, 69, 71, 73, 75, 76, 77, 78, 143];
 
 fn at(time: &str, command: &mut Command) {
     let library = Server::Faketime.find("libfaketime.so.1").unwrap();
@@ -56,6 +56,10 @@ const SCRIPT: &str = r#"
     says lead --once "$1-lead" -- true
     says prune --unused-for 1d
     says init
+    ( eval "$("$TENURE" hold "$1-hold")"; says release ); echo "code $?: hold"
+    says schedule --preview 3 --every 1h
+    says schedule --preview 3 --cron "0 4 29 2 *" --tz Europe/Zurich
+    says schedule --preview 3 --cron "* * * * *" --output json
     says revoke --yes "$1-lead"
     "$TENURE" watch --output json "$1" > seen & job=$!
     while [ ! -s seen ] && kill -0 $job 2>/dev/null; do sleep 0.1; done
@@ -72,6 +76,9 @@ const SCRIPT: &str = r#"
         done
         kill $job 2>/dev/null; wait $job; echo "code $?: schedule $2: $(cat due 2>/dev/null)"
     done
+    says schedules
+    says schedules --output json
+    says schedules "$1--every"
 "#;
 
 fn at_every_time(store: Store) {
@@ -95,7 +102,7 @@ fn at_every_time(store: Store) {
             .lines()
             .filter(|line| line.starts_with("code "))
             .collect();
-        assert_eq!(codes.len(), 15, "{time}: {output:?}");
+        assert_eq!(codes.len(), 23, "{time}: {output:?}");
         for line in codes {
             let code = line.split([' ', ':']).nth(1).unwrap().parse().unwrap();
             assert!(CODES.contains(&code), "{time}: {line}: {output:?}");
@@ -108,6 +115,10 @@ fn at_every_time(store: Store) {
             said.lines().any(|line| line == "code 0: status"),
             "{time}: {output:?}"
         );
+        for line in ["hold", "schedules", "schedules --output json"] {
+            let line = format!("code 0: {line}");
+            assert!(said.lines().any(|said| said == line), "{time}: {output:?}");
+        }
         assert!(ran("--every") && ran("--delay"), "{time}: {output:?}");
         dashboard(&home, time);
     }
@@ -174,12 +185,19 @@ fn with_few_files_there_is_an_error_and_no_panic() {
             format!("revoke --yes {name}"),
             "prune --unused-for 1d".to_owned(),
             "init".to_owned(),
+            "schedules".to_owned(),
+            format!("hold {name}"),
         ];
         for files in (4..=12).chain([14, 16, 20, 24]) {
             for words in &commands {
                 let mut command = home.command("sh");
-                let script =
+                let limited =
                     format!("ulimit -n {files}; exec timeout -s TERM 60 \"$TENURE\" {words}");
+                // A shell has its own use for files.
+                let script = match words.starts_with("hold") {
+                    true => format!("eval \"$({limited})\""),
+                    false => limited,
+                };
                 let output = bounded(command.args(["-c", &script]));
                 let what = format!("{store:?}, {files} files, {words}");
                 assert_sound(&what, &output);

@@ -85,6 +85,26 @@ fn nothing_hides_in_names_and_ids(store: Store) {
     assert!(all(&wrong).contains("\\u{202e}"), "{wrong:?}");
 }
 
+/// A shell gets the very name, or it would let go of another; a person who
+/// looks at a terminal does not.
+#[test]
+fn a_shell_that_holds_such_a_name_can_release_it() {
+    let home = Home::new();
+    let script = "eval \"$(\"$TENURE\" --id \"$ODD\" hold \"$ODD\")\"; [ \"$TENURE_NAME\" = \"$ODD\" ]; echo $?; \
+                  case $TENURE_CONTENDER in \"$ODD\"*) echo ours; esac; \"$TENURE\" release \"$TENURE_NAME\"; echo $?";
+    let mut command = home.command("sh");
+    command.args(["-c", script]).env("ODD", ODD);
+    let output = bounded(&mut command);
+    assert_eq!(text(&output.stdout), "0\nours\n0\n", "{output:?}");
+    assert!(is_plain(&text(&output.stderr)), "{output:?}");
+    let screen = Screen::show(
+        &home,
+        &format!("\"$TENURE\" hold --on-loss warn --pid $$ '{ODD}'; echo done-$?"),
+    );
+    let seen = screen.sees("done-0");
+    assert!(seen.contains("TENURE_NAME='ad\\u{202e}nim"), "{seen:?}");
+}
+
 #[test]
 fn nothing_hides_in_a_question() {
     let home = Home::new();
@@ -177,6 +197,10 @@ fn an_argument_commands_no_terminal() {
         &["run", evil, "--", "true"],
         &["--id", evil, "run", "m", "--", "true"],
         &["run", "m", "--wait", evil, "--", "true"],
+        &["hold", evil],
+        &["hold", "m", "--on-loss", evil],
+        &["release", evil],
+        &["schedule", "m", "--preview", evil, "--every", "1s"],
         &["run", "m", "--", &command],
         &["status", evil],
         &["revoke", "--yes", evil],

@@ -92,6 +92,8 @@ fn a_program_inside_never_falls_back_to_another_store() {
         "run b -- true",
         "status",
         "lead b -- true",
+        "hold b > told",
+        "schedules",
         "doctor",
         "revoke --yes b",
     ] {

@@ -66,6 +66,27 @@ impl<'a> Speaker<'a> {
     }
 }
 
+/// A script that holds the mutex in `$1`. It ends with what `hold` printed,
+/// and with 99 if that is something else than `hold` ended with.
+const HOLD: &str = r#"lock=$("$TENURE" hold "$1"); code=$?
+    [ $code = 0 ] || [ "$lock" = "exit $code" ] || exit 99
+    eval "$lock"; "$TENURE" release"#;
+
+/// The words of the command `what`, for this mutex.
+fn line<'a>(what: &str, mutex: &'a str) -> Vec<&'a str> {
+    match what {
+        "hold" => vec!["sh", "-c", HOLD, "sh", mutex],
+        _ => [&[env!("CARGO_BIN_EXE_tenure")][..], &words(what, mutex)].concat(),
+    }
+}
+
+fn command(home: &Home, what: &str, mutex: &str) -> Command {
+    let line = line(what, mutex);
+    let mut command = home.command(line[0]);
+    command.args(&line[1..]);
+    command
+}
+
 /// The command `what`, for this mutex.
 fn words<'a>(what: &str, mutex: &'a str) -> Vec<&'a str> {
     match what {
@@ -78,14 +99,14 @@ fn words<'a>(what: &str, mutex: &'a str) -> Vec<&'a str> {
 
 fn all_give_up(home: &Home, commands: &[&'static str], why: &str) {
     let start =
-        |what: &&'static str| Speaker::new(home, what, &mut home.tenure(words(what, home.mutex())));
+        |what: &&'static str| Speaker::new(home, what, &mut command(home, what, home.mutex()));
     for mut speaker in commands.iter().map(start).collect::<Vec<_>>() {
         speaker.gives_up(why);
     }
 }
 
-const WRITERS: [&str; 3] = ["run", "lead", "schedule"];
-const ALL: [&str; 4] = ["run", "lead", "schedule", "watch"];
+const WRITERS: [&str; 4] = ["run", "lead", "schedule", "hold"];
+const ALL: [&str; 5] = ["run", "lead", "schedule", "hold", "watch"];
 
 #[test]
 fn a_key_of_another_type_is_not_waited_for() {
@@ -214,8 +235,7 @@ fn a_file_that_we_may_not_write_is_told() {
     for what in ALL {
         let mut command = home.command("setpriv");
         command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]);
-        command.arg(env!("CARGO_BIN_EXE_tenure"));
-        command.args(words(what, "m"));
+        command.args(line(what, "m"));
         Speaker::new(&home, what, &mut command).gives_up("write");
     }
     let nowhere = Home::at(format!("sqlite:{}/x.db", home.path("run").display()));
@@ -240,7 +260,7 @@ fn a_server_that_is_read_only_for_a_while_is_waited_for() {
         .iter()
         .map(|what| {
             let mutex = format!("{}-{what}", home.mutex());
-            Speaker::new(&home, what, &mut home.tenure(words(what, &mutex)))
+            Speaker::new(&home, what, &mut command(&home, what, &mutex))
         })
         .collect();
     for speaker in &speakers {
@@ -272,7 +292,9 @@ fn a_server_that_is_read_only_for_a_while_is_waited_for() {
         assert!(speaker.count(TROUBLE) <= 6, "{}", speaker.said());
         assert_eq!(speaker.count(WELL), 1, "{}", speaker.said());
     }
-    assert_eq!(code(&mut speakers[0].process.0), Some(0));
+    for at in [0, 3] {
+        assert_eq!(code(&mut speakers[at].process.0), Some(0));
+    }
     speakers[1].says("leading ");
 }
 
@@ -319,6 +341,11 @@ fn an_outage_is_told_and_its_end(store: Store) {
     let mut leader = speaker("lead", &["lead", "m", "--", "sleep", "600"]);
     leader.says("leading m, token ");
     let waiter = speaker("run", &["run", "m", "--", "true"]);
+    // Until what was said of the waiting has been taken back.
+    let script =
+        "eval \"$(\"$TENURE\" hold m)\"; until grep -q 'well again' hold; do sleep 0.05; done";
+    let mut holder = home.command("sh");
+    let holder = Speaker::new(&home, "hold", holder.args(["-c", script]));
     let quiet = speaker("quiet", &["-q", "watch", "m"]);
     let watcher = speaker("watch", &["watch", "m"]);
     let words = ["schedule", "s", "--every", "200ms", "--", "touch", "ran"];
@@ -326,17 +353,17 @@ fn an_outage_is_told_and_its_end(store: Store) {
     eventually("the schedule runs", || home.path("ran").exists());
     server.kill().unwrap();
     leader.says("leads m no more: ");
-    for speaker in [&leader, &waiter, &watcher, &scheduler] {
+    for speaker in [&leader, &waiter, &holder, &watcher, &scheduler] {
         speaker.says(TROUBLE);
     }
     // It took a lease, and many tries, to come to this.
     server.start().unwrap();
-    for speaker in [&leader, &waiter, &watcher, &scheduler] {
+    for speaker in [&leader, &waiter, &holder, &watcher, &scheduler] {
         speaker.says(WELL);
     }
     // Whoever of the two was first, it is the leader that stays.
     leader.says("leading m again, token ");
-    for speaker in [&leader, &waiter, &watcher, &scheduler] {
+    for speaker in [&leader, &waiter, &holder, &watcher, &scheduler] {
         let said = speaker.said();
         // The connection goes, is refused, times out, and is made too early.
         assert!(speaker.count(TROUBLE) <= 5, "{said}");

@@ -2,6 +2,7 @@
 
 mod endings;
 mod shells;
+mod store;
 mod story;
 
 use std::fs;

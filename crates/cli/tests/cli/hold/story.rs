@@ -212,6 +212,36 @@ fn another_program_gets_json() {
     nobody_is_left(&home);
 }
 
+/// However early it goes wrong, and wherever it was said that no shell reads.
+#[test]
+fn another_program_gets_no_words_for_a_shell() {
+    let home = Home::new();
+    std::fs::write(home.path("json.toml"), "output = 'json'").unwrap();
+    for (words, wanted) in [
+        ("--config json.toml hold m --grace 99h", ""),
+        ("--config json.toml --url-file nowhere hold m", ""),
+        ("--config json.toml hold ' m' ", ""),
+        ("--config json.toml hold m --pid 0", ""),
+        ("--output json hold m --grace 99h", ""),
+        ("--output json hold m --frob", ""),
+        ("--output=json hold", ""),
+        (
+            "--config json.toml --output human hold m --grace 99h",
+            "exit 2",
+        ),
+        ("--config nowhere hold m", "exit 2"),
+        ("--url-file nowhere hold m", "exit 2"),
+        ("hold m --frob", "exit 2"),
+    ] {
+        let text = format!("told=$(\"$TENURE\" {words}); code=$?; echo \"$told\"; exit $code");
+        let output = bounded(&mut script(&home, "sh", &text));
+        assert_eq!(output.status.code(), Some(2), "{words}: {output:?}");
+        let told = super::text(&output.stdout);
+        assert_eq!(told.trim_end(), wanted, "{words}: {output:?}");
+        assert!(!output.stderr.is_empty(), "{words}");
+    }
+}
+
 #[test]
 fn a_release_without_a_hold_says_what_is_missing() {
     let home = Home::new();
