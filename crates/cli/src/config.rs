@@ -97,13 +97,6 @@ impl Settings {
     }
 }
 
-/// How data is written, for what needs no store.
-pub(crate) fn format(common: &Common) -> Result<Format, Failure> {
-    let file = common.config.as_deref().map(read).transpose()?;
-    let in_file = file.and_then(|file| file.output);
-    Ok(common.output.or(in_file).unwrap_or_default())
-}
-
 fn read(path: &Path) -> Result<File, Failure> {
     let text = std::fs::File::open(path)
         .and_then(read_text)

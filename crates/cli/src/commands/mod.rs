@@ -60,7 +60,7 @@ fn act(cli: Cli, output: &mut Format, voice: &Voice) -> Result<ExitCode, Failure
         Command::Release(release) => return release::release(release.name.as_deref(), voice),
         Command::Schedule(schedule) if schedule.preview.is_some() => {
             // It asks no store, so none has to be named.
-            return schedule::previewed(schedule, crate::config::format(&cli.common)?);
+            return schedule::previewed(schedule, Sources::read(cli.common.clone())?.output());
         }
         Command::Demo => None,
         _ => {
