@@ -62,27 +62,22 @@ fn arrows_may_be_followed_downwards_and_not_upwards() {
 }
 
 #[test]
-fn user_facing_folders_meet_only_in_the_queue() {
-    allowed("leader", "use crate::lock::queue::Place;");
-    allowed(
-        "service",
-        "use crate::{lock::{queue::{Place, Queue}}, engine::Tenure};",
-    );
+fn user_facing_folders_do_not_know_each_other() {
+    refused("leader", "use crate::lock;", "must not use crate::lock");
     refused(
         "leader",
-        "use crate::lock::{Lock, queue::Place};",
-        "crate::lock::Lock",
+        "use crate::lock::queue::Place;",
+        "must not use crate::lock::queue",
     );
-    refused("leader", "use crate::lock;", "must not use crate::lock");
     refused(
         "schedule",
         "use crate::leader::Elector;",
         "must not use crate::leader",
     );
     refused(
-        "engine",
-        "use crate::lock::queue::Place;",
-        "must not use crate::lock",
+        "service",
+        "use crate::{lock::Lock, engine::Tenure};",
+        "must not use crate::lock::Lock",
     );
 }
 
