@@ -145,9 +145,9 @@ impl Tree {
         true
     }
 
-    /// Sends `signal` to every member; returns those that may not be
-    /// signalled.
-    pub(crate) fn signal(&self, signal: Signal) -> Vec<Pid> {
+    /// Sends `signal` to every member; returns how many live, and those that
+    /// may not be signalled.
+    pub(crate) fn signal(&self, signal: Signal) -> (usize, Vec<Pid>) {
         let all = process::all();
         let members = self.members_of(&all);
         // A signal to a group reaches those that are just being born, too,
@@ -159,12 +159,14 @@ impl Tree {
         let was_told = |member: &Process| {
             signal != Signal::KILL && member.group.is_some_and(|group| groups.contains(&group))
         };
-        let to_tell = members.iter().filter(|member| member.is_alive);
-        to_tell
+        let living = members.iter().filter(|member| member.is_alive);
+        let refused = living
+            .clone()
             .filter(|member| !was_told(member))
             .filter(|member| member.send(signal).is_err())
             .map(|member| member.pid)
-            .collect()
+            .collect();
+        (living.count(), refused)
     }
 }
 

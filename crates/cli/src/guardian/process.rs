@@ -11,7 +11,8 @@ use nix::sys::signal::{SigSet, SigmaskHow, Signal as Number};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{
-    Pid, Signal, WaitId, WaitIdOptions, chdir, getpid, set_child_subreaper, waitid,
+    Pid, Signal, WaitId, WaitIdOptions, chdir, getpid, kill_process_group, set_child_subreaper,
+    waitid,
 };
 use rustix::time::{
     Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create,
@@ -277,6 +278,12 @@ impl Guardian {
 
     /// Ends the whole tree by force.
     fn end(&mut self) -> Step {
+        // Most, and often all, are in the command's group. They are killed now,
+        // and not after a walk over all processes of a busy host. The number is
+        // the command's while this guardian has not reaped it.
+        if let Some(command) = self.command.filter(|_| self.role == Role::Parent) {
+            let _ = kill_process_group(command, Signal::KILL);
+        }
         let mut sweep = Sweep::new(moment::now(), 0);
         loop {
             match sweep.step(&self.tree, moment::now()) {

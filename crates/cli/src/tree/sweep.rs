@@ -45,20 +45,23 @@ impl Sweep {
     }
 
     pub(crate) fn step(&mut self, tree: &Tree, now: u64) -> Step {
-        // A look costs a walk over all processes of the host: whom it does not
-        // find, the next one does.
-        if tree.members().is_empty() {
-            return self.found_nobody();
-        }
         if now >= self.force_at {
-            // Every time: some may have been born since.
-            let refused = tree.signal(Signal::KILL);
+            // At once, and every time: some may have been born since. Nobody
+            // there is nobody left: another walk over all processes of the host
+            // would only say so again.
+            let (living, refused) = tree.signal(Signal::KILL);
+            if living == 0 {
+                return self.found_nobody();
+            }
             let left: Vec<Pid> = tree.members().iter().map(|member| member.pid).collect();
             let is_hopeless = !left.is_empty() && left.iter().all(|pid| refused.contains(pid));
             return match is_hopeless || now >= self.force_at + PATIENCE {
                 true if !left.is_empty() => Step::Left(left),
                 _ => self.found_some(),
             };
+        }
+        if tree.members().is_empty() {
+            return self.found_nobody();
         }
         if !self.was_asked {
             self.was_asked = true;
