@@ -26,6 +26,19 @@ pub(crate) fn end_of(tenure: &Tenure) -> u64 {
     now.saturating_add(nanos(tenure.remaining()))
 }
 
+/// How long before that a command is killed: a guardian has to be woken, and
+/// the killed have to be gone, on a machine that may be busy.
+const HEAD_START: Duration = Duration::from_millis(100);
+
+/// When whatever works under `tenure` must be killed: a little before its end,
+/// and at most a tenth of what is left of it.
+pub(crate) fn last_of(tenure: &Tenure) -> u64 {
+    let now = now();
+    let remaining = tenure.remaining();
+    let head_start = HEAD_START.min(remaining / 10);
+    now.saturating_add(nanos(remaining - head_start))
+}
+
 pub(crate) fn nanos(length: Duration) -> u64 {
     u64::try_from(length.as_nanos()).unwrap_or(u64::MAX)
 }

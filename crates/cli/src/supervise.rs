@@ -73,7 +73,7 @@ pub(crate) async fn supervise(
         return Err(tenure::Error::from(tenure.lost().await).into());
     };
     let environment = environment(task, tenure, token);
-    let until = moment::end_of(tenure);
+    let until = moment::last_of(tenure);
     let mut post = Post::start(task.command, environment, task.grace, until)
         .map_err(failed("start the guardian"))?;
     let command = loop {
@@ -133,7 +133,7 @@ impl Guarded<'_> {
         let (mut lost, mut was_stopped, mut asked) = (None, false, None);
         let (mut limit, mut was_too_long) = (pin!(sleep(self.task.limit)), false);
         let mut renewed = Box::pin(self.tenure.renewed());
-        self.post.until(moment::end_of(self.tenure));
+        self.post.until(moment::last_of(self.tenure));
         loop {
             tokio::select! {
                 biased;
@@ -159,7 +159,7 @@ impl Guarded<'_> {
                 moved = &mut renewed => match moved {
                     Ok(()) => {
                         renewed = Box::pin(self.tenure.renewed());
-                        self.post.until(moment::end_of(self.tenure));
+                        self.post.until(moment::last_of(self.tenure));
                     }
                     Err(loss) => {
                         // The guardians do the same; they may be stopped.
@@ -235,14 +235,14 @@ impl Guarded<'_> {
         };
         let tree = self.post.tree();
         let mut sweep = Sweep::new(moment::now(), moment::nanos(grace));
-        let mut told = moment::end_of(self.tenure);
+        let mut told = moment::last_of(self.tenure);
         loop {
             match sweep.step(&tree, moment::now()) {
                 Step::Done => return Vec::new(),
                 Step::Again(nanos) => {
                     tokio::time::sleep(Duration::from_nanos(nanos)).await;
                     // It may be renewed meanwhile, and the grace not be over.
-                    let until = moment::end_of(self.tenure);
+                    let until = moment::last_of(self.tenure);
                     if until > told.saturating_add(moment::nanos(grace) / 4) {
                         self.post.until(until);
                         told = until;

@@ -228,7 +228,7 @@ async fn begin(
     let pair = match hold.on_loss.unwrap_or(OnLoss::End) {
         OnLoss::Warn => None,
         OnLoss::End => {
-            let until = moment::end_of(tenure);
+            let until = moment::last_of(tenure);
             let mut pair =
                 Pair::start(&script, grace, until).map_err(failed("start the guardians"))?;
             match tenure.protect(pair.ready()).await {

@@ -111,7 +111,7 @@ impl Vigil<'_> {
                     Ok(()) => {
                         renewed = Box::pin(tenure.renewed());
                         if let Some(pair) = &mut self.pair {
-                            pair.until(moment::end_of(tenure));
+                            pair.until(moment::last_of(tenure));
                         }
                     }
                     Err(lost) => return Ending::Lost(lost),
