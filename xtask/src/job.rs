@@ -115,7 +115,7 @@ pub(crate) fn build(root: &Path, arguments: &[String]) -> io::Result<(Vec<Job>, 
     Ok((jobs.collect::<io::Result<_>>()?, status.success()))
 }
 
-/// An example, as the build has left it: cargo builds them beside the tests.
+/// An example, as its build has left it beside the tests.
 pub(crate) fn example(root: &Path, tests: &[Job], name: &str) -> Option<Job> {
     let program = Path::new(tests.first()?.words.first()?);
     let built = program.parent()?.parent()?.join("examples").join(name);

@@ -71,13 +71,10 @@ pub(crate) fn selected(args: &TestArgs) -> Vec<Area> {
 
 fn programs(areas: &[Area], targets: &Targets, runner: &[String]) -> Option<Vec<String>> {
     if areas == Area::ALL {
-        return Some(command(
-            &["--lib", "--bins", "--examples", "--tests"],
-            runner,
-        ));
+        return Some(command(&["--lib", "--bins", "--tests"], runner));
     }
     let mut flags = match areas.contains(&Area::Core) {
-        true => vec!["--lib", "--bins", "--examples"],
+        true => vec!["--lib", "--bins"],
         false => vec![],
     };
     for target in targets
@@ -131,7 +128,7 @@ mod tests {
     fn a_full_run_names_no_target() {
         let plan = plan(&[], &[]);
         let expected = [
-            "test --workspace --all-features --no-fail-fast --lib --bins --examples --tests",
+            "test --workspace --all-features --no-fail-fast --lib --bins --tests",
             "test --workspace --all-features --no-fail-fast --doc",
         ];
         assert_eq!(lines(&plan), expected);
@@ -148,7 +145,7 @@ mod tests {
     fn core_runs_all_targets_without_a_server_and_the_documentation() {
         let plan = plan(&[Area::Core], &[]);
         let expected = [
-            "test --workspace --all-features --no-fail-fast --lib --bins --examples \
+            "test --workspace --all-features --no-fail-fast --lib --bins \
              --test architecture --test engine",
             "test --workspace --all-features --no-fail-fast --doc",
         ];

@@ -11,7 +11,7 @@ use crate::programs::{self, Missing, Program};
 use crate::summary::Summary;
 use crate::system::apt_privilege;
 use crate::targets::Targets;
-use crate::{areas, crew, install, job, missing};
+use crate::{areas, crew, install, job, missing, run};
 
 /// How a test run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,6 +81,15 @@ fn execute(root: &Path, plan: &Plan, size: Size) -> io::Result<Summary> {
         let (programs, is_built) = job::build(root, arguments)?;
         jobs = programs;
         if !is_built {
+            summary.end(&shown, false);
+            jobs.clear();
+        }
+    }
+    if !jobs.is_empty() && !plan.examples.is_empty() {
+        let arguments = ["build", "--workspace", "--all-features", "--examples"];
+        let shown = format!("cargo {}", arguments.join(" "));
+        println!("xtask: {shown}");
+        if !run::cargo(root).args(arguments).status()?.success() {
             summary.end(&shown, false);
             jobs.clear();
         }
