@@ -17,7 +17,7 @@ on_store!(postgres Postgres a_short_restart_costs_nothing a_long_outage_stops_th
 on_store!(zookeeper ZooKeeper a_short_restart_costs_nothing a_long_outage_stops_the_command_in_time);
 
 /// A server that a test may kill, and its URL. What it was told it keeps.
-fn server(store: Store) -> (Box<dyn Deref<Target = Process>>, String) {
+pub(crate) fn server(store: Store) -> (Box<dyn Deref<Target = Process>>, String) {
     match store {
         Store::Sqlite => unreachable!("it has no server"),
         Store::Redis => {

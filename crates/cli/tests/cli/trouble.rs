@@ -2,13 +2,13 @@
 //! is over. What waiting cannot mend ends the program with a code of its own.
 
 use std::fs::{self, File};
-use std::ops::Deref;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 use std::time::Duration;
 
-use tenure_testkit::servers::{MariaDb, Postgres, Process, Redis, ZooKeeper};
+use tenure_testkit::servers::{Postgres, Redis};
 
+use super::restart::server;
 use super::stores::{Store, on_store};
 use super::support::{Home, Screen, Started, code, eventually, start};
 
@@ -302,32 +302,6 @@ on_store!(redis Redis an_outage_is_told_and_its_end);
 on_store!(maria MariaDb an_outage_is_told_and_its_end);
 on_store!(postgresql Postgres an_outage_is_told_and_its_end);
 on_store!(zookeeper ZooKeeper an_outage_is_told_and_its_end);
-
-fn server(store: Store) -> (Box<dyn Deref<Target = Process>>, String) {
-    match store {
-        Store::Sqlite => unreachable!("it has no server"),
-        Store::Redis => {
-            let server = Redis::builder().durable().start().unwrap();
-            let url = format!("redis://{}", server.address());
-            (Box::new(server), url)
-        }
-        Store::MariaDb => {
-            let server = MariaDb::start().unwrap();
-            let url = server.url();
-            (Box::new(server), url)
-        }
-        Store::Postgres => {
-            let server = Postgres::start().unwrap();
-            let url = server.url();
-            (Box::new(server), url)
-        }
-        Store::ZooKeeper => {
-            let server = ZooKeeper::start().unwrap();
-            let url = format!("zookeeper://{}", server.address());
-            (Box::new(server), url)
-        }
-    }
-}
 
 fn an_outage_is_told_and_its_end(store: Store) {
     let (server, url) = server(store);
