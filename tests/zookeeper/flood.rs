@@ -5,6 +5,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use tenure_testkit::AtTheEnd;
 use tenure_testkit::peer::Peer;
 
 use crate::ground::{PATIENCE, name};
@@ -89,6 +90,8 @@ fn a_flood_of_strangers_costs_little_and_no_leadership() {
                 }
             });
         }
+        // Also when the test fails, or the flood would never end.
+        let over = AtTheEnd(|| over.store(true, Ordering::Relaxed));
         let end = Instant::now() + Duration::from_secs(5);
         let mut most = before;
         while Instant::now() < end {
@@ -100,7 +103,7 @@ fn a_flood_of_strangers_costs_little_and_no_leadership() {
         // In the midst of it, it hears what it is told and does it at once.
         let told = Instant::now();
         owner.quit(PATIENCE);
-        over.store(true, Ordering::Relaxed);
+        drop(over);
         assert!(!is_left, "it leads all the time");
         assert!(
             told.elapsed() < Duration::from_secs(10),

@@ -151,7 +151,7 @@ fn start(job: &Job, number: usize, size: Size, is_alone: bool, tell: &mpsc::Send
     let each = |line: &str| {
         let _ = tell.send(News::Line(number, line.to_owned()));
     };
-    let status = run::tee(command, &mut output, each);
+    let status = run::tee(command, run::LONGEST_SILENCE, &mut output, each);
     let _ = tell.send(News::Ended(
         number,
         output,

@@ -107,10 +107,15 @@ pub(crate) fn build(root: &Path, arguments: &[String]) -> io::Result<(Vec<Job>, 
     cargo.arg("--config").arg(notes.runner()?);
     cargo.args(arguments.iter().skip_while(|word| *word != "--"));
     let mut found = Vec::new();
-    let status = run::tee(cargo, &mut io::sink(), |line| match announced(line) {
-        Some(target) => found.push(target),
-        None => print!("{line}"),
-    })?;
+    let status = run::tee(
+        cargo,
+        run::LONGEST_SILENCE,
+        &mut io::sink(),
+        |line| match announced(line) {
+            Some(target) => found.push(target),
+            None => print!("{line}"),
+        },
+    )?;
     let jobs = found.into_iter().map(|target| notes.job(target));
     Ok((jobs.collect::<io::Result<_>>()?, status.success()))
 }

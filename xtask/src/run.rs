@@ -5,11 +5,13 @@ use std::io::{self, BufRead, BufReader, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use std::{env, thread};
 
 /// How long output may stay open and silent after the command has ended.
 const GRACE: Duration = Duration::from_secs(2);
+/// A command that says nothing for so long will never end: the slowest test takes minutes.
+pub(crate) const LONGEST_SILENCE: Duration = Duration::from_secs(900);
 
 /// The directory of the workspace.
 pub(crate) fn root() -> PathBuf {
@@ -48,7 +50,8 @@ fn is_of_this_package(name: &OsStr) -> bool {
     FOR_ONE.contains(&&*name) || starts.iter().any(|start| name.starts_with(start))
 }
 
-/// Runs a command, passes its output on to `out`, and shows every line to `each`.
+/// Runs a command, passes its output on to `out`, and shows every line to `each`. One that is
+/// silent for longer than `silence` is killed, or it would hold up the run for ever.
 ///
 /// Both output streams share one pipe: only then do cargo's announcements on stderr and the
 /// results on stdout arrive in the order in which they were written.
@@ -58,6 +61,7 @@ fn is_of_this_package(name: &OsStr) -> bool {
 /// When the command cannot be started.
 pub(crate) fn tee(
     mut command: Command,
+    silence: Duration,
     out: &mut impl Write,
     mut each: impl FnMut(&str),
 ) -> io::Result<ExitStatus> {
@@ -78,9 +82,11 @@ pub(crate) fn tee(
         }
     });
 
+    let mut heard = Instant::now();
     loop {
-        match received.recv_timeout(GRACE) {
+        match received.recv_timeout(GRACE.min(silence)) {
             Ok(line) => {
+                heard = Instant::now();
                 // A closed terminal must not end the run.
                 let _ = out.write_all(&line).and_then(|()| out.flush());
                 each(&String::from_utf8_lossy(&line));
@@ -92,9 +98,25 @@ pub(crate) fn tee(
                     let _ = writeln!(out, "xtask: a process left behind still holds the output");
                     return Ok(status);
                 }
+                if heard.elapsed() > silence {
+                    let (seconds, threads) = (silence.as_secs(), threads(child.id()));
+                    let said = format!("silent for {seconds} s, and killed while in {threads}");
+                    let _ = writeln!(out, "xtask: {said}");
+                    each(&said);
+                    child.kill()?;
+                }
             }
         }
     }
+}
+
+/// The threads of a process; those of a test program have the names of their tests.
+fn threads(process: u32) -> String {
+    let tasks = std::fs::read_dir(format!("/proc/{process}/task"));
+    let tasks = tasks.into_iter().flatten().flatten();
+    let names = tasks.filter_map(|task| std::fs::read_to_string(task.path().join("comm")).ok());
+    let names: Vec<String> = names.map(|name| name.trim_end().to_owned()).collect();
+    names.join(", ")
 }
 
 #[cfg(all(test, unix))]
@@ -106,7 +128,7 @@ mod tests {
         let mut command = Command::new("sh");
         command.args(["-c", script]);
         let mut sink = io::sink();
-        let status = tee(command, &mut sink, |line| {
+        let status = tee(command, Duration::from_secs(5), &mut sink, |line| {
             seen.push(line.trim_end().to_owned());
         })
         .expect("sh runs");
@@ -131,6 +153,16 @@ mod tests {
         let (status, seen) = shell("echo before; sleep 10 & exit 0");
         assert!(status.success());
         assert_eq!(seen, ["before"]);
+    }
+
+    #[test]
+    fn one_that_hangs_is_ended_and_said_where() {
+        let (status, seen) = shell("echo before; exec sleep 1000");
+        assert!(!status.success());
+        assert_eq!(
+            seen,
+            ["before", "silent for 5 s, and killed while in sleep"]
+        );
     }
 
     #[test]

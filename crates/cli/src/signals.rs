@@ -29,10 +29,7 @@ impl Signals {
     /// Listens. What is ignored (under nohup, in the background of a script)
     /// stays ignored, for the command as well.
     pub(crate) fn listen() -> io::Result<Self> {
-        let ignored = ignored();
-        let wanted = PASSED_ON
-            .into_iter()
-            .filter(|signal| ignored & (1 << (signal.as_raw() - 1)) == 0);
+        let wanted = PASSED_ON.into_iter().filter(|signal| !is_ignored(*signal));
         let listen = |signal: Signal| {
             let kind = SignalKind::from_raw(signal.as_raw());
             Ok((signal, unix::signal(kind)?))
@@ -92,11 +89,12 @@ fn has_terminal() -> bool {
     std::fs::File::open("/dev/tty").is_ok()
 }
 
-/// The ignored signals, one bit each.
-fn ignored() -> u64 {
+/// Whether whoever started this program had `signal` ignored.
+pub(crate) fn is_ignored(signal: Signal) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mut lines = status.lines();
     let mask = lines.find_map(|line| line.strip_prefix("SigIgn:"));
-    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
-        .unwrap_or(0)
+    // One bit each.
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    mask.is_some_and(|mask| mask & (1 << (signal.as_raw() - 1)) != 0)
 }

@@ -257,8 +257,10 @@ impl Guarded<'_> {
     /// stops as well, so that the shell takes over. The lease goes on running
     /// out; the guardian sees to that.
     fn pause(&mut self, signal: i32) {
-        let wants_terminal = [Signal::TTIN, Signal::TTOU].map(Signal::as_raw);
-        if wants_terminal.contains(&signal) && self.terminal.is_none() {
+        let wants_terminal = [Signal::TTIN, Signal::TTOU]
+            .map(Signal::as_raw)
+            .contains(&signal);
+        if wants_terminal && self.terminal.is_none() {
             // In the foreground it can have the terminal, if it was not lent
             // before (`fg` after `bg`, or others in the pipeline).
             self.terminal = Terminal::lend_anyway(self.command);
@@ -274,9 +276,13 @@ impl Guarded<'_> {
             "suspended: ownership ends in {} unless it goes on",
             brief(self.tenure.remaining())
         ));
-        // Without a shell that could wake it the kernel drops this signal.
-        let _ = rustix::process::kill_current_process_group(Signal::TSTP);
-        self.terminal = Terminal::lend(self.command);
+        self.terminal = if wants_terminal {
+            Terminal::wait_and_lend(self.command)
+        } else {
+            // Without a shell that could wake it the kernel drops this signal.
+            let _ = rustix::process::kill_current_process_group(Signal::TSTP);
+            Terminal::lend(self.command)
+        };
         // The lease may have run out meanwhile, and then it must not go on.
         if !self.tenure.is_lost() {
             let _ = kill_process_group(self.command, Signal::CONT);

@@ -5,7 +5,7 @@ use nix::sys::signal::{SigSet, Signal};
 use rustix::process::Pid;
 use rustix::termios::{tcgetpgrp, tcsetpgrp};
 
-use crate::tree;
+use crate::{signals, tree};
 
 /// A terminal that has been lent to the command's group. Dropped, it is taken
 /// back.
@@ -32,6 +32,21 @@ impl Terminal {
         let holder = tcgetpgrp(std::io::stdin()).ok()?;
         // Made only when it was lent: dropped, it takes the terminal.
         (holder == ours && hand(group)).then(|| Self { ours })
+    }
+
+    /// The same for a command that was stopped for want of the terminal while
+    /// the job is in the background: the job stops until the shell gives it the
+    /// terminal. The kernel sees to that. Who looks first and stops then stays
+    /// stopped when the shell gave it in between.
+    pub(crate) fn wait_and_lend(group: Pid) -> Option<Self> {
+        let ours = our_group()?;
+        if signals::is_ignored(rustix::process::Signal::TTOU) {
+            // Then the kernel would let us take what belongs to another job.
+            let _ = rustix::process::kill_current_process_group(rustix::process::Signal::TSTP);
+            return Self::lend_anyway(group);
+        }
+        tcsetpgrp(std::io::stdin(), group).ok()?;
+        Some(Self { ours })
     }
 
     /// Whether stdin is a terminal of ours at all.

@@ -1,10 +1,10 @@
 //! Just enough HTTP for a few pages: requests are GET and HEAD, answers are
 //! whole, every connection serves one request.
 
-use std::collections::VecDeque;
 use std::fmt::Write as _;
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -15,8 +15,8 @@ use tokio::task::JoinHandle;
 /// no friend.
 const PATIENCE: Duration = Duration::from_secs(10);
 const LONGEST_REQUEST: usize = 8192;
-/// Then the oldest connection makes room, so that those who are slow cannot
-/// keep the others out.
+/// Then the oldest connection that has not asked yet makes room, so that those
+/// who are slow keep nobody out, and take no answer from who has asked.
 const MOST_AT_ONCE: usize = 128;
 /// What the store and the program itself may need of the files that the process
 /// may open.
@@ -129,25 +129,44 @@ where
     Fut: Future<Output = Response> + Send,
 {
     let answer = Arc::new(answer);
-    let mut open: VecDeque<JoinHandle<()>> = VecDeque::new();
+    let mut open: Vec<Connection> = Vec::new();
     loop {
         let accepted = listener.accept().await;
-        open.retain(|connection| !connection.is_finished());
+        open.retain(|connection| !connection.task.is_finished());
         let has_room = accepted.is_ok() && open.len() < most_at_once();
-        if !has_room && let Some(oldest) = open.pop_front() {
-            oldest.abort();
+        if !has_room && !open.is_empty() {
+            let silent = open.iter().position(|connection| !connection.has_asked());
+            let Connection { task, .. } = open.remove(silent.unwrap_or(0));
+            task.abort();
             // Then its file is closed.
-            let _ = oldest.await;
+            let _ = task.await;
         } else if accepted.is_err() {
             // Out of files, most likely, and they are not ours.
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
         let Ok((stream, _)) = accepted else { continue };
-        let answer = Arc::clone(&answer);
-        let connection = tokio::spawn(async move {
-            let _ = tokio::time::timeout(PATIENCE, converse(stream, &*answer)).await;
+        let (answer, asked) = (Arc::clone(&answer), Arc::new(AtomicBool::new(false)));
+        let has_asked = Arc::clone(&asked);
+        let task = tokio::spawn(async move {
+            let conversation = converse(stream, &has_asked, &*answer);
+            let _ = tokio::time::timeout(PATIENCE, conversation).await;
         });
-        open.push_back(connection);
+        open.push(Connection { task, asked });
+        // The newcomer reads its request before the next ones push it out.
+        tokio::task::yield_now().await;
+    }
+}
+
+/// Somebody who has come, the oldest first.
+struct Connection {
+    task: JoinHandle<()>,
+    /// Whether the whole request is there, and is being answered.
+    asked: Arc<AtomicBool>,
+}
+
+impl Connection {
+    fn has_asked(&self) -> bool {
+        self.asked.load(Ordering::Relaxed)
     }
 }
 
@@ -162,7 +181,7 @@ fn most_at_once() -> usize {
         .clamp(1, MOST_AT_ONCE)
 }
 
-async fn converse<F, Fut>(mut stream: TcpStream, answer: &F) -> io::Result<()>
+async fn converse<F, Fut>(mut stream: TcpStream, asked: &AtomicBool, answer: &F) -> io::Result<()>
 where
     F: Fn(Request) -> Fut,
     Fut: Future<Output = Response>,
@@ -170,6 +189,7 @@ where
     let mut head = Vec::new();
     let response = loop {
         if let Some(end) = head.windows(4).position(|end| end == b"\r\n\r\n") {
+            asked.store(true, Ordering::Relaxed);
             break match understood(&String::from_utf8_lossy(&head[..end])) {
                 Ok(request) => answer(request).await,
                 Err(refusal) => refusal,
@@ -265,6 +285,37 @@ mod tests {
         ] {
             assert_eq!(status(odd), "400 Bad Request", "{odd:?}");
         }
+    }
+
+    /// A crowd that says nothing does not take the answer from who has asked,
+    /// however long the answer takes.
+    #[tokio::test]
+    async fn who_has_asked_is_answered_whoever_comes() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let crowd_is_there = Arc::new(tokio::sync::Notify::new());
+        let come = Arc::clone(&crowd_is_there);
+        let server = tokio::spawn(serve(listener, move |_| {
+            let come = Arc::clone(&come);
+            async move {
+                come.notified().await;
+                Response::text("200 OK", "here\n")
+            }
+        }));
+        let mut asker = TcpStream::connect(address).await.unwrap();
+        asker.write_all(b"GET / HTTP/1.1\r\n\r\n").await.unwrap();
+        let mut crowd = Vec::new();
+        for _ in 0..3 * MOST_AT_ONCE {
+            crowd.push(TcpStream::connect(address).await.unwrap());
+        }
+        // The oldest of the crowd were sent away: the last has been let in.
+        let sent_away = crowd[MOST_AT_ONCE].read(&mut [0; 1]).await;
+        assert!(matches!(sent_away, Ok(0) | Err(_)), "{sent_away:?}");
+        crowd_is_there.notify_one();
+        let mut answer = String::new();
+        asker.read_to_string(&mut answer).await.unwrap();
+        assert!(answer.ends_with("here\n"), "{answer:?}");
+        server.abort();
     }
 
     #[test]

@@ -311,3 +311,12 @@ impl Screen {
         code(&mut self.process.0)
     }
 }
+
+impl Drop for Screen {
+    /// A test that fails says what a person would have seen.
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("on the screen: {:?}", self.seen.lock().unwrap());
+        }
+    }
+}

@@ -50,20 +50,34 @@ fn in_the_foreground_again_it_reads_from_the_terminal_again() {
     let mut screen = Screen::show(&home, "exec bash --norc --noprofile -i");
     // Builtins only: a shell that is just starting a program cannot be stopped.
     screen.types(
-        "\"$TENURE\" run m --ttl 30s --transition 30s -- sh -c 'mkfifo go; echo > ready; read b < go; read a; \
+        "\"$TENURE\" run m --ttl 30s --transition 30s -- sh -c 'mkfifo go; echo $$ > ready; read b < go; read a; \
          echo $a > inside'",
     );
-    eventually("the command runs", || home.path("ready").exists());
+    let command = home.pid("ready");
     screen.presses("\x1a");
     screen.sees("suspended");
     screen.types("bg; echo in-the-back$((1 + 1))");
     screen.sees("in-the-back2");
     screen.types("fg");
+    // Before that, the shell itself reads what is typed; and a job that stops while the shell
+    // brings it to the front is not woken by it.
+    eventually("the shell gives the terminal", || {
+        !shell_has_terminal(command)
+    });
     std::fs::write(home.path("go"), "now\n").unwrap();
     screen.types("one");
     assert_eq!(home.line("inside"), "one");
     screen.types("exit");
     assert_eq!(screen.end(), Some(0));
+}
+
+/// Whether the terminal of this process is in the hands of the shell that leads its session.
+fn shell_has_terminal(process: rustix::process::Pid) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{}/stat", process.as_raw_pid())).unwrap();
+    let (_, fields) = stat.rsplit_once(") ").unwrap();
+    let fields: Vec<&str> = fields.split(' ').collect();
+    let (session, foreground) = (fields[3], fields[5]);
+    session == foreground
 }
 
 #[test]

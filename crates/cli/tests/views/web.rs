@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use tenure::{Coordinator, LockGuard};
+use tenure_testkit::AtTheEnd;
 
 use super::support::{Home, PATIENCE, Started, eventually};
 
@@ -92,6 +93,8 @@ fn two_hundred_and_fifty_six_who_send_a_byte_now_and_then_keep_nobody_out() {
     for server in both(&home) {
         let is_over = AtomicBool::new(false);
         std::thread::scope(|scope| {
+            // Also when the test fails, or the slow ones would never end.
+            let _over = AtTheEnd(|| is_over.store(true, Ordering::Relaxed));
             scope.spawn(|| {
                 let request = format!("GET {} HTTP/1.1\r\nx: y\r\n", server.path);
                 let mut slow: Vec<TcpStream> = (0..256).map(|_| server.connect()).collect();
@@ -117,7 +120,6 @@ fn two_hundred_and_fifty_six_who_send_a_byte_now_and_then_keep_nobody_out() {
                 taken
             });
             let longest = longest.max().unwrap();
-            is_over.store(true, Ordering::Relaxed);
             assert!(
                 longest < Duration::from_secs(9),
                 "{} took {longest:?}",
