@@ -10,33 +10,33 @@ mod tables;
 mod zone;
 
 // What both SQL stores must stand.
-#[path = "../sql/faults.rs"]
+#[path = "../shared/sql/faults.rs"]
 mod faults;
-#[path = "../sql/ground.rs"]
+#[path = "../shared/sql/ground.rs"]
 mod ground;
-#[path = "../sql/identity.rs"]
+#[path = "../shared/sql/identity.rs"]
 mod identity;
-#[path = "../sql/locked.rs"]
+#[path = "../shared/sql/locked.rs"]
 mod locked;
-#[path = "../sql/odd.rs"]
+#[path = "../shared/sql/odd.rs"]
 mod odd;
-#[path = "../sql/outage.rs"]
+#[path = "../shared/sql/outage.rs"]
 mod outage;
-#[path = "../sql/process.rs"]
+#[path = "../shared/sql/process.rs"]
 mod process;
-#[path = "../sql/settings.rs"]
+#[path = "../shared/sql/settings.rs"]
 mod settings;
-#[path = "../sql/silence.rs"]
+#[path = "../shared/sql/silence.rs"]
 mod silence;
-#[path = "../sql/tls.rs"]
+#[path = "../shared/sql/tls.rs"]
 mod tls;
 
 // What every store must stand.
-#[path = "../listing/damage.rs"]
+#[path = "../shared/listing/damage.rs"]
 mod listing_damage;
-#[path = "../listing/ledgers.rs"]
+#[path = "../shared/listing/ledgers.rs"]
 mod listing_ledgers;
-#[path = "../listing/prune.rs"]
+#[path = "../shared/listing/prune.rs"]
 mod listing_prune;
 
 pub(crate) use ground::SERVER;

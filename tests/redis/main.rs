@@ -33,11 +33,11 @@ mod turns;
 mod wakeups;
 
 // What every store must stand.
-#[path = "../listing/damage.rs"]
+#[path = "../shared/listing/damage.rs"]
 mod listing_damage;
-#[path = "../listing/ledgers.rs"]
+#[path = "../shared/listing/ledgers.rs"]
 mod listing_ledgers;
-#[path = "../listing/prune.rs"]
+#[path = "../shared/listing/prune.rs"]
 mod listing_prune;
 
 tenure_testkit::peer_process!();

@@ -122,7 +122,6 @@ pub(crate) enum Command {
     Schedules(Schedules),
     Status(Status),
     Watch(Watch),
-    #[cfg(feature = "dashboard")]
     Dashboard(Dashboard),
     /// Look at the store's health and set-up
     ///
@@ -329,7 +328,6 @@ pub(crate) struct Status {
 /// Serves one page that refreshes itself, and the same data as JSON under
 /// /api/status. It changes nothing and asks for no password: it listens on this
 /// host only, unless told otherwise. Ends at SIGTERM and SIGINT.
-#[cfg(feature = "dashboard")]
 #[derive(Args, Debug)]
 #[command(after_help = examples::DASHBOARD, next_help_heading = WHAT)]
 pub(crate) struct Dashboard {

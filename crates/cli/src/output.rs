@@ -130,7 +130,7 @@ pub(crate) fn is_heard() -> bool {
 /// Says nothing more, and keeps no pipe open.
 pub(crate) fn silence() {
     if let Ok(null) = std::fs::File::options().write(true).open("/dev/null") {
-        let _ = nix::unistd::dup2_stderr(null);
+        let _ = rustix::stdio::dup2_stderr(null);
     }
 }
 

@@ -63,6 +63,7 @@ impl Drop for Terminal {
 
 /// `None` for the first process of a container, whose group lies outside.
 fn our_group() -> Option<Pid> {
+    // Not rustix's, which cannot say "none".
     let raw = nix::unistd::getpgrp().as_raw();
     (raw > 0).then(|| Pid::from_raw(raw))?
 }

@@ -36,7 +36,6 @@ pub(crate) fn check(command: &Command, settings: &Settings) -> Result<(), Failur
             let token = revoke.token.as_deref().map(str::parse::<FencingToken>);
             token.transpose()?;
         }
-        #[cfg(feature = "dashboard")]
         Command::Dashboard(dashboard) => address("--listen", &dashboard.listen)?,
         _ => {}
     }

@@ -48,7 +48,6 @@ Examples:
   tenure status --output json | jq .     for a program
   tenure status --watch                  live, on a terminal; q ends it";
 
-#[cfg(feature = "dashboard")]
 pub(super) const DASHBOARD: &str = "\
 Examples:
   tenure dashboard                                   http://127.0.0.1:4080/

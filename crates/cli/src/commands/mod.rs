@@ -1,6 +1,5 @@
 //! One file for each command.
 
-#[cfg(feature = "dashboard")]
 mod dashboard;
 pub(crate) mod demo;
 mod doctor;
@@ -100,7 +99,6 @@ fn act(cli: Cli, output: &mut Format, voice: &Voice) -> Result<ExitCode, Failure
             }
             Command::Status(status) => status::status(status, &settings, voice).await,
             Command::Watch(watch) => watch::watch(watch, &settings, voice).await,
-            #[cfg(feature = "dashboard")]
             Command::Dashboard(dashboard) => {
                 dashboard::dashboard(dashboard, &settings, voice).await
             }

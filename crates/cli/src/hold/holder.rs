@@ -128,7 +128,7 @@ fn unblock() {
             .custom_flags(flags.bits())
             .open(path);
         if let Ok(stderr) = opened {
-            let _ = nix::unistd::dup2_stderr(stderr);
+            let _ = rustix::stdio::dup2_stderr(stderr);
         }
     }
 }

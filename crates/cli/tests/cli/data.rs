@@ -173,7 +173,6 @@ fn completions_and_the_manual_name_every_command() {
             "doctor",
             "init",
             "demo",
-            #[cfg(feature = "dashboard")]
             "dashboard",
         ] {
             assert!(

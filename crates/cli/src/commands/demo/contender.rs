@@ -27,7 +27,7 @@ const PULSE: Duration = Duration::from_millis(100);
 /// Takes a URL, an office and a name; says on stdout what happens to it, and
 /// sends its writes there too.
 pub(crate) fn main(words: impl Iterator<Item = OsString>) -> ExitCode {
-    // Whoever started it may be killed, and no player plays on without a stage.
+    // The demo that started it may be killed, and the contender must not go on without it.
     #[cfg(target_os = "linux")]
     let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
     let words: Vec<String> = words.filter_map(|word| word.into_string().ok()).collect();

@@ -8,7 +8,7 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Paragraph};
 
-use super::scene::{Note, Player, Scene, State, Tone};
+use super::picture::{Note, Picture, Process, State, Tone};
 use super::{LEASE, PERIOD, TITLE};
 use crate::output::brief;
 use crate::view::{Palette, Screen};
@@ -36,29 +36,32 @@ impl Live {
         })
     }
 
-    pub(super) fn show(&mut self, scene: &Scene) {
+    pub(super) fn show(&mut self, picture: &Picture) {
         if self.drawn.is_some_and(|at| at.elapsed() < FRAME) {
             return;
         }
         self.drawn = Some(Instant::now());
         let palette = self.palette;
         // A screen that went away ends nothing: a signal does, if any.
-        let _ = self.screen.draw(|frame| draw(frame, scene, palette));
+        let _ = self.screen.draw(|frame| draw(frame, picture, palette));
     }
 }
 
-fn draw(frame: &mut Frame<'_>, scene: &Scene, palette: Palette) {
+fn draw(frame: &mut Frame<'_>, picture: &Picture, palette: Palette) {
     let area = frame.area();
     let is_roomy = area.height >= ROOMY;
     let width = usize::from(area.width);
     let air = || is_roomy.then(Line::default);
-    let mut lines = vec![title(scene, palette)];
+    let mut lines = vec![title(picture, palette)];
     lines.extend(air());
-    lines.extend([leader(scene, palette), lease(scene, palette, width)]);
+    lines.extend([leader(picture, palette), lease(picture, palette, width)]);
     lines.extend(air());
-    lines.extend((0..scene.players.len()).map(|who| player(scene, who, palette)));
+    lines.extend((0..picture.list.len()).map(|who| process(picture, who, palette)));
     lines.extend(air());
-    lines.extend([schedule(scene, palette, width), resource(scene, palette)]);
+    lines.extend([
+        schedule(picture, palette, width),
+        resource(picture, palette),
+    ]);
     let height = u16::try_from(lines.len()).unwrap_or(u16::MAX);
     let [head, log] =
         Layout::vertical([Constraint::Length(height), Constraint::Min(3)]).areas(area);
@@ -70,9 +73,9 @@ fn draw(frame: &mut Frame<'_>, scene: &Scene, palette: Palette) {
     };
     let block = block.border_style(palette.quiet());
     let room = usize::from(block.inner(log).height);
-    let last = scene.notes.len().saturating_sub(room);
-    let notes = scene.notes[last..].iter();
-    let notes: Vec<_> = notes.map(|line| note(line, scene, palette)).collect();
+    let last = picture.notes.len().saturating_sub(room);
+    let notes = picture.notes[last..].iter();
+    let notes: Vec<_> = notes.map(|line| note(line, picture, palette)).collect();
     frame.render_widget(Paragraph::new(notes).block(block), log);
 }
 
@@ -80,33 +83,33 @@ fn label(text: &str, palette: Palette) -> Span<'static> {
     Span::styled(format!(" {text:<10}"), palette.quiet())
 }
 
-fn title(scene: &Scene, palette: Palette) -> Line<'static> {
-    let at = scene.elapsed().as_secs_f64();
+fn title(picture: &Picture, palette: Palette) -> Line<'static> {
+    let at = picture.elapsed().as_secs_f64();
     Line::from(vec![
         Span::styled(" tenure demo ", palette.title()),
         Span::styled(format!(" {at:4.1}s  {TITLE}"), palette.quiet()),
     ])
 }
 
-fn leader(scene: &Scene, palette: Palette) -> Line<'static> {
+fn leader(picture: &Picture, palette: Palette) -> Line<'static> {
     let mut line = vec![label("leader", palette)];
-    match scene.last_leader() {
-        Some(player) if player.state == State::Leading => {
-            let token = player.token.unwrap_or_default();
-            let renewals = player.renewals;
+    match picture.last_leader() {
+        Some(process) if process.state == State::Leading => {
+            let token = process.token.unwrap_or_default();
+            let renewals = process.renewals;
             line.extend([
-                Span::styled(player.name, palette.good().patch(palette.title())),
+                Span::styled(process.name, palette.good().patch(palette.title())),
                 Span::raw(format!("   token {token}   renewed {renewals} times")),
             ]);
         }
-        Some(player) => {
-            let name = player.name;
-            let lease = if scene.left().is_zero() {
+        Some(process) => {
+            let name = process.name;
+            let lease = if picture.left().is_zero() {
                 "its lease is over"
             } else {
                 "its lease still runs"
             };
-            let text = match player.state {
+            let text = match process.state {
                 State::Killed => format!("nobody: {name} is dead, {lease}"),
                 State::Paused => format!("nobody: {name} sleeps, {lease}"),
                 _ => format!("nobody: {name} has stepped down"),
@@ -118,8 +121,8 @@ fn leader(scene: &Scene, palette: Palette) -> Line<'static> {
     Line::from(line)
 }
 
-fn lease(scene: &Scene, palette: Palette, width: usize) -> Line<'static> {
-    let left = scene.left();
+fn lease(picture: &Picture, palette: Palette, width: usize) -> Line<'static> {
+    let left = picture.left();
     let part = (left.as_secs_f64() / LEASE.as_secs_f64()).clamp(0.0, 1.0);
     let room = width.saturating_sub(24).min(60);
     #[allow(
@@ -136,24 +139,24 @@ fn lease(scene: &Scene, palette: Palette, width: usize) -> Line<'static> {
     ])
 }
 
-fn player(scene: &Scene, who: usize, palette: Palette) -> Line<'static> {
-    let player = &scene.players[who];
-    let (mark, state, style) = looks(player, palette);
+fn process(picture: &Picture, who: usize, palette: Palette) -> Line<'static> {
+    let process = &picture.list[who];
+    let (mark, state, style) = looks(process, palette);
     let mut counts = String::new();
-    if let Some(token) = player.token {
-        let Player { writes, ticks, .. } = player;
+    if let Some(token) = process.token {
+        let Process { writes, ticks, .. } = process;
         counts = format!("token {token:<3} {writes:>3} writes {ticks:>3} ticks");
     }
     Line::from(vec![
-        Span::styled(format!(" {:<10}", player.name), palette.one_of(who)),
+        Span::styled(format!(" {:<10}", process.name), palette.one_of(who)),
         Span::styled(format!("{mark} {state:<8}"), style),
-        Span::styled(format!(" pid {:<8}", player.pid), palette.quiet()),
+        Span::styled(format!(" pid {:<8}", process.pid), palette.quiet()),
         Span::raw(counts),
     ])
 }
 
-fn looks(player: &Player, palette: Palette) -> (&'static str, &'static str, Style) {
-    match player.state {
+fn looks(process: &Process, palette: Palette) -> (&'static str, &'static str, Style) {
+    match process.state {
         State::Waiting => ("○", "waiting", Style::new()),
         State::Leading => ("●", "leading", palette.good().patch(palette.title())),
         State::Paused => ("◌", "paused", palette.warning()),
@@ -163,29 +166,29 @@ fn looks(player: &Player, palette: Palette) -> (&'static str, &'static str, Styl
 }
 
 /// The last ticks, each with the initial of who ran it.
-fn schedule(scene: &Scene, palette: Palette, width: usize) -> Line<'static> {
+fn schedule(picture: &Picture, palette: Palette, width: usize) -> Line<'static> {
     let every = brief(PERIOD);
-    let last = scene
+    let last = picture
         .ticks
         .last_key_value()
         .map_or_else(String::new, |(number, who)| {
-            format!("tick {number} by {}  ", scene.players[*who].name)
+            format!("tick {number} by {}  ", picture.list[*who].name)
         });
     let mut line = vec![
         label("schedule", palette),
         Span::raw(format!("every {every}  {last:<18}")),
     ];
     let room = width.saturating_sub(45).min(60);
-    let first = scene.ticks.len().saturating_sub(room);
-    line.extend(scene.ticks.values().skip(first).map(|who| {
-        let initial = &scene.players[*who].name[..1];
+    let first = picture.ticks.len().saturating_sub(room);
+    line.extend(picture.ticks.values().skip(first).map(|who| {
+        let initial = &picture.list[*who].name[..1];
         Span::styled(initial, palette.one_of(*who))
     }));
     Line::from(line)
 }
 
-fn resource(scene: &Scene, palette: Palette) -> Line<'static> {
-    let (accepted, refused) = (scene.accepted(), scene.refused);
+fn resource(picture: &Picture, palette: Palette) -> Line<'static> {
+    let (accepted, refused) = (picture.accepted(), picture.refused);
     let mut line = vec![
         label("resource", palette),
         Span::raw(format!("{accepted} writes accepted, ")),
@@ -199,11 +202,11 @@ fn resource(scene: &Scene, palette: Palette) -> Line<'static> {
     Line::from(line)
 }
 
-fn note(note: &Note, scene: &Scene, palette: Palette) -> Line<'static> {
-    let who = scene
-        .players
+fn note(note: &Note, picture: &Picture, palette: Palette) -> Line<'static> {
+    let who = picture
+        .list
         .iter()
-        .position(|player| player.name == note.who);
+        .position(|process| process.name == note.who);
     let style = match note.tone {
         Tone::Plain => Style::new(),
         Tone::Good => palette.good(),
@@ -228,22 +231,24 @@ mod tests {
     use super::*;
     use crate::moment;
 
-    fn scene() -> Scene {
-        let mut scene = Scene::new();
-        scene.enter("ada", 11);
-        scene.enter("ben", 12);
+    fn picture() -> Picture {
+        let mut picture = Picture::new();
+        picture.enter("ada", 11);
+        picture.enter("ben", 12);
         for number in 0..100 {
-            scene.note("ada", &format!("line {number}"), Tone::Bad);
-            scene.ticks.insert(number, usize::from(number > 90));
+            picture.note("ada", &format!("line {number}"), Tone::Bad);
+            picture.ticks.insert(number, usize::from(number > 90));
         }
-        scene.elected(1, 42, moment::now() + 2_000_000_000);
-        scene
+        picture.elected(1, 42, moment::now() + 2_000_000_000);
+        picture
     }
 
     fn drawn(width: u16, height: u16) -> TestBackend {
         let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
-        let (scene, palette) = (scene(), Palette::without_colour());
-        terminal.draw(|frame| draw(frame, &scene, palette)).unwrap();
+        let (picture, palette) = (picture(), Palette::without_colour());
+        terminal
+            .draw(|frame| draw(frame, &picture, palette))
+            .unwrap();
         terminal.backend().clone()
     }
 

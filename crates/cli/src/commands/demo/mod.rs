@@ -1,19 +1,19 @@
 //! `tenure demo`: a leader dies, another is paused, a third resigns; nobody
 //! leads twice, a schedule goes on, and what comes late is refused.
 //!
-//! Real processes on a temporary embedded store; this process is the audience,
-//! the resource they write to, and the one with the knife.
+//! Real processes on a temporary embedded store; this process shows what they
+//! say, is the resource they write to, and kills them.
 
-mod audience;
 mod contender;
 mod history;
 #[cfg(feature = "views")]
 mod live;
+mod viewer;
 // Lines tell less of it than a view.
 #[cfg_attr(not(feature = "views"), allow(dead_code))]
-mod scene;
-mod stage;
-mod troupe;
+mod picture;
+mod processes;
+mod story;
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -21,8 +21,8 @@ use std::time::Duration;
 use rustix::process::Signal;
 
 pub(crate) use contender::{CONTENDER, main as contender};
-use stage::Stage;
-use troupe::Said;
+use processes::Said;
+use story::Story;
 
 use crate::exit::{self, Failure};
 use crate::output::brief;
@@ -43,7 +43,7 @@ const LEASE: Duration = TTL.saturating_add(TRANSITION);
 /// The longest that anything is waited for.
 const PATIENCE: Duration = Duration::from_secs(9);
 /// The whole ends before this.
-const CURTAIN: Duration = Duration::from_secs(28);
+const LONGEST: Duration = Duration::from_secs(28);
 
 pub(crate) async fn demo() -> Result<ExitCode, Failure> {
     let mut signals =
@@ -55,16 +55,16 @@ pub(crate) async fn demo() -> Result<ExitCode, Failure> {
     let place = url_of(&folder.path().join("tenure.db"))?;
     let (ttl, transition) = (TTL.as_millis(), TRANSITION.as_millis());
     let url = format!("{place}?ttl={ttl}ms&transition={transition}ms");
-    let mut stage = Stage::new();
-    stage.note("demo", TITLE);
-    let is_watched = stage.is_watched();
-    let play = async {
-        stage.open(&url)?;
-        play(&mut stage).await
+    let mut story = Story::new();
+    story.note("demo", TITLE);
+    let is_watched = story.is_watched();
+    let told = async {
+        story.open(&url)?;
+        tell(&mut story).await
     };
-    // Dropped at a signal, the stage ends its players and clears the screen.
+    // Dropped at a signal, the story ends its processes and clears the screen.
     let ended = tokio::select! {
-        ended = tokio::time::timeout(CURTAIN, play) => ended,
+        ended = tokio::time::timeout(LONGEST, told) => ended,
         signal = signals.end() => return Ok(exit::by_signal(signal.as_raw())),
         () = quit(is_watched) => return Ok(exit::by_signal(Signal::INT.as_raw())),
     };
@@ -74,10 +74,10 @@ pub(crate) async fn demo() -> Result<ExitCode, Failure> {
         Err(_) => Some("it took too long".to_owned()),
     };
     if let Some(why) = &why {
-        stage.recount();
-        stage.note("demo", &format!("FAILED: {why}"));
+        story.recount();
+        story.note("demo", &format!("FAILED: {why}"));
     }
-    let well = stage.close() && why.is_none();
+    let well = story.close() && why.is_none();
     Ok(ExitCode::from(if well { 0 } else { exit::FAILED }))
 }
 
@@ -92,57 +92,57 @@ async fn quit(is_watched: bool) {
 }
 
 /// The acts. An error is an expectation that did not hold.
-async fn play(stage: &mut Stage) -> Result<(), String> {
+async fn tell(story: &mut Story) -> Result<(), String> {
     // A person needs longer to see what a program only has to count.
-    let scene = if stage.is_watched() { 20 } else { 3 };
-    let first = stage.election(None, "elected").await?;
-    stage.writes(first.who, scene * 3 / 2).await?;
+    let picture = if story.is_watched() { 20 } else { 3 };
+    let first = story.election(None, "elected").await?;
+    story.writes(first.who, picture * 3 / 2).await?;
 
     // Its requests are still under way when it dies.
-    stage.hold_back(first.who).await?;
-    stage.signal(
+    story.hold_back(first.who).await?;
+    story.signal(
         first.who,
         Signal::KILL,
         "killed with SIGKILL, a write still under way",
     );
-    let second = stage.election(Some(&first), "takes over").await?;
-    stage.writes(second.who, scene).await?;
-    stage.let_through(first.who).await?;
-    stage.writes(second.who, scene / 2).await?;
+    let second = story.election(Some(&first), "takes over").await?;
+    story.writes(second.who, picture).await?;
+    story.let_through(first.who).await?;
+    story.writes(second.who, picture / 2).await?;
 
     // A leader that is paused for longer than its lease does not know.
-    stage.signal(
+    story.signal(
         second.who,
         Signal::STOP,
         "paused with SIGSTOP, longer than its lease",
     );
-    let third = stage.election(Some(&second), "takes over").await?;
-    stage.writes(third.who, scene).await?;
-    stage.signal(second.who, Signal::CONT, "wakes up and believes to lead");
-    let heard = stage
+    let third = story.election(Some(&second), "takes over").await?;
+    story.writes(third.who, picture).await?;
+    story.signal(second.who, Signal::CONT, "wakes up and believes to lead");
+    let heard = story
         .until(PATIENCE, |who, said| {
             who == second.who && matches!(said, Said::Deposed(_))
         })
         .await?;
-    stage.expect(
+    story.expect(
         heard.is_some(),
         "the paused leader stepped down by its own clock",
     )?;
-    stage.writes(third.who, scene / 2).await?;
+    story.writes(third.who, picture / 2).await?;
 
     // Who leaves in order is replaced at once.
-    let lease = stage.scene.left();
+    let lease = story.picture.left();
     let since = std::time::Instant::now();
-    stage.signal(third.who, Signal::TERM, "told to end with SIGTERM: resigns");
-    let fourth = stage.election(Some(&third), "takes over").await?;
+    story.signal(third.who, Signal::TERM, "told to end with SIGTERM: resigns");
+    let fourth = story.election(Some(&third), "takes over").await?;
     let gap = since.elapsed();
-    stage.writes(fourth.who, scene).await?;
-    stage.expect(
+    story.writes(fourth.who, picture).await?;
+    story.expect(
         gap < lease,
         &format!(
             "a resignation hands over without waiting for the lease: {}",
             brief(gap)
         ),
     )?;
-    stage.dismiss().await
+    story.dismiss().await
 }

@@ -1,11 +1,11 @@
 //! For whom the demo is played: lines for a pipe, a view for a screen.
 
-use super::scene::{Note, Scene};
+use super::picture::{Note, Picture};
 use crate::output;
 
 /// Who watches.
 #[derive(Debug)]
-pub(super) enum Audience {
+pub(super) enum Viewer {
     /// Reads lines, each when it happens.
     Reader,
     /// Watches a screen.
@@ -13,7 +13,7 @@ pub(super) enum Audience {
     Watcher(super::live::Live),
 }
 
-impl Audience {
+impl Viewer {
     /// Whoever is at the other end of stdout.
     pub(super) fn at_stdout() -> Self {
         #[cfg(feature = "views")]
@@ -36,11 +36,11 @@ impl Audience {
 
     /// Shows what there is to see now.
     #[cfg_attr(not(feature = "views"), allow(unused_variables))]
-    pub(super) fn shown(&mut self, scene: &Scene) {
+    pub(super) fn shown(&mut self, picture: &Picture) {
         match self {
             Self::Reader => {}
             #[cfg(feature = "views")]
-            Self::Watcher(live) => live.show(scene),
+            Self::Watcher(live) => live.show(picture),
         }
     }
 }

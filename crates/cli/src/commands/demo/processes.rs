@@ -50,7 +50,7 @@ pub(super) enum Said {
 
 /// All contenders.
 #[derive(Debug)]
-pub(super) struct Troupe(Vec<Member>);
+pub(super) struct Processes(Vec<Member>);
 
 #[derive(Debug)]
 struct Member {
@@ -61,7 +61,7 @@ struct Member {
     is_held_back: bool,
 }
 
-impl Troupe {
+impl Processes {
     pub(super) fn start(url: &str) -> io::Result<Self> {
         let start = |name| {
             let mut process = ourselves()
@@ -163,7 +163,7 @@ impl Member {
     }
 }
 
-impl Drop for Troupe {
+impl Drop for Processes {
     fn drop(&mut self) {
         for member in &mut self.0 {
             let _ = member.process.kill();

@@ -7,13 +7,13 @@ use tenure::lock::Fence;
 use tenure::model::FencingToken;
 
 use super::PATIENCE;
-use super::audience::Audience;
 use super::history::History;
-use super::scene::{Scene, State, Tone};
-use super::troupe::{Said, Troupe};
+use super::picture::{Picture, State, Tone};
+use super::processes::{Processes, Said};
+use super::viewer::Viewer;
 use crate::output::{self, brief};
 
-/// As often the audience is shown what there is to see.
+/// As often the viewer is shown what there is to see.
 const GLANCE: Duration = Duration::from_millis(50);
 
 /// Somebody's term of office.
@@ -23,10 +23,10 @@ pub(super) struct Term {
 }
 
 #[derive(Debug)]
-pub(super) struct Stage {
-    pub(super) scene: Scene,
-    audience: Audience,
-    troupe: Option<Troupe>,
+pub(super) struct Story {
+    pub(super) picture: Picture,
+    viewer: Viewer,
+    processes: Option<Processes>,
     /// The resource that leaders write to: it looks at tokens only.
     fence: Fence,
     history: History,
@@ -34,12 +34,12 @@ pub(super) struct Stage {
     held: Vec<String>,
 }
 
-impl Stage {
+impl Story {
     pub(super) fn new() -> Self {
         Self {
-            scene: Scene::new(),
-            audience: Audience::at_stdout(),
-            troupe: None,
+            picture: Picture::new(),
+            viewer: Viewer::at_stdout(),
+            processes: None,
             fence: Fence::new(),
             history: History::default(),
             struck: None,
@@ -48,7 +48,7 @@ impl Stage {
     }
 
     pub(super) fn is_watched(&self) -> bool {
-        self.audience.is_watching()
+        self.viewer.is_watching()
     }
 
     pub(super) fn note(&mut self, who: &str, what: &str) {
@@ -56,31 +56,31 @@ impl Stage {
     }
 
     fn exclaim(&mut self, who: &str, what: &str, tone: Tone) {
-        let note = self.scene.note(who, what, tone);
-        self.audience.told(note);
+        let note = self.picture.note(who, what, tone);
+        self.viewer.told(note);
     }
 
     pub(super) fn open(&mut self, url: &str) -> Result<(), String> {
-        let troupe = Troupe::start(url).map_err(|error| format!("cannot start: {error}"))?;
-        for who in 0..troupe.len() {
-            let (name, pid) = (troupe.name(who), troupe.pid(who));
-            self.scene.enter(name, pid);
+        let processes = Processes::start(url).map_err(|error| format!("cannot start: {error}"))?;
+        for who in 0..processes.len() {
+            let (name, pid) = (processes.name(who), processes.pid(who));
+            self.picture.enter(name, pid);
             self.note(name, &format!("starts as process {pid}"));
         }
-        self.troupe = Some(troupe);
+        self.processes = Some(processes);
         Ok(())
     }
 
-    fn troupe(&mut self) -> &mut Troupe {
-        self.troupe.as_mut().expect("the stage is open")
+    fn processes(&mut self) -> &mut Processes {
+        self.processes.as_mut().expect("the story is open")
     }
 
     fn name(&self, who: usize) -> &'static str {
-        self.scene.players[who].name
+        self.picture.list[who].name
     }
 
     fn writes_of(&self, who: usize) -> u64 {
-        self.scene.players[who].writes
+        self.picture.list[who].writes
     }
 
     /// Notes that `holds` was expected; an error when it does not hold.
@@ -102,8 +102,8 @@ impl Stage {
     ) -> Result<Option<(usize, Said)>, String> {
         let end = Instant::now() + limit;
         while Instant::now() < end {
-            self.audience.shown(&self.scene);
-            let Ok(heard) = tokio::time::timeout(GLANCE, self.troupe().next()).await else {
+            self.viewer.shown(&self.picture);
+            let Ok(heard) = tokio::time::timeout(GLANCE, self.processes().next()).await else {
                 continue;
             };
             let (who, said) = heard.ok_or("expected: somebody is left to lead; all have died")?;
@@ -134,11 +134,11 @@ impl Stage {
             }
             Said::Elected { token, at, until } => {
                 self.history.acted(who, token, at)?;
-                self.scene.elected(who, token, until);
+                self.picture.elected(who, token, until);
             }
-            Said::Renewed { until } => self.scene.renewed(who, until),
+            Said::Renewed { until } => self.picture.renewed(who, until),
             Said::Deposed(_) => {
-                self.scene.players[who].state = State::Waiting;
+                self.picture.list[who].state = State::Waiting;
                 self.note(
                     name,
                     "its own clock says that its term is over: writes nothing",
@@ -156,7 +156,7 @@ impl Stage {
         let token = FencingToken::from_value(token).map_err(|error| error.to_string())?;
         match self.fence.admit(token) {
             Ok(()) => {
-                self.scene.players[who].writes += 1;
+                self.picture.list[who].writes += 1;
                 // The first of each term; the rest would only be noise.
                 if self.writes_of(who) <= 2 {
                     let what = format!("accepts write {number} of {name}, token {token}");
@@ -164,7 +164,7 @@ impl Stage {
                 }
             }
             Err(_) => {
-                self.scene.refused += 1;
+                self.picture.refused += 1;
                 let what = format!("REFUSES write {number} of {name}: token {token} is stale");
                 self.exclaim("resource", &what, Tone::Bad);
             }
@@ -174,10 +174,10 @@ impl Stage {
 
     /// A run of the schedule; told are the first and those after a take-over.
     fn tick(&mut self, who: usize, number: u64, late: Duration) {
-        let before = self.scene.ticks.last_key_value();
+        let before = self.picture.ticks.last_key_value();
         let before = before.map(|(last, runner)| (*last, *runner));
-        self.scene.ticks.insert(number, who);
-        self.scene.players[who].ticks += 1;
+        self.picture.ticks.insert(number, who);
+        self.picture.list[who].ticks += 1;
         let name = self.name(who);
         match before {
             None => self.note("schedule", &format!("begins: {name} runs tick {number}")),
@@ -234,9 +234,9 @@ impl Stage {
 
     /// Leaves the requests of `who` on the way, and waits until there is one.
     pub(super) async fn hold_back(&mut self, who: usize) -> Result<(), String> {
-        self.troupe().hold_back(who, true);
+        self.processes().hold_back(who, true);
         let end = Instant::now() + PATIENCE;
-        while !self.troupe().has_sent_a_write(who) {
+        while !self.processes().has_sent_a_write(who) {
             if Instant::now() > end {
                 return Err(format!("{} does not write", self.name(who)));
             }
@@ -249,12 +249,12 @@ impl Stage {
     pub(super) async fn let_through(&mut self, who: usize) -> Result<(), String> {
         let name = self.name(who);
         self.note(name, "is dead, but what it sent arrives only now");
-        let (accepted, refused) = (self.writes_of(who), self.scene.refused);
-        self.troupe().hold_back(who, false);
+        let (accepted, refused) = (self.writes_of(who), self.picture.refused);
+        self.processes().hold_back(who, false);
         self.until(PATIENCE, |from, said| from == who && *said == Said::Gone)
             .await?;
         self.expect(
-            self.writes_of(who) == accepted && self.scene.refused > refused,
+            self.writes_of(who) == accepted && self.picture.refused > refused,
             "the late write of the dead leader was refused by its token",
         )
     }
@@ -267,20 +267,20 @@ impl Stage {
             _ => (Tone::Plain, State::Waiting),
         };
         self.exclaim(self.name(who), what, tone);
-        self.scene.players[who].state = state;
-        self.troupe().signal(who, signal);
+        self.picture.list[who].state = state;
+        self.processes().signal(who, signal);
         self.struck = (signal != Signal::CONT).then(Instant::now);
     }
 
     /// Ends all who are left, and looks at the whole record.
     pub(super) async fn dismiss(&mut self) -> Result<(), String> {
-        for who in 0..self.troupe().len() {
-            self.troupe().signal(who, Signal::TERM);
+        for who in 0..self.processes().len() {
+            self.processes().signal(who, Signal::TERM);
         }
         let end = Instant::now() + PATIENCE;
         loop {
-            self.audience.shown(&self.scene);
-            match tokio::time::timeout(GLANCE, self.troupe().next()).await {
+            self.viewer.shown(&self.picture);
+            match tokio::time::timeout(GLANCE, self.processes().next()).await {
                 Ok(Some((who, said))) => self.hear(who, &said)?,
                 Ok(None) => break,
                 Err(_) if Instant::now() < end => {}
@@ -303,9 +303,9 @@ impl Stage {
 
     /// The summary, on the normal screen; false when nothing was shown.
     pub(super) fn close(&mut self) -> bool {
-        self.troupe = None;
-        self.audience = Audience::Reader;
-        let (accepted, refused) = (self.scene.accepted(), self.scene.refused);
+        self.processes = None;
+        self.viewer = Viewer::Reader;
+        let (accepted, refused) = (self.picture.accepted(), self.picture.refused);
         let terms = self.history.terms();
         let what =
             format!("{terms} terms of office, {accepted} writes accepted, {refused} refused");
@@ -319,9 +319,9 @@ impl Stage {
     /// Tells a reader what a watcher has seen.
     pub(super) fn recount(&mut self) {
         if self.is_watched() {
-            self.audience = Audience::Reader;
-            for note in &self.scene.notes {
-                self.audience.told(note);
+            self.viewer = Viewer::Reader;
+            for note in &self.picture.notes {
+                self.viewer.told(note);
             }
         }
     }

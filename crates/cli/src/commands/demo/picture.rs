@@ -1,4 +1,4 @@
-//! What there is to see: who plays, who leads, what has happened.
+//! What there is to see: who takes part, who leads, what has happened.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -17,7 +17,7 @@ pub(super) enum State {
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Player {
+pub(super) struct Process {
     pub(super) name: &'static str,
     pub(super) pid: u32,
     pub(super) state: State,
@@ -54,9 +54,9 @@ impl fmt::Display for Note {
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Scene {
+pub(super) struct Picture {
     start: Instant,
-    pub(super) players: Vec<Player>,
+    pub(super) list: Vec<Process>,
     pub(super) notes: Vec<Note>,
     /// Which tick was run by whom.
     pub(super) ticks: BTreeMap<u64, usize>,
@@ -66,11 +66,11 @@ pub(super) struct Scene {
     lease: Option<(usize, u64)>,
 }
 
-impl Scene {
+impl Picture {
     pub(super) fn new() -> Self {
         Self {
             start: Instant::now(),
-            players: Vec::new(),
+            list: Vec::new(),
             notes: Vec::new(),
             ticks: BTreeMap::new(),
             refused: 0,
@@ -79,7 +79,7 @@ impl Scene {
     }
 
     pub(super) fn enter(&mut self, name: &'static str, pid: u32) {
-        self.players.push(Player {
+        self.list.push(Process {
             name,
             pid,
             state: State::Waiting,
@@ -105,19 +105,19 @@ impl Scene {
     }
 
     pub(super) fn accepted(&self) -> u64 {
-        self.players.iter().map(|player| player.writes).sum()
+        self.list.iter().map(|process| process.writes).sum()
     }
 
     pub(super) fn elected(&mut self, who: usize, token: u64, until: u64) {
-        let player = &mut self.players[who];
-        player.token = Some(token);
-        player.renewals = 0;
-        player.state = State::Leading;
+        let process = &mut self.list[who];
+        process.token = Some(token);
+        process.renewals = 0;
+        process.state = State::Leading;
         self.lease = Some((who, until));
     }
 
     pub(super) fn renewed(&mut self, who: usize, until: u64) {
-        self.players[who].renewals += 1;
+        self.list[who].renewals += 1;
         // Also one that died since: its lease goes on without it.
         if self.lease.is_some_and(|(owner, _)| owner == who) {
             self.lease = Some((who, until));
@@ -125,8 +125,8 @@ impl Scene {
     }
 
     /// Who was elected last.
-    pub(super) fn last_leader(&self) -> Option<&Player> {
-        self.lease.map(|(who, _)| &self.players[who])
+    pub(super) fn last_leader(&self) -> Option<&Process> {
+        self.lease.map(|(who, _)| &self.list[who])
     }
 
     /// How long the lease lasts if nobody renews it.
