@@ -47,7 +47,7 @@ fn a_program_stopped_for_longer_than_its_lease_is_replaced_after_its_command_has
     let mut holder = start(&mut home.run_script(beats));
     let child = home.pid("child");
     signal(&holder.0, Signal::STOP);
-    let next = bounded(&mut home.run_script("date +%s%N > next"));
+    let next = bounded(&mut home.run_next("date +%s%N > next"));
     assert_eq!(next.status.code(), Some(0), "{next:?}");
     assert!(!is_running(child));
     let beats = fs::read_to_string(home.path("beats")).unwrap();

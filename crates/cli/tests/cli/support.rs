@@ -98,10 +98,23 @@ impl Home {
         command
     }
 
+    /// `tenure run` for who comes next, under the store's usual terms: however
+    /// busy the machine is, it does not lose what it has.
+    pub(crate) fn run_next(&self, script: &str) -> Command {
+        let mut command = self.tenure(["run", "--wait", "30s", &self.mutex, "--", "sh", "-c"]);
+        if let Some(url) = &self.url {
+            let place = url
+                .split_once("?ttl")
+                .or_else(|| url.split_once("?session_timeout"));
+            command.env("TENURE_URL", place.map_or(url.as_str(), |(place, _)| place));
+        }
+        command.arg(script);
+        command
+    }
+
     /// Whether nobody holds the mutex, or will soon not.
     pub(crate) fn becomes_free(&self) -> bool {
-        let next = self.output(["run", "--wait", "30s", &self.mutex, "--", "true"]);
-        next.status.code() == Some(0)
+        bounded(&mut self.run_next("true")).status.code() == Some(0)
     }
 
     pub(crate) fn output<S: AsRef<OsStr>>(&self, words: impl IntoIterator<Item = S>) -> Output {
