@@ -19,6 +19,9 @@ use crate::supervise::Variable;
 
 /// One that has not answered for so long is stopped, or as good as dead.
 const SILENCE: Duration = Duration::from_secs(2);
+/// One that has just been started may have to wait for a busy machine. The
+/// command waits behind its gate meanwhile, and ownership is renewed.
+const LONGEST_START: Duration = Duration::from_secs(30);
 
 /// What a guardian says.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -69,6 +72,8 @@ pub(super) struct Line {
     /// How many lines it has not yet confirmed, and since when.
     unheard: usize,
     since: Instant,
+    /// Whether it has said anything yet.
+    has_spoken: bool,
 }
 
 impl Line {
@@ -115,6 +120,7 @@ impl Line {
             heard: Vec::new(),
             unheard: 0,
             since: Instant::now(),
+            has_spoken: false,
         })
     }
 
@@ -164,7 +170,11 @@ impl Line {
                 if self.unheard == 0 {
                     return std::future::pending().await;
                 }
-                tokio::time::sleep_until(self.since + SILENCE).await;
+                let longest = match self.has_spoken {
+                    true => SILENCE,
+                    false => LONGEST_START,
+                };
+                tokio::time::sleep_until(self.since + longest).await;
             };
             tokio::select! {
                 // What it has said counts before what it has not: this program
@@ -223,6 +233,7 @@ impl Line {
     fn first(&mut self) -> Option<Word> {
         let end = self.heard.iter().position(|byte| *byte == b'\n')?;
         let line: Vec<u8> = self.heard.drain(..=end).collect();
+        self.has_spoken = true;
         Some(Word::parse(&line))
     }
 }

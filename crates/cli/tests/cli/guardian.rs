@@ -1,10 +1,11 @@
 //! The command ends before ownership does, whatever happens to the program.
 
 use std::fs;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read};
 use std::process::Stdio;
+use std::time::Duration;
 
-use rustix::process::{Signal, kill_process};
+use rustix::process::{Pid, Signal, kill_process};
 
 use super::stores::{Lease, Store, on_every_store};
 use super::support::{
@@ -60,6 +61,42 @@ fn a_program_stopped_for_longer_than_its_lease_is_replaced_after_its_command_has
 
     signal(&holder.0, Signal::CONT);
     assert_eq!(code(&mut holder.0), Some(76));
+}
+
+/// On a busy machine a guardian may need seconds before its first word.
+#[test]
+fn a_guardian_that_starts_slowly_is_waited_for() {
+    let mut tries = 0;
+    loop {
+        let home = Home::new();
+        let words = ["run", home.mutex(), "--", "sh", "-c", "echo > begun"];
+        let mut holder = start(home.tenure(words).stderr(Stdio::piped()));
+        let children = format!("/proc/{0}/task/{0}/children", holder.0.id());
+        let guardian = loop {
+            let text = fs::read_to_string(&children).unwrap();
+            if let Some(first) = text.split_whitespace().next() {
+                break Pid::from_raw(first.parse().unwrap()).unwrap();
+            }
+        };
+        kill_process(guardian, Signal::STOP).unwrap();
+        // It takes its name before its first word.
+        let name = fs::read_to_string(format!("/proc/{}/comm", guardian.as_raw_pid())).unwrap();
+        if name.trim() != "tenure-guardian" {
+            // Longer than one that has spoken may be silent.
+            std::thread::sleep(Duration::from_secs(3));
+            assert!(!home.path("begun").exists());
+            kill_process(guardian, Signal::CONT).unwrap();
+            assert_eq!(code(&mut holder.0), Some(0));
+            let mut said = String::new();
+            let mut stderr = holder.0.stderr.take().unwrap();
+            stderr.read_to_string(&mut said).unwrap();
+            assert_eq!(said, "", "nobody is replaced");
+            return;
+        }
+        let _ = kill_process(guardian, Signal::CONT);
+        tries += 1;
+        assert!(tries < 20, "it is never stopped in time");
+    }
 }
 
 #[test]
