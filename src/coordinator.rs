@@ -18,7 +18,7 @@ use crate::engine::{Dice, Engine, Settings};
 use crate::error::{Error, ErrorKind, Outcome, Result};
 use crate::leader::Elector;
 use crate::lock::reentrant::Desk;
-use crate::lock::{Hub, Ids, Lock, LockOptions, ReentrantLock, ReentrantOptions};
+use crate::lock::{Ids, Lock, LockOptions, Locks, ReentrantLock, ReentrantOptions};
 use crate::model::{ContenderIdGenerator, Host, Jitter, LeaseTerms, MutexName};
 use crate::schedule::{ScheduleConfig, Scheduler};
 use crate::service::{ContendService, Contender, RetrievalService, Retriever};
@@ -41,7 +41,7 @@ use crate::stores;
 #[derive(Clone)]
 pub struct Coordinator {
     engine: Engine,
-    hub: Arc<Hub>,
+    locks: Arc<Locks>,
     ids: Arc<dyn ContenderIdGenerator>,
     /// Where its reentrant locks lie, if elsewhere than its locks.
     holds: Option<AnyHoldStore>,
@@ -99,7 +99,7 @@ impl Coordinator {
     /// As [`lock`](Self::lock).
     pub fn lock_with(&self, name: impl AsRef<str>, options: LockOptions) -> Result<Lock> {
         self.engine.check_open()?;
-        Ok(Lock::new(&self.hub, MutexName::new(name)?, options))
+        Ok(Lock::new(&self.locks, MutexName::new(name)?, options))
     }
 
     /// The reentrant lock called `name`. No I/O.
@@ -125,10 +125,10 @@ impl Coordinator {
     ) -> Result<ReentrantLock> {
         self.engine.check_open()?;
         let desk = self.desk.get_or_init(|| match &self.holds {
-            None => Desk::new(Arc::clone(&self.hub), None),
+            None => Desk::new(Arc::clone(&self.locks), None),
             Some(holds) => {
                 let engine = self.engine.beside(holds.backend());
-                Desk::new(Hub::new(engine, Ids::holders()), Some(holds.clone()))
+                Desk::new(Locks::new(engine, Ids::holders()), Some(holds.clone()))
             }
         });
         ReentrantLock::new(desk, MutexName::new(name)?, &options)
@@ -379,10 +379,10 @@ impl CoordinatorBuilder {
         let backend = AnyBackend::new(Traced::new(backend));
         let dice = self.seed.map_or_else(Dice::random, Dice::seeded);
         let engine = Engine::new(backend, clock, runtime, self.settings, dice);
-        let hub = Hub::new(engine.clone(), Ids::made_by(&self.ids));
+        let locks = Locks::new(engine.clone(), Ids::made_by(&self.ids));
         Ok(Coordinator {
             engine,
-            hub,
+            locks,
             ids: self.ids,
             holds: None,
             desk: Arc::default(),

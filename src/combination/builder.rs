@@ -11,7 +11,7 @@ use crate::clock::Clock;
 use crate::engine::{Dice, Engine, Settings};
 use crate::error::{Error, ErrorKind, Outcome, Result};
 use crate::lock::reentrant::Desk;
-use crate::lock::{Hub, Ids, ReentrantLock, ReentrantOptions};
+use crate::lock::{Ids, Locks, ReentrantLock, ReentrantOptions};
 use crate::model::{Jitter, MutexName};
 use crate::stores::combination::{Combined, Mode, Node, Rules, Seat, Wishes, join};
 
@@ -200,7 +200,7 @@ impl CombinationBuilder {
         let backend = AnyBackend::new(Traced::new(combined.clone()));
         let engine = Engine::new(backend, clock, runtime()?, settings, Dice::random());
         let holds = AnyHoldStore::new(combined.clone());
-        let desk = Desk::new(Hub::new(engine, Ids::holders()), Some(holds));
+        let desk = Desk::new(Locks::new(engine, Ids::holders()), Some(holds));
         let lock = ReentrantLock::new(&desk, name, &options)?;
         Ok(CombinationLock::new(lock, combined))
     }

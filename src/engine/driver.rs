@@ -20,26 +20,30 @@ use crate::error::{Error, LossCause, Outcome};
 #[derive(Debug)]
 pub(crate) struct Contention {
     inbox: mpsc::UnboundedSender<Event>,
-    at_drop: Stop,
+    /// What is sent when it is dropped.
+    at_drop: Option<Event>,
 }
 
 impl Contention {
     /// The same; dropped, it begins no further term, and the present one goes
     /// on while its holder likes.
     pub(crate) fn sparing_the_term(mut self) -> Self {
-        self.at_drop = Stop::LastTerm;
+        self.at_drop = Some(Event::Stop(Stop::LastTerm));
         self
     }
 
-    /// Stops it where no local side is left: at once, whatever it has won.
-    pub(crate) fn abandon(&self) {
-        let _ = self.inbox.send(Event::Abandoned);
+    /// The same; dropped, no local side is left: its bid is withdrawn or its
+    /// grant given back at once.
+    pub(crate) fn abandoned_when_dropped(mut self) -> Self {
+        self.at_drop = Some(Event::Abandoned);
+        self
     }
 }
 
 impl Drop for Contention {
     fn drop(&mut self) {
-        let _ = self.inbox.send(Event::Stop(self.at_drop));
+        let at_drop = self.at_drop.take();
+        let _ = at_drop.map(|event| self.inbox.send(event));
     }
 }
 
@@ -102,7 +106,7 @@ impl Engine {
         self.spawn(driver.run(plan, events));
         Contention {
             inbox,
-            at_drop: Stop::Wanted,
+            at_drop: Some(Event::Stop(Stop::Wanted)),
         }
     }
 }

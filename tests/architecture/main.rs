@@ -18,10 +18,12 @@ const ARROWS: &[(&str, &[&str])] = &[
         "coordinator",
         &["lock", "leader", "schedule", "service", "stores"],
     ),
-    ("lock", &["engine"]),
+    ("lock", &["engine", "queue"]),
     ("leader", &["engine"]),
     ("schedule", &["engine"]),
     ("service", &["engine"]),
+    // A thing of its own.
+    ("queue", &[]),
     ("engine", &["backend"]),
     ("stores", &["backend"]),
     ("backend", &["clock", "error", "model"]),
@@ -116,7 +118,7 @@ fn rust_files(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// `lock/queue.rs` is the module `lock::queue`; `lib.rs` is the root.
+/// `lock/guard.rs` is the module `lock::guard`; `lib.rs` is the root.
 fn module_of(file: &Path) -> Vec<String> {
     let path = file.with_extension("");
     let parts = path.iter().map(|part| part.to_str().unwrap().to_owned());

@@ -10,32 +10,32 @@ use crate::backend::{AnyHoldStore, Nonce};
 use crate::engine::{Engine, Tenure};
 use crate::error::{LeaseLost, LossCause, Result};
 use crate::lock::guard::LockGuard;
-use crate::lock::hub::Hub;
+use crate::lock::locks::Locks;
 use crate::model::MutexName;
 
 /// The reentrant locks of a coordinator.
 pub(crate) struct Desk {
-    hub: Arc<Hub>,
+    locks: Arc<Locks>,
     /// Where the counts are shown, if they are.
     holds: Option<AnyHoldStore>,
     books: Mutex<BTreeMap<MutexName, Weak<Book>>>,
 }
 
 impl Desk {
-    pub(crate) fn new(hub: Arc<Hub>, holds: Option<AnyHoldStore>) -> Arc<Self> {
+    pub(crate) fn new(locks: Arc<Locks>, holds: Option<AnyHoldStore>) -> Arc<Self> {
         Arc::new(Self {
-            hub,
+            locks,
             holds,
             books: Mutex::default(),
         })
     }
 
-    pub(super) fn hub(&self) -> &Arc<Hub> {
-        &self.hub
+    pub(super) fn locks(&self) -> &Arc<Locks> {
+        &self.locks
     }
 
     pub(super) fn engine(&self) -> &Engine {
-        self.hub.engine()
+        &self.locks.engine
     }
 
     /// Ends everything that is held and waited for, and waits until the store

@@ -26,7 +26,7 @@ pub use holder::Holder;
 pub use options::ReentrantOptions;
 
 use super::LockGuard;
-use super::hub::Lock;
+use super::lock::Lock;
 use crate::error::{Error, ErrorKind, Outcome, Result};
 use crate::model::{MutexName, MutexOwner};
 use book::Book;
@@ -75,7 +75,7 @@ impl ReentrantLock {
     ) -> Result<Self> {
         let lock_options = options.checked()?;
         let book = desk.book(&name);
-        let lock = Lock::new(desk.hub(), name, lock_options).looking_every(options.spin_wait);
+        let lock = Lock::new(desk.locks(), name, lock_options).looking_every(options.spin_wait);
         Ok(Self {
             desk: Arc::clone(desk),
             book,
