@@ -14,7 +14,7 @@ pub use lazy::LazyCoordinator;
 use crate::backend::url::StoreUrl;
 use crate::backend::{AnyBackend, AnyHoldStore, Backend, Traced};
 use crate::clock::Clock;
-use crate::engine::{Dice, Engine, Settings};
+use crate::engine::{Engine, Random, Settings};
 use crate::error::{Error, ErrorKind, Outcome, Result};
 use crate::leader::Elector;
 use crate::lock::reentrant::Desk;
@@ -377,8 +377,8 @@ impl CoordinatorBuilder {
             false => self.clock.ignoring_wall(),
         };
         let backend = AnyBackend::new(Traced::new(backend));
-        let dice = self.seed.map_or_else(Dice::random, Dice::seeded);
-        let engine = Engine::new(backend, clock, runtime, self.settings, dice);
+        let random = self.seed.map_or_else(Random::unseeded, Random::seeded);
+        let engine = Engine::new(backend, clock, runtime, self.settings, random);
         let locks = Locks::new(engine.clone(), Ids::made_by(&self.ids));
         Ok(Coordinator {
             engine,

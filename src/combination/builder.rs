@@ -8,7 +8,7 @@ use super::lock::CombinationLock;
 use super::node_url::{NodeUrl, Wanted, of_node, slowest_ping, warn_of_slowness};
 use crate::backend::{AnyBackend, AnyHoldStore, Traced};
 use crate::clock::Clock;
-use crate::engine::{Dice, Engine, Settings};
+use crate::engine::{Engine, Random, Settings};
 use crate::error::{Error, ErrorKind, Outcome, Result};
 use crate::lock::reentrant::Desk;
 use crate::lock::{Ids, Locks, ReentrantLock, ReentrantOptions};
@@ -198,7 +198,7 @@ impl CombinationBuilder {
             inline_callbacks: false,
         };
         let backend = AnyBackend::new(Traced::new(combined.clone()));
-        let engine = Engine::new(backend, clock, runtime()?, settings, Dice::random());
+        let engine = Engine::new(backend, clock, runtime()?, settings, Random::unseeded());
         let holds = AnyHoldStore::new(combined.clone());
         let desk = Desk::new(Locks::new(engine, Ids::holders()), Some(holds));
         let lock = ReentrantLock::new(&desk, name, &options)?;

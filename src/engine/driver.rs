@@ -134,7 +134,8 @@ impl Driver {
         let engine = self.engine.clone();
         let closing = engine.0.closing.clone();
         let mut stopped = false;
-        let (mut machine, mut effects) = Machine::start(plan, engine.dice(), engine.clock().now());
+        let (mut machine, mut effects) =
+            Machine::start(plan, engine.random(), engine.clock().now());
         loop {
             let mut next = None;
             for effect in effects.drain(..) {
@@ -312,7 +313,7 @@ impl Driver {
     /// given up may have been applied since.
     fn tidy_later(&self, bid: Bid) {
         let (engine, terms) = (self.engine.clone(), self.plan.terms);
-        let mut dice = engine.dice();
+        let mut random = engine.random();
         self.engine.spawn(async move {
             let clock = engine.clock();
             let over = clock.now() + terms.lease();
@@ -323,7 +324,9 @@ impl Driver {
                 if matches!(left, Some(Ok(()))) || clock.now() >= over {
                     return;
                 }
-                clock.sleep(wake::backoff(failures, dice.roll())).await;
+                clock
+                    .sleep(wake::backoff(failures, random.fraction()))
+                    .await;
             }
         });
     }

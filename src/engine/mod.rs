@@ -17,17 +17,17 @@
 //! | `trouble` | what fails and is tried again, for whoever wants to know |
 //! | `wake` | when to look or try again |
 //! | `plan` | what goes into a machine and what comes out |
-//! | `dice` | all the chance there is, seedable |
+//! | `random` | all the chance there is, seedable |
 
 mod birth;
 mod claim;
-mod dice;
 mod driver;
 mod jump;
 mod lease;
 mod machine;
 mod notify;
 mod plan;
+mod random;
 mod reading;
 mod roster;
 mod tenure;
@@ -47,10 +47,10 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 pub(crate) use birth::Birth;
-pub(crate) use dice::Dice;
 pub(crate) use driver::{Contention, Quiescer};
 pub(crate) use notify::Dispatch;
 pub(crate) use plan::{Finish, Mode, Notice, Plan};
+pub(crate) use random::Random;
 pub use tenure::Tenure;
 pub use trouble::{Doing, Trouble, TroubleNews, Troubles};
 pub(crate) use trouble::{TroubleBoard, TroubleReporter};
@@ -86,7 +86,7 @@ struct Shared {
     clock: Clock,
     runtime: Handle,
     settings: Settings,
-    dice: Mutex<Dice>,
+    random: Mutex<Random>,
     roster: Roster,
     tasks: TaskTracker,
     closing: CancellationToken,
@@ -102,7 +102,7 @@ impl Engine {
         clock: Clock,
         runtime: Handle,
         settings: Settings,
-        dice: Dice,
+        random: Random,
     ) -> Self {
         Self::telling(
             TroubleBoard::default(),
@@ -110,7 +110,7 @@ impl Engine {
             clock,
             runtime,
             settings,
-            dice,
+            random,
         )
     }
 
@@ -120,7 +120,7 @@ impl Engine {
         clock: Clock,
         runtime: Handle,
         settings: Settings,
-        dice: Dice,
+        random: Random,
     ) -> Self {
         let roster = Roster::new(backend.clone(), clock.clone(), runtime.clone());
         Self(Arc::new(Shared {
@@ -128,7 +128,7 @@ impl Engine {
             clock,
             runtime,
             settings,
-            dice: Mutex::new(dice),
+            random: Mutex::new(random),
             roster,
             tasks: TaskTracker::new(),
             closing: CancellationToken::new(),
@@ -147,7 +147,7 @@ impl Engine {
             shared.clock.clone(),
             shared.runtime.clone(),
             shared.settings.clone(),
-            self.dice(),
+            self.random(),
         )
     }
 
@@ -287,12 +287,12 @@ impl Engine {
 
     /// How long to wait after the `failures`-th failure in a row.
     pub(crate) fn pause(&self, failures: u32) -> Duration {
-        wake::backoff(failures, self.dice().roll())
+        wake::backoff(failures, self.random().fraction())
     }
 
-    fn dice(&self) -> Dice {
+    fn random(&self) -> Random {
         self.0
-            .dice
+            .random
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .fork()

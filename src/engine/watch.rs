@@ -39,7 +39,7 @@ impl Engine {
 
     async fn observe(&self, name: MutexName, mut sink: driver::Sink) {
         let mut hints = self.backend().changes(&Interest::in_owner(&name));
-        let mut dice = self.dice();
+        let mut random = self.random();
         let mut reporter = self.reporter(&name, Doing::Observing);
         let mut failures = 0;
         loop {
@@ -48,14 +48,14 @@ impl Engine {
                     failures = 0;
                     reporter.well();
                     sink(Notice::Observed(answer.owner().clone()));
-                    self.next_look(&answer, dice.roll())
+                    self.next_look(&answer, random.fraction())
                 }
                 Err(error) => {
                     failures += 1;
                     let error = error.with_mutex(&name);
                     reporter.failed(&error);
                     sink(Notice::Trouble(error));
-                    wake::backoff(failures, dice.roll())
+                    wake::backoff(failures, random.fraction())
                 }
             };
             let clock = self.clock();
@@ -77,10 +77,10 @@ impl Engine {
         answer.unwrap_or_else(|| Err(driver::late(limit)))
     }
 
-    fn next_look(&self, answer: &Answer, roll: f64) -> Duration {
+    fn next_look(&self, answer: &Answer, fraction: f64) -> Duration {
         let safety = self.backend().profile().safety_look;
         let left = answer.owner().remaining(answer.now());
-        let after_end = Duration::from_millis(1) + wake::RESUME_SPREAD.mul_f64(roll);
+        let after_end = Duration::from_millis(1) + wake::RESUME_SPREAD.mul_f64(fraction);
         match left {
             Some(left) if !left.is_zero() => (left + after_end).min(safety),
             _ => safety,

@@ -36,7 +36,7 @@ impl Bidding {
     pub(super) fn begin(course: &mut Course, now: Moment) -> State {
         let plan = &course.plan;
         let mut bid = Bid::new(plan.name.clone(), plan.contender.clone(), plan.terms)
-            .with_nonce(course.dice.nonce());
+            .with_nonce(course.random.nonce());
         bid.unique_id = plan.unique_id;
         bid.shares_fence = plan.shares_fence;
         bid.queue = plan.mode != Mode::Try;
@@ -156,8 +156,8 @@ impl Bidding {
         if self.hinted {
             return self.attempt(course, now);
         }
-        let roll = course.dice.roll();
-        let pause = wake::after_refusal(&course.plan, &self.bid.contender, answer, roll);
+        let fraction = course.random.fraction();
+        let pause = wake::after_refusal(&course.plan, &self.bid.contender, answer, fraction);
         self.look_at = now + pause;
         if self.overheard {
             self.look_at = self.look_at.min(self.after_broadcast(now));
@@ -176,7 +176,7 @@ impl Bidding {
         }
         let pause = match error.retry() {
             Retry::AtOnce if self.failures <= 3 => Duration::ZERO,
-            _ => wake::backoff(self.failures, course.dice.roll()),
+            _ => wake::backoff(self.failures, course.random.fraction()),
         };
         self.look_at = now + pause;
         course.want(Effect::Trouble(error));
@@ -186,7 +186,7 @@ impl Bidding {
     pub(super) fn hinted(mut self, course: &mut Course, now: Moment, hint: Hint) -> State {
         let at = match hint {
             Hint::Turn => now,
-            Hint::Resumed => now + wake::RESUME_SPREAD.mul_f64(course.dice.roll()),
+            Hint::Resumed => now + wake::RESUME_SPREAD.mul_f64(course.random.fraction()),
             _ => self.after_broadcast(now),
         };
         if self.in_flight.is_some() {

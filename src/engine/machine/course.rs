@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use super::super::dice::Dice;
 use super::super::plan::{Call, Effect, Finish, Mode, Plan, Stop};
+use super::super::random::Random;
 use super::{Bidding, State};
 use crate::clock::Moment;
 
@@ -11,7 +11,7 @@ use crate::clock::Moment;
 #[derive(Debug)]
 pub(super) struct Course {
     pub(super) plan: Plan,
-    pub(super) dice: Dice,
+    pub(super) random: Random,
     effects: Vec<Effect>,
     /// Counts the tenures: the end of an earlier one must not end this one.
     pub(super) term: u64,
@@ -43,10 +43,10 @@ impl Then {
 }
 
 impl Course {
-    pub(super) fn new(plan: Plan, dice: Dice) -> Self {
+    pub(super) fn new(plan: Plan, random: Random) -> Self {
         Self {
             plan,
-            dice,
+            random,
             effects: Vec::new(),
             term: 0,
             stop: None,

@@ -127,7 +127,7 @@ impl Freeing {
     fn failed(mut self, course: &mut Course, now: Moment, error: Error) -> State {
         self.maybe_done |= error.may_have_happened();
         self.failures = self.failures.saturating_add(1);
-        self.next_try = now + wake::backoff(self.failures, course.dice.roll());
+        self.next_try = now + wake::backoff(self.failures, course.random.fraction());
         course.want(Effect::Trouble(error));
         State::Freeing(self)
     }

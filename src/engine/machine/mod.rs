@@ -28,8 +28,8 @@ use freeing::Freeing;
 use owning::{Grant, Owning};
 use quieting::Quieting;
 
-use super::dice::Dice;
 use super::plan::{Effect, Event, Finish, Plan, Stop};
+use super::random::Random;
 use crate::clock::Moment;
 use crate::error::LossCause;
 
@@ -60,9 +60,9 @@ enum State {
 
 impl Machine {
     /// A machine and what it wants first.
-    pub(crate) fn start(plan: Plan, dice: Dice, now: Moment) -> (Self, Vec<Effect>) {
+    pub(crate) fn start(plan: Plan, random: Random, now: Moment) -> (Self, Vec<Effect>) {
         let rest = plan.initial_delay;
-        let mut course = Course::new(plan, dice);
+        let mut course = Course::new(plan, random);
         let state = course.go_on(now, Then::Bid { rest });
         let effects = course.take_effects();
         (Self { state, course }, effects)

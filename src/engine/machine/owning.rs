@@ -130,7 +130,7 @@ impl Owning {
                 }
                 self.failures = self.failures.saturating_add(1);
                 let left = self.deadline.since(now);
-                let pause = wake::renewal_backoff(self.failures, course.dice.roll(), left);
+                let pause = wake::renewal_backoff(self.failures, course.random.fraction(), left);
                 self.ask_renewal(course, now + pause);
                 course.want(Effect::Trouble(error));
             }

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use crate::backend::{Answer, Hint, Nonce};
 use crate::clock::Moment;
-use crate::engine::dice::Dice;
 use crate::engine::machine::Machine;
 use crate::engine::plan::{Call, Effect, Event, Finish, Mode, Plan, Stop};
+use crate::engine::random::Random;
 use crate::error::{Error, ErrorKind, LossCause, Outcome};
 use crate::model::{
     ContenderId, FencingToken, Jitter, LeaseTerms, MutexName, MutexOwner, StoreTime,
@@ -50,13 +50,13 @@ fn lost_answer() -> Error {
     Error::new(ErrorKind::Timeout, Outcome::MayHave)
 }
 
-/// The nonce of the first bid of these seeded dice.
+/// The nonce of the first bid of this seed.
 fn nonce() -> Nonce {
-    Dice::seeded(1).nonce()
+    Random::seeded(1).nonce()
 }
 
 fn start(mode: Mode) -> Machine {
-    let (machine, effects) = Machine::start(plan(mode), Dice::seeded(1), at(0));
+    let (machine, effects) = Machine::start(plan(mode), Random::seeded(1), at(0));
     assert!(matches!(effects[..], [Effect::Call(Call::Acquire(_), _)]));
     machine
 }
@@ -126,7 +126,7 @@ fn the_nonce_is_the_same_for_every_attempt_and_new_for_every_bid() {
             _ => None,
         })
     };
-    let (mut machine, effects) = Machine::start(plan(Mode::Always), Dice::seeded(1), at(0));
+    let (mut machine, effects) = Machine::start(plan(Mode::Always), Random::seeded(1), at(0));
     let first = nonce_in(&effects).unwrap();
     machine.on(at(1), Event::Acquired(Err(lost_answer())));
     let again = machine.on(machine.wake_at().unwrap(), Event::Timer);

@@ -10,9 +10,9 @@ use super::judge::{Judge, True};
 use super::process::{Cut, Process, moment};
 use super::store::{Request, Store, Told};
 use crate::backend::{Hint, Nonce};
-use crate::engine::dice::Dice;
 use crate::engine::machine::Machine;
 use crate::engine::plan::{Call, Effect, Event, Finish, Mode, Plan, Stop};
+use crate::engine::random::Random;
 use crate::engine::wake;
 use crate::error::{Error, ErrorKind, LossCause, Outcome};
 use crate::model::{ContenderId, Jitter, LeaseTerms, MutexName};
@@ -261,9 +261,9 @@ impl World {
             quiesce: Duration::from_secs(2),
         };
         let speed = self.chance.speed();
-        let dice = Dice::seeded(self.chance.number());
+        let random = Random::seeded(self.chance.number());
         let id = plan.contender.clone();
-        let (machine, effects) = Machine::start(plan, dice, moment(self.now, speed));
+        let (machine, effects) = Machine::start(plan, random, moment(self.now, speed));
         self.processes.push(Process {
             machine,
             id,
