@@ -9,7 +9,7 @@ use tokio::sync::Notify;
 use super::birth::Birth;
 use super::claim::{Claim, PickUp, patience};
 use super::jump::Jump;
-use super::reading::{Reading, StoreClock};
+use super::store_clock::{ClockReading, EstimatedStoreClock};
 use crate::backend::Held;
 use crate::clock::{Clock, Moment, Sight};
 use crate::error::LossCause;
@@ -22,7 +22,7 @@ const OVER: u64 = 0;
 pub(crate) struct Lease {
     pub(super) held: Held,
     pub(super) clock: Clock,
-    store_clock: Mutex<StoreClock>,
+    store_clock: Mutex<EstimatedStoreClock>,
     pub(super) deadline: AtomicU64,
     pub(super) cause: OnceLock<LossCause>,
     pub(super) claim: Claim,
@@ -46,14 +46,14 @@ impl Lease {
         held: Held,
         clock: Clock,
         deadline: Moment,
-        reading: Reading,
+        reading: ClockReading,
         sent: Sight,
     ) -> Self {
         let terms = held.terms;
         Self {
             held,
             clock,
-            store_clock: Mutex::new(StoreClock::new(reading)),
+            store_clock: Mutex::new(EstimatedStoreClock::new(reading)),
             deadline: AtomicU64::new(deadline.as_nanos().max(1)),
             cause: OnceLock::new(),
             claim: Claim::offered(patience(&terms), reading.heard_at),
@@ -173,11 +173,11 @@ impl Lease {
     }
 
     /// Learns what the store's clock showed.
-    pub(crate) fn read_clock(&self, reading: Reading) {
+    pub(crate) fn read_clock(&self, reading: ClockReading) {
         self.store_clock().take(reading);
     }
 
-    pub(super) fn store_clock(&self) -> std::sync::MutexGuard<'_, StoreClock> {
+    pub(super) fn store_clock(&self) -> std::sync::MutexGuard<'_, EstimatedStoreClock> {
         self.store_clock
             .lock()
             .unwrap_or_else(PoisonError::into_inner)

@@ -13,7 +13,7 @@
 //! | `tenure` | a period of ownership, as its holder sees it |
 //! | `watch` | looking without contending |
 //! | `notify` | callbacks, in order and off the async workers |
-//! | `reading` | the store's clock, as its answers tell it |
+//! | `store_clock` | the store's clock, as its answers tell it |
 //! | `trouble` | what fails and is tried again, for whoever wants to know |
 //! | `wake` | when to look or try again |
 //! | `plan` | what goes into a machine and what comes out |
@@ -28,8 +28,8 @@ mod machine;
 mod notify;
 mod plan;
 mod random;
-mod reading;
 mod roster;
+mod store_clock;
 mod tenure;
 mod trouble;
 mod wake;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::driver::Quiescer;
-use super::reading::Reading;
+use super::store_clock::ClockReading;
 use super::tenure::Tenure;
 use crate::backend::{Answer, Bid, Held, Hint, Nonce};
 use crate::clock::{Moment, Sight};
@@ -144,12 +144,12 @@ pub(crate) enum Effect {
         held: Held,
         owner: MutexOwner,
         deadline: Moment,
-        reading: Reading,
+        reading: ClockReading,
     },
     /// The tenure is renewed.
     Extend {
         deadline: Moment,
-        reading: Reading,
+        reading: ClockReading,
     },
     /// Let the local side end, and say [`Event::Quiesced`] when it has. Once
     /// per tenure.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::birth::Birth;
 use super::lease::Lease;
-use super::reading::Reading;
+use super::store_clock::ClockReading;
 use crate::backend::Held;
 use crate::clock::{Clock, Moment, Sight};
 use crate::error::{LeaseLost, LossCause};
@@ -42,7 +42,7 @@ impl Tenure {
         held: Held,
         clock: Clock,
         deadline: Moment,
-        reading: Reading,
+        reading: ClockReading,
         sent: Sight,
     ) -> (Self, Arc<Lease>) {
         Self::begin_in(Birth::here(), held, clock, deadline, reading, sent)
@@ -53,7 +53,7 @@ impl Tenure {
         held: Held,
         clock: Clock,
         deadline: Moment,
-        reading: Reading,
+        reading: ClockReading,
         sent: Sight,
     ) -> (Self, Arc<Lease>) {
         let token = held.token;

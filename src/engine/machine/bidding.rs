@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::super::plan::{Call, Effect, Finish, Mode};
-use super::super::reading::Reading;
+use super::super::store_clock::ClockReading;
 use super::super::wake;
 use super::owning::{renew_after, valid_for};
 use super::{Course, Freeing, Grant, Owning, State, Then};
@@ -125,7 +125,7 @@ impl Bidding {
             held: grant.held.clone(),
             owner: answer.owner().clone(),
             deadline,
-            reading: Reading {
+            reading: ClockReading {
                 sent_at,
                 heard_at: now,
                 store: answer.now(),

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::super::plan::{Effect, Event, Finish, Stop};
-use super::super::reading::Reading;
+use super::super::store_clock::ClockReading;
 use super::super::wake;
 use super::{Course, Freeing, Quieting, State};
 use crate::backend::{Answer, Bid, Held, Nonce};
@@ -107,7 +107,7 @@ impl Owning {
                 }
                 course.want(Effect::Extend {
                     deadline: self.deadline,
-                    reading: Reading {
+                    reading: ClockReading {
                         sent_at,
                         heard_at: now,
                         store: answer.now(),
