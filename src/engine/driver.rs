@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use tokio::sync::mpsc;
 
+use super::event::{Call, Effect, Event, Finish, Notice, Stop};
 use super::lease::Lease;
 use super::machine::Machine;
-use super::plan::{Call, Effect, Event, Finish, Notice, Plan, Stop};
 use super::roster::Ticket;
+use super::settings::ContentionSettings;
 use super::tenure::Tenure;
 use super::trouble::{Doing, TroubleReporter};
 use super::{Engine, wake};
@@ -87,11 +88,16 @@ impl Engine {
     ///
     /// `hear_owner`: whether every change of owner is of interest, or only
     /// the contender's own turn.
-    pub(crate) fn contend(&self, plan: Plan, hear_owner: bool, sink: Sink) -> Contention {
+    pub(crate) fn contend(
+        &self,
+        settings: ContentionSettings,
+        hear_owner: bool,
+        sink: Sink,
+    ) -> Contention {
         let (inbox, events) = mpsc::unbounded_channel();
         let driver = Driver {
             engine: self.clone(),
-            plan: plan.clone(),
+            settings: settings.clone(),
             hear_owner,
             sink,
             inbox: inbox.clone(),
@@ -101,9 +107,9 @@ impl Engine {
             lease: None,
             sent: self.clock().look_before(),
             term: 0,
-            reporter: self.reporter(&plan.name, Doing::Contending),
+            reporter: self.reporter(&settings.name, Doing::Contending),
         };
-        self.spawn(driver.run(plan, events));
+        self.spawn(driver.run(settings, events));
         Contention {
             inbox,
             at_drop: Some(Event::Stop(Stop::Wanted)),
@@ -113,7 +119,7 @@ impl Engine {
 
 struct Driver {
     engine: Engine,
-    plan: Plan,
+    settings: ContentionSettings,
     hear_owner: bool,
     sink: Sink,
     inbox: mpsc::UnboundedSender<Event>,
@@ -130,12 +136,16 @@ struct Driver {
 }
 
 impl Driver {
-    async fn run(mut self, plan: Plan, mut events: mpsc::UnboundedReceiver<Event>) {
+    async fn run(
+        mut self,
+        settings: ContentionSettings,
+        mut events: mpsc::UnboundedReceiver<Event>,
+    ) {
         let engine = self.engine.clone();
         let closing = engine.0.closing.clone();
         let mut stopped = false;
         let (mut machine, mut effects) =
-            Machine::start(plan, engine.random(), engine.clock().now());
+            Machine::start(settings, engine.random(), engine.clock().now());
         loop {
             let mut next = None;
             for effect in effects.drain(..) {
@@ -192,8 +202,8 @@ impl Driver {
             Effect::StopRenewing => self.ticket = None,
             Effect::Subscribe => {
                 let turn = Interest {
-                    name: self.plan.name.clone(),
-                    waiter: Some(self.plan.contender.clone()),
+                    name: self.settings.name.clone(),
+                    waiter: Some(self.settings.contender.clone()),
                     owner: self.hear_owner,
                 };
                 self.hints = Some(self.engine.backend().changes(&turn));
@@ -250,7 +260,7 @@ impl Driver {
                 let was_lost = matches!(finish, Finish::StillRunning)
                     && !self.lease.as_ref().is_some_and(|lease| lease.is_asked());
                 if !was_lost {
-                    self.engine.note_end(&self.plan.name, &finish);
+                    self.engine.note_end(&self.settings.name, &finish);
                 }
                 if matches!(finish, Finish::Released) {
                     self.reporter.well();
@@ -282,8 +292,8 @@ impl Driver {
 
     fn about(&self, error: Error) -> Error {
         error
-            .with_mutex(&self.plan.name)
-            .with_contender(&self.plan.contender)
+            .with_mutex(&self.settings.name)
+            .with_contender(&self.settings.contender)
     }
 
     fn call(&self, call: Call, limit: std::time::Duration) -> CallFuture {
@@ -312,7 +322,7 @@ impl Driver {
     /// Undoes `bid` once more after a call's longest time: a request that was
     /// given up may have been applied since.
     fn tidy_later(&self, bid: Bid) {
-        let (engine, terms) = (self.engine.clone(), self.plan.terms);
+        let (engine, terms) = (self.engine.clone(), self.settings.terms);
         let mut random = engine.random();
         self.engine.spawn(async move {
             let clock = engine.clock();

@@ -16,19 +16,21 @@
 //! | `store_clock` | the store's clock, as its answers tell it |
 //! | `trouble` | what fails and is tried again, for whoever wants to know |
 //! | `wake` | when to look or try again |
-//! | `plan` | what goes into a machine and what comes out |
+//! | `event` | what goes into a machine, what comes out, what its user hears |
+//! | `settings` | how contentions behave: all of a coordinator, and one |
 //! | `random` | all the chance there is, seedable |
 
 mod birth;
 mod claim;
 mod driver;
+mod event;
 mod jump;
 mod lease;
 mod machine;
 mod notify;
-mod plan;
 mod random;
 mod roster;
+mod settings;
 mod store_clock;
 mod tenure;
 mod trouble;
@@ -48,9 +50,10 @@ use tokio_util::task::TaskTracker;
 
 pub(crate) use birth::Birth;
 pub(crate) use driver::{Contention, Quiescer};
+pub(crate) use event::{Finish, Notice};
 pub(crate) use notify::Dispatch;
-pub(crate) use plan::{Finish, Mode, Notice, Plan};
 pub(crate) use random::Random;
+pub(crate) use settings::{ContentionSettings, Mode, Settings};
 pub use tenure::Tenure;
 pub use trouble::{Doing, Trouble, TroubleNews, Troubles};
 pub(crate) use trouble::{TroubleBoard, TroubleReporter};
@@ -60,22 +63,11 @@ pub(crate) use watch::Watch;
 use crate::backend::{AnyBackend, Backend, LeaseBound, Traced, Wakeup};
 use crate::clock::Clock;
 use crate::error::{Error, ErrorKind, Outcome, Result};
-use crate::model::{ContenderId, Jitter, LeaseTerms, MutexName};
+use crate::model::{ContenderId, LeaseTerms, MutexName};
 use roster::Roster;
 
 /// Longer than a push takes.
 const COURTESY: Duration = Duration::from_millis(10);
-
-/// How contentions of a coordinator behave.
-#[derive(Clone, Debug)]
-pub(crate) struct Settings {
-    pub(crate) terms: LeaseTerms,
-    pub(crate) jitter: Jitter,
-    pub(crate) initial_delay: Duration,
-    pub(crate) quiesce: Duration,
-    /// Whether callbacks run where they arise: for simulations only.
-    pub(crate) inline_callbacks: bool,
-}
 
 /// What all contentions of a coordinator share.
 #[derive(Clone)]
@@ -191,12 +183,17 @@ impl Engine {
         }
     }
 
-    /// The plan of a contention under the engine's settings.
-    pub(crate) fn plan(&self, name: MutexName, contender: ContenderId, mode: Mode) -> Plan {
+    /// How a contention behaves under the settings of all.
+    pub(crate) fn contention_settings(
+        &self,
+        name: MutexName,
+        contender: ContenderId,
+        mode: Mode,
+    ) -> ContentionSettings {
         let profile = self.0.backend.profile();
         let settings = &self.0.settings;
         let terms = self.terms();
-        Plan {
+        ContentionSettings {
             name,
             contender,
             unique_id: false,

@@ -10,8 +10,8 @@ use tokio::runtime::Handle;
 use tokio::sync::{Notify, mpsc};
 
 use super::claim::PickUp;
+use super::event::Event;
 use super::lease::Lease;
-use super::plan::Event;
 use super::{driver, wake};
 use crate::backend::{AnyBackend, Backend, Held};
 use crate::clock::{Clock, Moment};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::plan::Plan;
+use super::settings::ContentionSettings;
 use crate::backend::Answer;
 use crate::clock::Moment;
 use crate::model::{ContendPeriod, ContenderId, LeaseTerms};
@@ -26,24 +26,24 @@ pub(super) const RESUME_SPREAD: Duration = Duration::from_millis(100);
 /// lease ends, the rest behind it. Elsewhere the jitter of [`ContendPeriod`]
 /// keeps them apart. Never longer than the profile's safety look.
 pub(super) fn after_refusal(
-    plan: &Plan,
+    settings: &ContentionSettings,
     contender: &ContenderId,
     answer: &Answer,
     fraction: f64,
 ) -> Duration {
     let (owner, now) = (answer.owner(), answer.now());
     let delay = match (owner.remaining(now), answer.place()) {
-        (None, _) => plan.safety_look,
+        (None, _) => settings.safety_look,
         // Free, and yet refused: a race was lost a moment ago.
         (Some(Duration::ZERO), None) => Duration::from_millis(2).mul_f64(1.0 + 4.0 * fraction),
         (Some(left), Some(place)) => left + Duration::from_millis(1) + STAGGER * place.rank,
         (Some(_), None) => {
-            let period = ContendPeriod::new(contender.clone(), plan.jitter);
+            let period = ContendPeriod::new(contender.clone(), settings.jitter);
             // An owner with our own id is still another's grant.
             period.next_delay_of_waiter(owner, now, fraction)
         }
     };
-    delay.clamp(Duration::from_millis(1), plan.safety_look)
+    delay.clamp(Duration::from_millis(1), settings.safety_look)
 }
 
 /// The pause after the `failures`-th failure in a row: doubling, jittered.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-use super::plan::Notice;
+use super::event::Notice;
 use super::trouble::Doing;
 use super::{Engine, driver, wake};
 use crate::backend::{Answer, Backend, Hints, Interest};

@@ -84,8 +84,8 @@ impl Campaign {
         unique_id: bool,
     ) -> Self {
         let (tell, events) = mpsc::unbounded_channel();
-        let mut plan = engine.plan(name, id.clone(), Mode::Always);
-        plan.unique_id = unique_id;
+        let mut settings = engine.contention_settings(name, id.clone(), Mode::Always);
+        settings.unique_id = unique_id;
         let mut teller = Teller {
             tell,
             id: id.clone(),
@@ -95,7 +95,7 @@ impl Campaign {
         let sink = Box::new(move |notice| teller.hear(notice));
         // An office that is held when the campaign is dropped is its holder's
         // for as long as it likes.
-        let contention = Some(engine.contend(plan, true, sink).sparing_the_term());
+        let contention = Some(engine.contend(settings, true, sink).sparing_the_term());
         Self {
             contention,
             contender: Some(id),

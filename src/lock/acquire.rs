@@ -67,21 +67,24 @@ impl<'a> Acquisition<'a> {
     async fn contend(&self) -> Result<Option<LocalGrant>> {
         let (lock, engine) = (self.lock, self.lock.engine());
         engine.check_open()?;
-        let mut plan = engine.plan(lock.name().clone(), lock.new_id()?, self.mode);
-        plan.terms = lock.terms();
-        plan.unique_id = lock.has_unique_ids();
-        plan.shares_fence = lock.options().shares_fence;
+        let mut settings =
+            engine.contention_settings(lock.name().clone(), lock.new_id()?, self.mode);
+        settings.terms = lock.terms();
+        settings.unique_id = lock.has_unique_ids();
+        settings.shares_fence = lock.options().shares_fence;
         // A guard ends where it is dropped; there is nothing to wait for.
-        plan.quiesce = Duration::ZERO;
-        plan.initial_delay = lock.queue().others_first(engine.clock().now());
-        plan.safety_look = lock.safety_look().unwrap_or(plan.safety_look);
+        settings.quiesce = Duration::ZERO;
+        settings.initial_delay = lock.queue().others_first(engine.clock().now());
+        settings.safety_look = lock.safety_look().unwrap_or(settings.safety_look);
         let (begin, mut began) = oneshot::channel();
         let (finish, mut finished) = oneshot::channel();
         let place = Arc::<OwnerPlace>::default();
-        let terms = plan.terms;
+        let terms = settings.terms;
         let sink = sink(begin, finish, Arc::clone(&place), self.heard.clone());
         hear(&self.heard, Heard::Nothing);
-        let contention = engine.contend(plan, false, sink).abandoned_when_dropped();
+        let contention = engine
+            .contend(settings, false, sink)
+            .abandoned_when_dropped();
         let end = tokio::select! {
             biased;
             Ok((tenure, quiescer)) = &mut began => {

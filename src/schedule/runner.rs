@@ -18,7 +18,7 @@ use crate::error::{Error, ErrorKind, Outcome, Result};
 const GRACE: Duration = Duration::from_secs(1);
 
 /// Lives until it is stopped, the coordinator is closed, or the schedule turns
-/// out to follow another plan.
+/// out to follow another settings.
 pub(super) async fn live(life: Life, worker: &str, mut work: impl Work) -> Result<()> {
     let end = contend(&life, worker, &mut work).await;
     if let Err(error) = &end {
@@ -38,11 +38,13 @@ async fn contend(life: &Life, worker: &str, work: &mut impl Work) -> Result<()> 
     }
     let (tell, mut notices) = mpsc::unbounded_channel();
     let id = core.ids.generate()?;
-    let mut plan = core.engine.plan(core.name.clone(), id, Mode::Always);
-    plan.unique_id = core.ids.unique_per_call();
-    plan.quiesce += GRACE;
+    let mut settings = core
+        .engine
+        .contention_settings(core.name.clone(), id, Mode::Always);
+    settings.unique_id = core.ids.unique_per_call();
+    settings.quiesce += GRACE;
     let sink = Box::new(move |notice| drop(tell.send(notice)));
-    life.contends(core.engine.contend(plan, false, sink));
+    life.contends(core.engine.contend(settings, false, sink));
     let mut failure = None;
     loop {
         match notices.recv().await {

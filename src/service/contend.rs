@@ -79,11 +79,11 @@ impl<C: Contender> ContendService<C> {
             core.contender.mutex().clone(),
             core.contender.contender_id().clone(),
         );
-        let plan = core.engine.plan(name, id, Mode::Always);
+        let settings = core.engine.contention_settings(name, id, Mode::Always);
         let sink_core = Arc::clone(core);
         let sink = move |notice| sink_core.hear(life, notice);
         core.status.set(Status::Running);
-        view.contention = Some(core.engine.contend(plan, true, Box::new(sink)));
+        view.contention = Some(core.engine.contend(settings, true, Box::new(sink)));
         Ok(())
     }
 

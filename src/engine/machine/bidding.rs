@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use super::super::plan::{Call, Effect, Finish, Mode};
+use super::super::event::{Call, Effect, Finish};
+use super::super::settings::Mode;
 use super::super::store_clock::ClockReading;
 use super::super::wake;
 use super::owning::{renew_after, valid_for};
@@ -34,12 +35,16 @@ pub(super) struct Bidding {
 impl Bidding {
     /// A new bid: new nonce, first attempt.
     pub(super) fn begin(course: &mut Course, now: Moment) -> State {
-        let plan = &course.plan;
-        let mut bid = Bid::new(plan.name.clone(), plan.contender.clone(), plan.terms)
-            .with_nonce(course.random.nonce());
-        bid.unique_id = plan.unique_id;
-        bid.shares_fence = plan.shares_fence;
-        bid.queue = plan.mode != Mode::Try;
+        let settings = &course.settings;
+        let mut bid = Bid::new(
+            settings.name.clone(),
+            settings.contender.clone(),
+            settings.terms,
+        )
+        .with_nonce(course.random.nonce());
+        bid.unique_id = settings.unique_id;
+        bid.shares_fence = settings.shares_fence;
+        bid.queue = settings.mode != Mode::Try;
         let bidding = Self {
             bid,
             in_flight: None,
@@ -94,7 +99,7 @@ impl Bidding {
     }
 
     fn won(self, course: &mut Course, now: Moment, sent_at: Moment, answer: &Answer) -> State {
-        let terms = course.plan.terms;
+        let terms = course.settings.terms;
         let Some(token) = answer.token() else {
             let error = Error::new(ErrorKind::Store, Outcome::Did)
                 .with_message("the store granted the mutex without a token");
@@ -112,7 +117,7 @@ impl Bidding {
         let deadline = sent_at + valid_for(&terms, answer);
         if now + terms.margin() >= deadline {
             // Won, and over before we heard of it: give it back and go on.
-            let then = if course.plan.mode == Mode::Try {
+            let then = if course.settings.mode == Mode::Try {
                 Then::Finish(Finish::NotOwner)
             } else {
                 Then::bid_at_once()
@@ -144,7 +149,7 @@ impl Bidding {
             self.bid.score = Some(place.score.clone());
         }
         course.want(Effect::Observe(answer.owner().clone()));
-        if course.plan.mode == Mode::Try {
+        if course.settings.mode == Mode::Try {
             return self.undo(course, now, Finish::NotOwner);
         }
         if !self.subscribed {
@@ -157,7 +162,7 @@ impl Bidding {
             return self.attempt(course, now);
         }
         let fraction = course.random.fraction();
-        let pause = wake::after_refusal(&course.plan, &self.bid.contender, answer, fraction);
+        let pause = wake::after_refusal(&course.settings, &self.bid.contender, answer, fraction);
         self.look_at = now + pause;
         if self.overheard {
             self.look_at = self.look_at.min(self.after_broadcast(now));
@@ -169,7 +174,7 @@ impl Bidding {
         self.orphan |= error.may_have_happened();
         self.failures = self.failures.saturating_add(1);
         let is_hopeless = error.retry() == Retry::Never;
-        match course.plan.mode {
+        match course.settings.mode {
             Mode::Try => return self.undo(course, now, Finish::Failed(error)),
             Mode::Once if is_hopeless => return self.undo(course, now, Finish::Failed(error)),
             _ => {}

@@ -28,8 +28,9 @@ use freeing::Freeing;
 use owning::{Grant, Owning};
 use quieting::Quieting;
 
-use super::plan::{Effect, Event, Finish, Plan, Stop};
+use super::event::{Effect, Event, Finish, Stop};
 use super::random::Random;
+use super::settings::ContentionSettings;
 use crate::clock::Moment;
 use crate::error::LossCause;
 
@@ -60,9 +61,13 @@ enum State {
 
 impl Machine {
     /// A machine and what it wants first.
-    pub(crate) fn start(plan: Plan, random: Random, now: Moment) -> (Self, Vec<Effect>) {
-        let rest = plan.initial_delay;
-        let mut course = Course::new(plan, random);
+    pub(crate) fn start(
+        settings: ContentionSettings,
+        random: Random,
+        now: Moment,
+    ) -> (Self, Vec<Effect>) {
+        let rest = settings.initial_delay;
+        let mut course = Course::new(settings, random);
         let state = course.go_on(now, Then::Bid { rest });
         let effects = course.take_effects();
         (Self { state, course }, effects)

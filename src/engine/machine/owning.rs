@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::super::plan::{Effect, Event, Finish, Stop};
+use super::super::event::{Effect, Event, Finish, Stop};
 use super::super::store_clock::ClockReading;
 use super::super::wake;
 use super::{Course, Freeing, Quieting, State};
@@ -95,7 +95,7 @@ impl Owning {
         batch: usize,
         result: Result<Answer>,
     ) -> State {
-        let terms = course.plan.terms;
+        let terms = course.settings.terms;
         match result {
             Ok(answer) if answer.is_won() => {
                 self.grant.lease_over = now + terms.lease();
@@ -141,7 +141,7 @@ impl Owning {
     /// The tenure is over without our wish.
     pub(super) fn lose(mut self, course: &mut Course, now: Moment, cause: LossCause) -> State {
         // A renewal may be under way, and be applied late.
-        let latest = now + course.plan.terms.lease();
+        let latest = now + course.settings.terms.lease();
         self.grant.lease_over = self.grant.lease_over.max(latest);
         course.want(Effect::StopRenewing);
         course.want(Effect::End(cause));
@@ -150,13 +150,13 @@ impl Owning {
             course.want(Effect::Quiesce { term, cause });
         }
         let asked = course.stop.filter(|stop| *stop != Stop::LastTerm);
-        let until = asked.map(|_| now + course.plan.quiesce);
+        let until = asked.map(|_| now + course.settings.quiesce);
         State::Quieting(Quieting::new(self.grant, cause, until))
     }
 
     /// The local side ends first; renewal goes on.
     pub(super) fn stopped(mut self, course: &mut Course, now: Moment, stop: Stop) -> State {
-        self.quiesce_until = Some(now + course.plan.quiesce);
+        self.quiesce_until = Some(now + course.settings.quiesce);
         let (term, cause) = (course.term, stop.cause());
         course.want(Effect::Quiesce { term, cause });
         State::Owning(self)
@@ -190,7 +190,7 @@ impl Owning {
     fn give_back(mut self, course: &mut Course, now: Moment, cause: LossCause) -> State {
         course.want(Effect::StopRenewing);
         course.want(Effect::End(cause));
-        let latest = now + course.plan.terms.lease();
+        let latest = now + course.settings.terms.lease();
         self.grant.lease_over = self.grant.lease_over.max(latest);
         let then = course.then(Finish::Released);
         Freeing::release(course, now, self.grant, then)

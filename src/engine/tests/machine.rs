@@ -4,16 +4,17 @@ use std::time::Duration;
 
 use crate::backend::{Answer, Hint, Nonce};
 use crate::clock::Moment;
+use crate::engine::event::{Call, Effect, Event, Finish, Stop};
 use crate::engine::machine::Machine;
-use crate::engine::plan::{Call, Effect, Event, Finish, Mode, Plan, Stop};
 use crate::engine::random::Random;
+use crate::engine::settings::{ContentionSettings, Mode};
 use crate::error::{Error, ErrorKind, LossCause, Outcome};
 use crate::model::{
     ContenderId, FencingToken, Jitter, LeaseTerms, MutexName, MutexOwner, StoreTime,
 };
 
-fn plan(mode: Mode) -> Plan {
-    Plan {
+fn settings(mode: Mode) -> ContentionSettings {
+    ContentionSettings {
         name: MutexName::new("m").unwrap(),
         contender: ContenderId::new("me").unwrap(),
         unique_id: false,
@@ -56,7 +57,7 @@ fn nonce() -> Nonce {
 }
 
 fn start(mode: Mode) -> Machine {
-    let (machine, effects) = Machine::start(plan(mode), Random::seeded(1), at(0));
+    let (machine, effects) = Machine::start(settings(mode), Random::seeded(1), at(0));
     assert!(matches!(effects[..], [Effect::Call(Call::Acquire(_), _)]));
     machine
 }
@@ -126,7 +127,7 @@ fn the_nonce_is_the_same_for_every_attempt_and_new_for_every_bid() {
             _ => None,
         })
     };
-    let (mut machine, effects) = Machine::start(plan(Mode::Always), Random::seeded(1), at(0));
+    let (mut machine, effects) = Machine::start(settings(Mode::Always), Random::seeded(1), at(0));
     let first = nonce_in(&effects).unwrap();
     machine.on(at(1), Event::Acquired(Err(lost_answer())));
     let again = machine.on(machine.wake_at().unwrap(), Event::Timer);

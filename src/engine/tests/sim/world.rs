@@ -10,9 +10,10 @@ use super::judge::{Judge, True};
 use super::process::{Cut, Process, moment};
 use super::store::{Request, Store, Told};
 use crate::backend::{Hint, Nonce};
+use crate::engine::event::{Call, Effect, Event, Finish, Stop};
 use crate::engine::machine::Machine;
-use crate::engine::plan::{Call, Effect, Event, Finish, Mode, Plan, Stop};
 use crate::engine::random::Random;
+use crate::engine::settings::{ContentionSettings, Mode};
 use crate::engine::wake;
 use crate::error::{Error, ErrorKind, LossCause, Outcome};
 use crate::model::{ContenderId, Jitter, LeaseTerms, MutexName};
@@ -243,7 +244,7 @@ impl World {
         let number = self.processes.len();
         // Sometimes two live contenders carry the same id.
         let id = if self.chance.hits(0.05) { 0 } else { number };
-        let plan = Plan {
+        let settings = ContentionSettings {
             name: self.name.clone(),
             contender: ContenderId::new(format!("p{id}")).expect("valid"),
             unique_id: false,
@@ -262,8 +263,8 @@ impl World {
         };
         let speed = self.chance.speed();
         let random = Random::seeded(self.chance.number());
-        let id = plan.contender.clone();
-        let (machine, effects) = Machine::start(plan, random, moment(self.now, speed));
+        let id = settings.contender.clone();
+        let (machine, effects) = Machine::start(settings, random, moment(self.now, speed));
         self.processes.push(Process {
             machine,
             id,
@@ -420,7 +421,7 @@ impl World {
                     *self.unanswered.entry(process).or_default() |= lost;
                 }
                 Effect::TidyLater(bid) => {
-                    let request = Request::Call(crate::engine::plan::Call::Leave(bid));
+                    let request = Request::Call(crate::engine::event::Call::Leave(bid));
                     let wait = self.terms.call_timeout().as_nanos() as True;
                     self.after(
                         wait,

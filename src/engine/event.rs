@@ -1,4 +1,4 @@
-//! What a contention is to do, and what it says.
+//! What goes into a machine, what comes out of it, and what its user hears.
 
 use std::time::Duration;
 
@@ -8,40 +8,7 @@ use super::tenure::Tenure;
 use crate::backend::{Answer, Bid, Held, Hint, Nonce};
 use crate::clock::{Moment, Sight};
 use crate::error::{Error, LossCause, Result};
-use crate::model::{ContenderId, Jitter, LeaseTerms, MutexName, MutexOwner};
-
-/// How long a contention goes on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Mode {
-    /// One attempt.
-    Try,
-    /// Until one tenure has been won and has ended.
-    Once,
-    /// For ever: after each tenure it stands again.
-    Always,
-}
-
-/// What a machine needs to know; it asks nobody else.
-#[derive(Clone, Debug)]
-pub(crate) struct Plan {
-    pub(crate) name: MutexName,
-    pub(crate) contender: ContenderId,
-    /// Whether no other contender carries this id.
-    pub(crate) unique_id: bool,
-    /// Whether others count up the same fence.
-    pub(crate) shares_fence: bool,
-    pub(crate) terms: LeaseTerms,
-    pub(crate) mode: Mode,
-    pub(crate) jitter: Jitter,
-    /// The longest between two looks of a waiter.
-    pub(crate) safety_look: Duration,
-    /// Before the first bid.
-    pub(crate) initial_delay: Duration,
-    /// After a tenure that was given up freely: how long others are let first.
-    pub(crate) courtesy: Duration,
-    /// How long the local side may take to end when it is stopped.
-    pub(crate) quiesce: Duration,
-}
+use crate::model::MutexOwner;
 
 /// Why a contention is stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
