@@ -26,10 +26,10 @@ pub(crate) struct Contention {
 }
 
 impl Contention {
-    /// The same; dropped, it begins no further term, and the present one goes
+    /// The same; dropped, it begins no further tenure, and the present one goes
     /// on while its holder likes.
-    pub(crate) fn sparing_the_term(mut self) -> Self {
-        self.at_drop = Some(Event::Stop(Stop::LastTerm));
+    pub(crate) fn sparing_the_tenure(mut self) -> Self {
+        self.at_drop = Some(Event::Stop(Stop::LastTenure));
         self
     }
 
@@ -52,12 +52,14 @@ impl Drop for Contention {
 #[derive(Clone, Debug)]
 pub(crate) struct Quiescer {
     inbox: mpsc::UnboundedSender<Event>,
-    term: u64,
+    tenure_number: u64,
 }
 
 impl Quiescer {
     pub(crate) fn quiesced(&self) {
-        let _ = self.inbox.send(Event::Quiesced { term: self.term });
+        let _ = self.inbox.send(Event::Quiesced {
+            tenure_number: self.tenure_number,
+        });
     }
 
     /// Takes what was won in hand; false when it went back meanwhile, because
@@ -65,14 +67,18 @@ impl Quiescer {
     pub(crate) fn pick_up(&self, tenure: &Tenure) -> bool {
         let is_ours = tenure.pick_up();
         if !is_ours {
-            let _ = self.inbox.send(Event::Attended { term: self.term });
+            let _ = self.inbox.send(Event::Attended {
+                tenure_number: self.tenure_number,
+            });
         }
         is_ours
     }
 
     /// The tenure is over before its lease is: it is renewed no more.
     pub(crate) fn forfeit(&self) {
-        let _ = self.inbox.send(Event::Expired { term: self.term });
+        let _ = self.inbox.send(Event::Expired {
+            tenure_number: self.tenure_number,
+        });
     }
 }
 
@@ -106,7 +112,7 @@ impl Engine {
             ticket: None,
             lease: None,
             sent: self.clock().look_before(),
-            term: 0,
+            tenure_number: 0,
             reporter: self.reporter(&settings.name, Doing::Contending),
         };
         self.spawn(driver.run(settings, events));
@@ -131,7 +137,7 @@ struct Driver {
     /// What the clocks showed when the request was sent whose answer counts.
     sent: Sight,
     /// The number of the tenure that the lease belongs to.
-    term: u64,
+    tenure_number: u64,
     reporter: TroubleReporter,
 }
 
@@ -210,7 +216,7 @@ impl Driver {
             }
             Effect::Unsubscribe => self.hints = None,
             Effect::Begin {
-                term,
+                tenure_number,
                 held,
                 owner,
                 deadline,
@@ -218,10 +224,10 @@ impl Driver {
             } => {
                 let clock = self.engine.clock().clone();
                 let (tenure, lease) = Tenure::begin(held, clock, deadline, reading, self.sent);
-                self.term = term;
+                self.tenure_number = tenure_number;
                 self.lease = Some(lease);
                 self.reporter.well();
-                let done = self.quiescer(term);
+                let done = self.quiescer(tenure_number);
                 (self.sink)(Notice::Began(tenure, owner, done));
             }
             Effect::Extend { deadline, reading } => {
@@ -230,20 +236,25 @@ impl Driver {
                     lease.read_clock(reading);
                     lease.extend(deadline, self.sent)
                 });
-                return (!alive).then_some(Event::Expired { term: self.term });
+                return (!alive).then_some(Event::Expired {
+                    tenure_number: self.tenure_number,
+                });
             }
             Effect::End(cause) => self.end(cause),
-            Effect::Quiesce { term, cause } => {
+            Effect::Quiesce {
+                tenure_number,
+                cause,
+            } => {
                 let lease = self.lease.as_ref()?;
                 if lease.take_back() {
                     // Nobody has it in hand: there is no local side to end.
-                    return Some(Event::Quiesced { term });
+                    return Some(Event::Quiesced { tenure_number });
                 }
                 // What is lost cannot be asked to end.
                 if matches!(cause, LossCause::Released | LossCause::Closed) {
                     lease.ask_to_end(cause);
                 }
-                let done = self.quiescer(term);
+                let done = self.quiescer(tenure_number);
                 (self.sink)(Notice::Quiesce(cause, done));
             }
             Effect::Observe(owner) => {
@@ -274,7 +285,9 @@ impl Driver {
     /// Looks at the tenure, which may have ended by the clocks.
     fn look(&self) -> Event {
         match &self.lease {
-            Some(lease) if lease.is_over() => Event::Expired { term: self.term },
+            Some(lease) if lease.is_over() => Event::Expired {
+                tenure_number: self.tenure_number,
+            },
             _ => Event::Timer,
         }
     }
@@ -285,9 +298,12 @@ impl Driver {
         }
     }
 
-    fn quiescer(&self, term: u64) -> Quiescer {
+    fn quiescer(&self, tenure_number: u64) -> Quiescer {
         let inbox = self.inbox.clone();
-        Quiescer { inbox, term }
+        Quiescer {
+            inbox,
+            tenure_number,
+        }
     }
 
     fn about(&self, error: Error) -> Error {

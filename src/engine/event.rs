@@ -17,15 +17,15 @@ pub(crate) enum Stop {
     Wanted,
     /// The coordinator closes.
     Closed,
-    /// Nobody wants another term; the present one goes on while its holder
+    /// Its user wants no other tenure; the present one goes on while its holder
     /// likes.
-    LastTerm,
+    LastTenure,
 }
 
 impl Stop {
     pub(crate) fn cause(self) -> LossCause {
         match self {
-            Self::Wanted | Self::LastTerm => LossCause::Released,
+            Self::Wanted | Self::LastTenure => LossCause::Released,
             Self::Closed => LossCause::Closed,
         }
     }
@@ -57,15 +57,15 @@ pub(crate) enum Event {
         nonce: Nonce,
         until: Option<Moment>,
     },
-    /// Whoever did not pick up what was won in this term is there again. It may
-    /// come before the word that nobody was.
+    /// The user who did not pick up what was won in this tenure is there again.
+    /// It may come before the word that the user was not.
     Attended {
-        term: u64,
+        tenure_number: u64,
     },
     /// The tenure was seen to be over by somebody who looked at the clock, or
     /// its holder has held it for too long.
     Expired {
-        term: u64,
+        tenure_number: u64,
     },
     Hint(Hint),
     Stop(Stop),
@@ -74,7 +74,7 @@ pub(crate) enum Event {
     Abandoned,
     /// The local side of the tenure has ended.
     Quiesced {
-        term: u64,
+        tenure_number: u64,
     },
 }
 
@@ -107,7 +107,7 @@ pub(crate) enum Effect {
     Unsubscribe,
     /// A tenure begins.
     Begin {
-        term: u64,
+        tenure_number: u64,
         held: Held,
         owner: MutexOwner,
         deadline: Moment,
@@ -121,7 +121,7 @@ pub(crate) enum Effect {
     /// Let the local side end, and say [`Event::Quiesced`] when it has. Once
     /// per tenure.
     Quiesce {
-        term: u64,
+        tenure_number: u64,
         cause: LossCause,
     },
     /// The tenure is over.

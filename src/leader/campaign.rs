@@ -31,7 +31,7 @@ pub enum CampaignEvent {
 /// An office that has been won.
 ///
 /// Dropped, it is resigned: the store gives it to another, and the campaign
-/// goes on standing for the next term.
+/// goes on standing for the next election.
 #[must_use = "dropping a leadership resigns it"]
 #[derive(Debug)]
 pub struct Leadership {
@@ -95,7 +95,7 @@ impl Campaign {
         let sink = Box::new(move |notice| teller.hear(notice));
         // An office that is held when the campaign is dropped is its holder's
         // for as long as it likes.
-        let contention = Some(engine.contend(settings, true, sink).sparing_the_term());
+        let contention = Some(engine.contend(settings, true, sink).sparing_the_tenure());
         Self {
             contention,
             contender: Some(id),

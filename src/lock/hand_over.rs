@@ -24,7 +24,7 @@ pub(super) struct LocalGrant {
     pub(super) finished: oneshot::Receiver<Finish>,
     pub(super) place: Arc<OwnerPlace>,
     pub(super) contention: Contention,
-    /// Says that the local side of the term has ended.
+    /// Says that the local side of the tenure has ended.
     pub(super) quiescer: Quiescer,
 }
 

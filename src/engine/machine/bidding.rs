@@ -124,9 +124,9 @@ impl Bidding {
             };
             return Freeing::release(course, now, grant, then);
         }
-        course.term += 1;
+        course.tenure_number += 1;
         course.want(Effect::Begin {
-            term: course.term,
+            tenure_number: course.tenure_number,
             held: grant.held.clone(),
             owner: answer.owner().clone(),
             deadline,

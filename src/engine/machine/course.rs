@@ -15,13 +15,13 @@ pub(super) struct Course {
     pub(super) random: Random,
     effects: Vec<Effect>,
     /// Counts the tenures: the end of an earlier one must not end this one.
-    pub(super) term: u64,
+    pub(super) tenure_number: u64,
     /// Its user wants it to end; nothing new begins.
     pub(super) stop: Option<Stop>,
     /// Its user did not pick up what was won: nothing new begins before it is
     /// there again.
     pub(super) unattended: bool,
-    /// The last term that its user came for, late.
+    /// The number of the last tenure that its user came for, late.
     pub(super) attended: u64,
 }
 
@@ -49,7 +49,7 @@ impl Course {
             settings,
             random,
             effects: Vec::new(),
-            term: 0,
+            tenure_number: 0,
             stop: None,
             unattended: false,
             attended: 0,
@@ -69,10 +69,10 @@ impl Course {
         std::mem::take(&mut self.effects)
     }
 
-    /// Whether `stop` changes anything: only a last term can still be asked to
+    /// Whether `stop` changes anything: only a last tenure can still be asked to
     /// end.
     pub(super) fn is_stopped_by(&mut self, stop: Stop) -> bool {
-        if self.stop.is_some_and(|before| before != Stop::LastTerm) {
+        if self.stop.is_some_and(|before| before != Stop::LastTenure) {
             return false;
         }
         self.stop = Some(stop);

@@ -75,7 +75,8 @@ impl Owning {
 
     /// Whether its time is over, by the clock or by the word of one who looked.
     pub(super) fn is_over(&self, course: &Course, now: Moment, event: &Event) -> bool {
-        now >= self.deadline || matches!(event, Event::Expired { term } if *term == course.term)
+        now >= self.deadline
+            || matches!(event, Event::Expired { tenure_number } if *tenure_number == course.tenure_number)
     }
 
     pub(super) fn ask_renewal(&self, course: &mut Course, at: Moment) {
@@ -146,10 +147,13 @@ impl Owning {
         course.want(Effect::StopRenewing);
         course.want(Effect::End(cause));
         if self.quiesce_until.is_none() {
-            let term = course.term;
-            course.want(Effect::Quiesce { term, cause });
+            let tenure_number = course.tenure_number;
+            course.want(Effect::Quiesce {
+                tenure_number,
+                cause,
+            });
         }
-        let asked = course.stop.filter(|stop| *stop != Stop::LastTerm);
+        let asked = course.stop.filter(|stop| *stop != Stop::LastTenure);
         let until = asked.map(|_| now + course.settings.quiesce);
         State::Quieting(Quieting::new(self.grant, cause, until))
     }
@@ -157,8 +161,11 @@ impl Owning {
     /// The local side ends first; renewal goes on.
     pub(super) fn stopped(mut self, course: &mut Course, now: Moment, stop: Stop) -> State {
         self.quiesce_until = Some(now + course.settings.quiesce);
-        let (term, cause) = (course.term, stop.cause());
-        course.want(Effect::Quiesce { term, cause });
+        let (tenure_number, cause) = (course.tenure_number, stop.cause());
+        course.want(Effect::Quiesce {
+            tenure_number,
+            cause,
+        });
         State::Owning(self)
     }
 
@@ -182,7 +189,7 @@ impl Owning {
         }
         // A holder that came too late for it may have said so before this was
         // heard.
-        course.unattended = course.attended < course.term;
+        course.unattended = course.attended < course.tenure_number;
         self.give_back(course, now, LossCause::Unclaimed)
     }
 

@@ -142,7 +142,7 @@ fn the_nonce_is_the_same_for_every_attempt_and_new_for_every_bid() {
             result: Ok(refused(Duration::from_secs(1))),
         },
     );
-    let next = machine.on(at(210), Event::Quiesced { term: 1 });
+    let next = machine.on(at(210), Event::Quiesced { tenure_number: 1 });
     assert_ne!(nonce_in(&next).unwrap(), first);
 }
 
@@ -237,9 +237,17 @@ fn the_local_side_is_told_to_end_once() {
 #[test]
 fn the_end_of_an_earlier_tenure_does_not_end_this_one() {
     let mut machine = owning();
-    assert!(machine.on(at(100), Event::Quiesced { term: 0 }).is_empty());
-    assert!(machine.on(at(100), Event::Expired { term: 0 }).is_empty());
-    let effects = machine.on(at(100), Event::Quiesced { term: 1 });
+    assert!(
+        machine
+            .on(at(100), Event::Quiesced { tenure_number: 0 })
+            .is_empty()
+    );
+    assert!(
+        machine
+            .on(at(100), Event::Expired { tenure_number: 0 })
+            .is_empty()
+    );
+    let effects = machine.on(at(100), Event::Quiesced { tenure_number: 1 });
     assert!(matches!(
         effects[..],
         [
@@ -305,7 +313,7 @@ fn one_who_came_too_late_before_that_was_known_is_bid_for_again() {
             nonce: nonce(),
             until: None,
         };
-        let mut events = vec![Event::Attended { term: 1 }, unclaimed];
+        let mut events = vec![Event::Attended { tenure_number: 1 }, unclaimed];
         if !comes_first {
             events.reverse();
         }
@@ -313,7 +321,7 @@ fn one_who_came_too_late_before_that_was_known_is_bid_for_again() {
         for event in events {
             effects.extend(machine.on(at(10_000), event));
         }
-        effects.extend(machine.on(at(10_001), Event::Quiesced { term: 1 }));
+        effects.extend(machine.on(at(10_001), Event::Quiesced { tenure_number: 1 }));
         let freed = Answer::won(MutexOwner::NONE, StoreTime::from_millis(1_010_000));
         effects.extend(machine.on(at(10_002), Event::Released(Ok(freed))));
         let bids = |effect: &Effect| matches!(effect, Effect::Call(Call::Acquire(_), _));
