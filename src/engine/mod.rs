@@ -11,7 +11,7 @@
 //! | `claim` | whether somebody has a grant in hand |
 //! | `lease` | how long a grant lasts, by the local clock |
 //! | `tenure` | a period of ownership, as its holder sees it |
-//! | `watch` | looking without contending |
+//! | `observe` | looking without contending |
 //! | `notify` | callbacks, in order and off the async workers |
 //! | `store_clock` | the store's clock, as its answers tell it |
 //! | `trouble` | what fails and is tried again, for whoever wants to know |
@@ -28,6 +28,7 @@ mod jump;
 mod lease;
 mod machine;
 mod notify;
+mod observe;
 mod random;
 mod roster;
 mod settings;
@@ -35,7 +36,6 @@ mod store_clock;
 mod tenure;
 mod trouble;
 mod wake;
-mod watch;
 
 #[cfg(test)]
 mod tests;
@@ -52,13 +52,13 @@ pub(crate) use birth::Birth;
 pub(crate) use driver::{Contention, Quiescer};
 pub(crate) use event::{Finish, Notice};
 pub(crate) use notify::Dispatch;
+pub(crate) use observe::Observation;
 pub(crate) use random::Random;
 pub(crate) use settings::{ContentionSettings, Mode, Settings};
 pub use tenure::Tenure;
 pub use trouble::{Doing, Trouble, TroubleNews, Troubles};
 pub(crate) use trouble::{TroubleBoard, TroubleReporter};
 pub(crate) use wake::backoff;
-pub(crate) use watch::Watch;
 
 use crate::backend::{AnyBackend, Backend, LeaseBound, Traced, Wakeup};
 use crate::clock::Clock;

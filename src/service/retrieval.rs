@@ -7,7 +7,7 @@ use tokio::sync::oneshot;
 
 use super::status::StatusCell;
 use super::{Retriever, Status};
-use crate::engine::{Dispatch, Engine, Notice, Watch};
+use crate::engine::{Dispatch, Engine, Notice, Observation};
 use crate::error::{Error, ErrorKind, Outcome, Result};
 use crate::model::MutexState;
 
@@ -29,7 +29,7 @@ struct Core<R> {
 struct View {
     life: u64,
     state: MutexState,
-    watch: Option<Watch>,
+    observation: Option<Observation>,
 }
 
 impl<R: Retriever> RetrievalService<R> {
@@ -38,7 +38,7 @@ impl<R: Retriever> RetrievalService<R> {
         let view = Mutex::new(View {
             life: 0,
             state: MutexState::NONE,
-            watch: None,
+            observation: None,
         });
         let status = StatusCell::new();
         Self {
@@ -72,9 +72,9 @@ impl<R: Retriever> RetrievalService<R> {
         let sink_core = Arc::clone(core);
         let sink = move |notice| sink_core.hear(life, notice);
         core.status.set(Status::Running);
-        view.watch = Some(
+        view.observation = Some(
             core.engine
-                .watch(core.retriever.mutex().clone(), Box::new(sink)),
+                .observe(core.retriever.mutex().clone(), Box::new(sink)),
         );
         Ok(())
     }
@@ -94,7 +94,7 @@ impl<R: Retriever> RetrievalService<R> {
         let (tell, told) = oneshot::channel();
         {
             let mut view = core.view();
-            view.watch = None;
+            view.observation = None;
             view.life += 1;
             core.dispatch.push(move || {
                 let _ = tell.send(());
@@ -174,7 +174,7 @@ impl<R: Retriever> Core<R> {
 impl<R: Retriever> Drop for RetrievalService<R> {
     fn drop(&mut self) {
         let mut view = self.core.view();
-        view.watch = None;
+        view.observation = None;
         view.life += 1;
     }
 }

@@ -13,11 +13,11 @@ use crate::model::MutexName;
 
 /// A running observation; dropped, it ends.
 #[derive(Debug)]
-pub(crate) struct Watch {
+pub(crate) struct Observation {
     stop: CancellationToken,
 }
 
-impl Drop for Watch {
+impl Drop for Observation {
     fn drop(&mut self) {
         self.stop.cancel();
     }
@@ -27,17 +27,18 @@ impl Engine {
     /// Tells `sink` who owns `name`, at first and whenever it may have
     /// changed. Looks at a hint (at most once per [`wake::BROADCAST_LOOK`]),
     /// when the owner's lease should end, and now and then in any case.
-    pub(crate) fn watch(&self, name: MutexName, sink: driver::Sink) -> Watch {
+    pub(crate) fn observe(&self, name: MutexName, sink: driver::Sink) -> Observation {
         let stop = self.0.closing.child_token();
-        let watch = Watch { stop: stop.clone() };
+        let observation = Observation { stop: stop.clone() };
         let engine = self.clone();
         self.spawn(async move {
-            stop.run_until_cancelled(engine.observe(name, sink)).await;
+            stop.run_until_cancelled(engine.keep_looking(name, sink))
+                .await;
         });
-        watch
+        observation
     }
 
-    async fn observe(&self, name: MutexName, mut sink: driver::Sink) {
+    async fn keep_looking(&self, name: MutexName, mut sink: driver::Sink) {
         let mut hints = self.backend().changes(&Interest::in_owner(&name));
         let mut random = self.random();
         let mut reporter = self.reporter(&name, Doing::Observing);
