@@ -7,7 +7,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use tokio::sync::Notify;
 
 use super::birth::Birth;
-use super::claim::{Claim, PickUp, patience};
+use super::in_hand::{InHand, PickUp, patience};
 use super::jump::Jump;
 use super::store_clock::{ClockReading, EstimatedStoreClock};
 use crate::backend::Held;
@@ -25,7 +25,7 @@ pub(crate) struct Lease {
     store_clock: Mutex<EstimatedStoreClock>,
     pub(super) deadline: AtomicU64,
     pub(super) cause: OnceLock<LossCause>,
-    pub(super) claim: Claim,
+    pub(super) in_hand: InHand,
     jump: Jump,
     birth: Birth,
     /// When it was last seen to be in the process that won it; nanoseconds of
@@ -56,7 +56,7 @@ impl Lease {
             store_clock: Mutex::new(EstimatedStoreClock::new(reading)),
             deadline: AtomicU64::new(deadline.as_nanos().max(1)),
             cause: OnceLock::new(),
-            claim: Claim::offered(patience(&terms), reading.heard_at),
+            in_hand: InHand::offered(patience(&terms), reading.heard_at),
             jump: Jump::since(sent, terms.margin()),
             birth,
             at_home: AtomicU64::new(u64::MAX / 2), // never
@@ -69,17 +69,17 @@ impl Lease {
     /// Whether somebody has it in hand: it is renewed then. What nobody has
     /// picked up by the end of its time goes back, and is `Over`.
     pub(crate) fn pick_up_or_return(&self, now: Moment) -> PickUp {
-        self.claim.pick_up_or_return(now)
+        self.in_hand.pick_up_or_return(now)
     }
 
     /// Whether somebody has it in hand.
     pub(crate) fn is_in_hand(&self) -> bool {
-        self.claim.is_held()
+        self.in_hand.is_held()
     }
 
     /// Takes back what nobody has picked up; false when somebody has it.
     pub(crate) fn take_back(&self) -> bool {
-        self.claim.take_back()
+        self.in_hand.take_back()
     }
 
     /// Somebody wants it to end: its holder is told, and it lasts on until the

@@ -8,7 +8,7 @@
 //! | `roster` | all renewals of a coordinator, aligned and sent in batches |
 //! | `birth` | the process in which something was made |
 //! | `jump` | whether the clocks of this machine jumped |
-//! | `claim` | whether somebody has a grant in hand |
+//! | `in_hand` | whether the user of a contention has its grant in hand |
 //! | `lease` | how long a grant lasts, by the local clock |
 //! | `tenure` | a period of ownership, as its holder sees it |
 //! | `observe` | looking without contending |
@@ -21,9 +21,9 @@
 //! | `random` | all the chance there is, seedable |
 
 mod birth;
-mod claim;
 mod driver;
 mod event;
+mod in_hand;
 mod jump;
 mod lease;
 mod machine;

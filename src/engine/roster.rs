@@ -9,8 +9,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::runtime::Handle;
 use tokio::sync::{Notify, mpsc};
 
-use super::claim::PickUp;
 use super::event::Event;
+use super::in_hand::PickUp;
 use super::lease::Lease;
 use super::{driver, wake};
 use crate::backend::{AnyBackend, Backend, Held};

@@ -91,12 +91,12 @@ impl Tenure {
 
     /// Takes the grant in hand: false when it has gone back meanwhile.
     pub(crate) fn pick_up(&self) -> bool {
-        self.lease.claim.pick_up()
+        self.lease.in_hand.pick_up()
     }
 
     /// Puts the grant down for the next holder, who has to pick it up.
     pub(crate) fn put_down(&self) {
-        self.lease.claim.put_down(self.lease.clock.now());
+        self.lease.in_hand.put_down(self.lease.clock.now());
     }
 
     /// The token, whether or not ownership has ended.
