@@ -71,9 +71,9 @@ const COURTESY: Duration = Duration::from_millis(10);
 
 /// What all contentions of a coordinator share.
 #[derive(Clone)]
-pub(crate) struct Engine(Arc<Shared>);
+pub(crate) struct Engine(Arc<EngineParts>);
 
-struct Shared {
+struct EngineParts {
     backend: AnyBackend,
     clock: Clock,
     runtime: Handle,
@@ -115,7 +115,7 @@ impl Engine {
         random: Random,
     ) -> Self {
         let roster = Roster::new(backend.clone(), clock.clone(), runtime.clone());
-        Self(Arc::new(Shared {
+        Self(Arc::new(EngineParts {
             backend,
             clock,
             runtime,
@@ -132,13 +132,13 @@ impl Engine {
 
     /// An engine with the same settings over another backend.
     pub(crate) fn beside(&self, backend: &AnyBackend) -> Self {
-        let shared = &self.0;
+        let parts = &self.0;
         Self::telling(
-            shared.troubles.clone(),
+            parts.troubles.clone(),
             AnyBackend::new(Traced::new(backend.clone())),
-            shared.clock.clone(),
-            shared.runtime.clone(),
-            shared.settings.clone(),
+            parts.clock.clone(),
+            parts.runtime.clone(),
+            parts.settings.clone(),
             self.random(),
         )
     }
