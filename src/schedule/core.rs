@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::watch;
 
-use super::clerk::Clerk;
 use super::config::ScheduleConfig;
+use super::ledger_client::LedgerClient;
 use super::status::Board;
 use crate::engine::{Contention, Engine};
 use crate::error::{Error, ErrorKind, Outcome, Result};
@@ -17,7 +17,7 @@ pub(super) struct Core {
     pub(super) ids: Arc<dyn ContenderIdGenerator>,
     pub(super) name: MutexName,
     pub(super) config: ScheduleConfig,
-    pub(super) clerk: Clerk,
+    pub(super) ledger: LedgerClient,
     pub(super) board: Board,
     life: Mutex<LifeState>,
     /// The last life that has ended, and how.
@@ -41,7 +41,7 @@ impl Core {
         config: ScheduleConfig,
     ) -> Self {
         Self {
-            clerk: Clerk::new(engine.clone(), name.clone()),
+            ledger: LedgerClient::new(engine.clone(), name.clone()),
             engine,
             ids,
             name,

@@ -2,13 +2,13 @@
 
 mod book;
 mod cadence;
-mod clerk;
 mod config;
 mod core;
 #[cfg(feature = "cron")]
 mod cron;
 mod handle;
 mod job;
+mod ledger_client;
 mod report;
 mod runner;
 mod scheduler;

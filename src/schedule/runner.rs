@@ -30,7 +30,7 @@ pub(super) async fn live(life: Life, worker: &str, mut work: impl Work) -> Resul
 async fn contend(life: &Life, worker: &str, work: &mut impl Work) -> Result<()> {
     let core = &*life.core;
     // A conflict is better known at the start than at the first term.
-    if let Ok(Some(entry)) = core.clerk.read_once().await {
+    if let Ok(Some(entry)) = core.ledger.read_once().await {
         check_plan(&core.config, &entry).map_err(about(&core.name))?;
     }
     if life.is_stopping() {

@@ -41,7 +41,7 @@ impl Term<'_> {
         let (core, tenure) = (self.core, self.tenure);
         let entry = tokio::select! {
             biased;
-            entry = core.clerk.read() => entry,
+            entry = core.ledger.read() => entry,
             () = self.stopping.cancelled() => return Ok(TermEnd::Stopped),
         };
         let token = tenure.grant().token;
@@ -88,7 +88,7 @@ impl Term<'_> {
             };
             let at = tenure.store_now();
             book.finished(end, at);
-            core.clerk.finish(tenure.grant(), end, at).await;
+            core.ledger.finish(tenure.grant(), end, at).await;
         }
     }
 
@@ -148,7 +148,7 @@ impl Term<'_> {
 
     async fn claim(&self, book: &mut Book<'_>, claim: &Claim) -> Result<Claimed> {
         let core = self.core;
-        match core.clerk.claim(self.tenure, claim).await {
+        match core.ledger.claim(self.tenure, claim).await {
             ClaimAnswer::Claimed => {}
             ClaimAnswer::NotOwner => return Ok(Claimed::Deposed),
             ClaimAnswer::Refused(entry) => {

@@ -1,4 +1,4 @@
-//! [`Clerk`]: reads and writes the ledger, for as long as it takes.
+//! [`LedgerClient`]: reads and writes the ledger, for as long as it takes.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -12,14 +12,14 @@ use crate::model::{MutexName, StoreTime};
 /// The calls of the ledger, each with a limit. Over a store that keeps none,
 /// this process remembers what it did itself.
 #[derive(Debug)]
-pub(super) struct Clerk {
+pub(super) struct LedgerClient {
     engine: Engine,
     name: MutexName,
     own: Mutex<Option<LedgerEntry>>,
     reporter: Arc<Mutex<TroubleReporter>>,
 }
 
-impl Clerk {
+impl LedgerClient {
     pub(super) fn new(engine: Engine, name: MutexName) -> Self {
         let reporter = engine.reporter(&name, Doing::Recording);
         Self {
