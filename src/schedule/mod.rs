@@ -1,6 +1,5 @@
 #![doc = include_str!("../docs/schedule.md")]
 
-mod book;
 mod cadence;
 mod config;
 mod core;
@@ -9,6 +8,7 @@ mod cron;
 mod handle;
 mod job;
 mod ledger_client;
+mod ledger_view;
 mod report;
 mod runner;
 mod scheduler;

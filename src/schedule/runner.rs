@@ -5,9 +5,9 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use super::book::{about, check_plan};
 use super::core::{Core, Life};
 use super::job::Work;
+use super::ledger_view::{about, check_plan};
 use super::term::{Term, TermEnd};
 use crate::clock::Moment;
 use crate::engine::{Finish, Mode, Notice, Quiescer, Tenure};

@@ -3,9 +3,9 @@
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
-use super::book::{Book, Next, Refusal, about};
 use super::core::Core;
 use super::job::{Failure, Unfinished, Work};
+use super::ledger_view::{LedgerView, Next, Refusal, about};
 use super::status::{NextRun, RunOutcome};
 use super::tick::Tick;
 use crate::backend::{Claim, ClaimAnswer, TickEnd};
@@ -45,14 +45,14 @@ impl Term<'_> {
             () = self.stopping.cancelled() => return Ok(TermEnd::Stopped),
         };
         let token = tenure.grant().token;
-        let mut book = Book::open(&core.config, token, tenure.store_now(), entry)
+        let mut view = LedgerView::open(&core.config, token, tenure.store_now(), entry)
             .map_err(about(&core.name))?;
-        self.report(&book);
+        self.report(&view);
         loop {
-            if let Some(plan) = book.plan() {
+            if let Some(plan) = view.plan() {
                 let written = tokio::select! {
                     biased;
-                    written = self.claim(&mut book, &plan) => written?,
+                    written = self.claim(&mut view, &plan) => written?,
                     () = self.stopping.cancelled() => return Ok(TermEnd::Stopped),
                 };
                 match written {
@@ -61,7 +61,7 @@ impl Term<'_> {
                     Claimed::Deposed => return Ok(TermEnd::Deposed),
                 }
             }
-            let Some(next) = book.next(tenure.store_now()) else {
+            let Some(next) = view.next(tenure.store_now()) else {
                 // A cron expression whose last year has passed.
                 core.board.status().next_run = None;
                 tracing::warn!(
@@ -77,23 +77,23 @@ impl Term<'_> {
             if !self.until(next.claim.due_at).await {
                 return Ok(TermEnd::Stopped);
             }
-            match self.claim(&mut book, &next.claim).await? {
+            match self.claim(&mut view, &next.claim).await? {
                 Claimed::Ours => {}
                 Claimed::PlanAnew => continue,
                 Claimed::Deposed => return Ok(TermEnd::Deposed),
             }
             core.board.status().skipped += next.skipped;
-            let Some(end) = self.run_whole(work, &book, next.claim.clone()).await else {
+            let Some(end) = self.run_whole(work, &view, next.claim.clone()).await else {
                 continue;
             };
             let at = tenure.store_now();
-            book.finished(end, at);
+            view.finished(end, at);
             core.ledger.finish(tenure.grant(), end, at).await;
         }
     }
 
-    fn report(&self, book: &Book<'_>) {
-        let Some(entry) = book.unfinished() else {
+    fn report(&self, view: &LedgerView<'_>) {
+        let Some(entry) = view.unfinished() else {
             return;
         };
         self.core.board.status().unfinished += 1;
@@ -146,14 +146,14 @@ impl Term<'_> {
         }
     }
 
-    async fn claim(&self, book: &mut Book<'_>, claim: &Claim) -> Result<Claimed> {
+    async fn claim(&self, view: &mut LedgerView<'_>, claim: &Claim) -> Result<Claimed> {
         let core = self.core;
         match core.ledger.claim(self.tenure, claim).await {
             ClaimAnswer::Claimed => {}
             ClaimAnswer::NotOwner => return Ok(Claimed::Deposed),
             ClaimAnswer::Refused(entry) => {
                 let token = entry.token;
-                match book.refused(claim, entry).map_err(about(&core.name))? {
+                match view.refused(claim, entry).map_err(about(&core.name))? {
                     Refusal::Ours => {}
                     Refusal::Behind => {
                         // Whatever the ledger does: never as fast as it goes.
@@ -174,7 +174,7 @@ impl Term<'_> {
                 }
             }
         }
-        book.claimed(claim);
+        view.claimed(claim);
         Ok(Claimed::Ours)
     }
 
@@ -183,7 +183,7 @@ impl Term<'_> {
     async fn run_whole(
         &self,
         work: &mut impl Work,
-        book: &Book<'_>,
+        view: &LedgerView<'_>,
         mut claim: Claim,
     ) -> Option<TickEnd> {
         for cuts in 1.. {
@@ -196,7 +196,7 @@ impl Term<'_> {
                 outcome => return Some(TickEnd::new(claim.tick, outcome == RunOutcome::Done)),
             }
             self.core.board.status().unfinished += 1;
-            claim = book.cut()?;
+            claim = view.cut()?;
             let pause = self.core.engine.pause(cuts);
             tokio::select! {
                 biased;
