@@ -15,9 +15,9 @@ mod scheduler;
 mod status;
 #[cfg(feature = "cron")]
 mod stretch;
-mod term;
 mod thread;
 mod tick;
+mod tick_loop;
 mod upcoming;
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 use super::core::{Core, Life};
 use super::job::Work;
 use super::ledger_view::{about, check_plan};
-use super::term::{Term, TermEnd};
+use super::tick_loop::{TickLoop, TickLoopEnd};
 use crate::clock::Moment;
 use crate::engine::{Finish, Mode, Notice, Quiescer, Tenure};
 use crate::error::{Error, ErrorKind, Outcome, Result};
@@ -97,13 +97,13 @@ impl<'a> Office<'a> {
         let clock = self.core.engine.clock();
         let stopping = CancellationToken::new();
         let mut cut_at: Option<Moment> = None;
-        let term = Term {
+        let tick_loop = TickLoop {
             core: self.core,
             tenure: &self.tenure,
             worker,
             stopping: &stopping,
         };
-        let serving = term.serve(work);
+        let serving = tick_loop.run(work);
         tokio::pin!(serving);
         loop {
             tokio::select! {
@@ -126,7 +126,7 @@ impl<'a> Office<'a> {
                     return Ok(());
                 }
                 end = &mut serving => {
-                    if matches!(end?, TermEnd::Deposed) {
+                    if matches!(end?, TickLoopEnd::Deposed) {
                         self.quiescer.forfeit();
                     }
                     return Ok(());

@@ -1,4 +1,4 @@
-//! [`Term`]: what a leader does while in office.
+//! [`TickLoop`]: what a leader does while in office.
 
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
@@ -13,8 +13,9 @@ use crate::engine::Tenure;
 use crate::error::Result;
 use crate::model::StoreTime;
 
-/// One term in office. Its future is dropped at the loss of the office.
-pub(super) struct Term<'a> {
+/// Tick after tick, while in office. Its future is dropped at the loss of the
+/// office.
+pub(super) struct TickLoop<'a> {
     pub(super) core: &'a Core,
     pub(super) tenure: &'a Tenure,
     pub(super) worker: &'a str,
@@ -22,27 +23,27 @@ pub(super) struct Term<'a> {
     pub(super) stopping: &'a CancellationToken,
 }
 
-/// Why a term ended of itself.
+/// Why it ended of itself.
 #[derive(Debug)]
-pub(super) enum TermEnd {
+pub(super) enum TickLoopEnd {
     /// It was asked to.
     Stopped,
     /// The store says that the grant is gone.
     Deposed,
 }
 
-impl Term<'_> {
+impl TickLoop<'_> {
     /// Runs tick after tick.
     ///
     /// # Errors
     /// [`Conflict`](crate::ErrorKind::Conflict) when the schedule follows
     /// another plan.
-    pub(super) async fn serve(&self, work: &mut impl Work) -> Result<TermEnd> {
+    pub(super) async fn run(&self, work: &mut impl Work) -> Result<TickLoopEnd> {
         let (core, tenure) = (self.core, self.tenure);
         let entry = tokio::select! {
             biased;
             entry = core.ledger.read() => entry,
-            () = self.stopping.cancelled() => return Ok(TermEnd::Stopped),
+            () = self.stopping.cancelled() => return Ok(TickLoopEnd::Stopped),
         };
         let token = tenure.grant().token;
         let mut view = LedgerView::open(&core.config, token, tenure.store_now(), entry)
@@ -53,12 +54,12 @@ impl Term<'_> {
                 let written = tokio::select! {
                     biased;
                     written = self.claim(&mut view, &plan) => written?,
-                    () = self.stopping.cancelled() => return Ok(TermEnd::Stopped),
+                    () = self.stopping.cancelled() => return Ok(TickLoopEnd::Stopped),
                 };
                 match written {
                     Claimed::Ours => {}
                     Claimed::PlanAnew => continue,
-                    Claimed::Deposed => return Ok(TermEnd::Deposed),
+                    Claimed::Deposed => return Ok(TickLoopEnd::Deposed),
                 }
             }
             let Some(next) = view.next(tenure.store_now()) else {
@@ -71,16 +72,16 @@ impl Term<'_> {
                     "no time is left at which it is due by the store's clock: it does not run again"
                 );
                 self.stopping.cancelled().await;
-                return Ok(TermEnd::Stopped);
+                return Ok(TickLoopEnd::Stopped);
             };
             self.announce(&next);
             if !self.until(next.claim.due_at).await {
-                return Ok(TermEnd::Stopped);
+                return Ok(TickLoopEnd::Stopped);
             }
             match self.claim(&mut view, &next.claim).await? {
                 Claimed::Ours => {}
                 Claimed::PlanAnew => continue,
-                Claimed::Deposed => return Ok(TermEnd::Deposed),
+                Claimed::Deposed => return Ok(TickLoopEnd::Deposed),
             }
             core.board.status().skipped += next.skipped;
             let Some(end) = self.run_whole(work, &view, next.claim.clone()).await else {
@@ -191,7 +192,7 @@ impl Term<'_> {
             if self.is_too_late(&claim) {
                 return Some(TickEnd::skipped(claim.tick));
             }
-            match self.run(work, &claim).await {
+            match self.run_once(work, &claim).await {
                 RunOutcome::Cut => {}
                 outcome => return Some(TickEnd::new(claim.tick, outcome == RunOutcome::Done)),
             }
@@ -224,7 +225,7 @@ impl Term<'_> {
     }
 
     /// Runs the claimed tick once.
-    async fn run(&self, work: &mut impl Work, claim: &Claim) -> RunOutcome {
+    async fn run_once(&self, work: &mut impl Work, claim: &Claim) -> RunOutcome {
         let core = self.core;
         let tick = Tick {
             number: claim.tick,
