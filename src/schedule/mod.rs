@@ -2,13 +2,13 @@
 
 mod cadence;
 mod config;
-mod core;
 #[cfg(feature = "cron")]
 mod cron;
 mod handle;
 mod job;
 mod ledger_client;
 mod ledger_view;
+mod life;
 mod report;
 mod runner;
 mod scheduler;

@@ -3,9 +3,9 @@
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
-use super::core::Core;
 use super::job::{Failure, Unfinished, Work};
 use super::ledger_view::{LedgerView, Next, Refusal, about};
+use super::life::SchedulerParts;
 use super::status::{NextRun, RunOutcome};
 use super::tick::Tick;
 use crate::backend::{Claim, ClaimAnswer, TickEnd};
@@ -16,7 +16,7 @@ use crate::model::StoreTime;
 /// Tick after tick, while in office. Its future is dropped at the loss of the
 /// office.
 pub(super) struct TickLoop<'a> {
-    pub(super) core: &'a Core,
+    pub(super) scheduler: &'a SchedulerParts,
     pub(super) tenure: &'a Tenure,
     pub(super) worker: &'a str,
     /// No new run is to begin.
@@ -39,15 +39,15 @@ impl TickLoop<'_> {
     /// [`Conflict`](crate::ErrorKind::Conflict) when the schedule follows
     /// another plan.
     pub(super) async fn run(&self, work: &mut impl Work) -> Result<TickLoopEnd> {
-        let (core, tenure) = (self.core, self.tenure);
+        let (scheduler, tenure) = (self.scheduler, self.tenure);
         let entry = tokio::select! {
             biased;
-            entry = core.ledger.read() => entry,
+            entry = scheduler.ledger.read() => entry,
             () = self.stopping.cancelled() => return Ok(TickLoopEnd::Stopped),
         };
         let token = tenure.grant().token;
-        let mut view = LedgerView::open(&core.config, token, tenure.store_now(), entry)
-            .map_err(about(&core.name))?;
+        let mut view = LedgerView::open(&scheduler.config, token, tenure.store_now(), entry)
+            .map_err(about(&scheduler.name))?;
         self.report(&view);
         loop {
             if let Some(plan) = view.plan() {
@@ -64,10 +64,10 @@ impl TickLoop<'_> {
             }
             let Some(next) = view.next(tenure.store_now()) else {
                 // A cron expression whose last year has passed.
-                core.board.status().next_run = None;
+                scheduler.board.status().next_run = None;
                 tracing::warn!(
                     target: "tenure::schedule",
-                    schedule = %core.name, worker = self.worker,
+                    schedule = %scheduler.name, worker = self.worker,
                     now = %tenure.store_now(),
                     "no time is left at which it is due by the store's clock: it does not run again"
                 );
@@ -83,13 +83,13 @@ impl TickLoop<'_> {
                 Claimed::PlanAnew => continue,
                 Claimed::Deposed => return Ok(TickLoopEnd::Deposed),
             }
-            core.board.status().skipped += next.skipped;
+            scheduler.board.status().skipped += next.skipped;
             let Some(end) = self.run_whole(work, &view, next.claim.clone()).await else {
                 continue;
             };
             let at = tenure.store_now();
             view.finished(end, at);
-            core.ledger.finish(tenure.grant(), end, at).await;
+            scheduler.ledger.finish(tenure.grant(), end, at).await;
         }
     }
 
@@ -97,15 +97,15 @@ impl TickLoop<'_> {
         let Some(entry) = view.unfinished() else {
             return;
         };
-        self.core.board.status().unfinished += 1;
-        let what = if self.core.config.rerun_unfinished {
+        self.scheduler.board.status().unfinished += 1;
+        let what = if self.scheduler.config.rerun_unfinished {
             "is run again"
         } else {
             "is skipped"
         };
         tracing::warn!(
             target: "tenure::schedule",
-            schedule = %self.core.name, worker = self.worker,
+            schedule = %self.scheduler.name, worker = self.worker,
             tick = entry.last_tick, token = %entry.token,
             "a tick that an earlier leader started and did not end {what}"
         );
@@ -115,12 +115,12 @@ impl TickLoop<'_> {
         if next.skipped > 0 {
             tracing::warn!(
                 target: "tenure::schedule",
-                schedule = %self.core.name, worker = self.worker,
+                schedule = %self.scheduler.name, worker = self.worker,
                 skipped = next.skipped, next = next.claim.tick,
                 "late ticks are left out"
             );
         }
-        self.core.board.status().next_run = Some(NextRun {
+        self.scheduler.board.status().next_run = Some(NextRun {
             tick: next.claim.tick,
             due_at: next.claim.due_at,
         });
@@ -128,7 +128,7 @@ impl TickLoop<'_> {
 
     /// Waits until `due` on the store's clock; false when stopped before.
     async fn until(&self, due: StoreTime) -> bool {
-        let clock = self.core.engine.clock();
+        let clock = self.scheduler.engine.clock();
         loop {
             if self.stopping.is_cancelled() {
                 return false;
@@ -137,7 +137,7 @@ impl TickLoop<'_> {
                 return true;
             }
             // The store's clock may turn out to be elsewhere with any renewal.
-            let look = clock.now() + self.core.engine.terms().ttl();
+            let look = clock.now() + self.scheduler.engine.terms().ttl();
             let at = self.tenure.moment_of(due).min(look);
             tokio::select! {
                 biased;
@@ -148,28 +148,32 @@ impl TickLoop<'_> {
     }
 
     async fn claim(&self, view: &mut LedgerView<'_>, claim: &Claim) -> Result<Claimed> {
-        let core = self.core;
-        match core.ledger.claim(self.tenure, claim).await {
+        let scheduler = self.scheduler;
+        match scheduler.ledger.claim(self.tenure, claim).await {
             ClaimAnswer::Claimed => {}
             ClaimAnswer::NotOwner => return Ok(Claimed::Deposed),
             ClaimAnswer::Refused(entry) => {
                 let token = entry.token;
-                match view.refused(claim, entry).map_err(about(&core.name))? {
+                match view.refused(claim, entry).map_err(about(&scheduler.name))? {
                     Refusal::Ours => {}
                     Refusal::Behind => {
                         // Whatever the ledger does: never as fast as it goes.
-                        core.engine.clock().sleep(core.engine.pause(1)).await;
+                        scheduler
+                            .engine
+                            .clock()
+                            .sleep(scheduler.engine.pause(1))
+                            .await;
                         return Ok(Claimed::PlanAnew);
                     }
                     Refusal::Newer => {
                         tracing::error!(
                             target: "tenure::schedule",
-                            schedule = %core.name, worker = self.worker,
+                            schedule = %scheduler.name, worker = self.worker,
                             "the ledger holds the token {token}, larger than the owner's: \
                              the store has lost its count of tokens; will try again"
                         );
-                        let pause = core.engine.terms().lease();
-                        core.engine.clock().sleep(pause).await;
+                        let pause = scheduler.engine.terms().lease();
+                        scheduler.engine.clock().sleep(pause).await;
                         return Ok(Claimed::PlanAnew);
                     }
                 }
@@ -196,13 +200,13 @@ impl TickLoop<'_> {
                 RunOutcome::Cut => {}
                 outcome => return Some(TickEnd::new(claim.tick, outcome == RunOutcome::Done)),
             }
-            self.core.board.status().unfinished += 1;
+            self.scheduler.board.status().unfinished += 1;
             claim = view.cut()?;
-            let pause = self.core.engine.pause(cuts);
+            let pause = self.scheduler.engine.pause(cuts);
             tokio::select! {
                 biased;
                 () = self.stopping.cancelled() => return None,
-                () = self.core.engine.clock().sleep(pause) => {}
+                () = self.scheduler.engine.clock().sleep(pause) => {}
             }
         }
         None
@@ -210,14 +214,14 @@ impl TickLoop<'_> {
 
     /// Whether the tick is not to be run any more.
     fn is_too_late(&self, claim: &Claim) -> bool {
-        let (core, now) = (self.core, self.tenure.store_now());
-        let is_too_late = core.config.latest(now) > Some(claim.due_at);
+        let (scheduler, now) = (self.scheduler, self.tenure.store_now());
+        let is_too_late = scheduler.config.latest(now) > Some(claim.due_at);
         if is_too_late {
-            core.board.status().too_late += 1;
+            scheduler.board.status().too_late += 1;
             tracing::warn!(
                 target: "tenure::schedule",
-                schedule = %core.name, worker = self.worker, tick = claim.tick,
-                late = ?now.since(claim.due_at), limit = ?core.config.late_limit,
+                schedule = %scheduler.name, worker = self.worker, tick = claim.tick,
+                late = ?now.since(claim.due_at), limit = ?scheduler.config.late_limit,
                 "a tick is later than the late limit and is skipped"
             );
         }
@@ -226,7 +230,7 @@ impl TickLoop<'_> {
 
     /// Runs the claimed tick once.
     async fn run_once(&self, work: &mut impl Work, claim: &Claim) -> RunOutcome {
-        let core = self.core;
+        let scheduler = self.scheduler;
         let tick = Tick {
             number: claim.tick,
             due_at: claim.due_at,
@@ -236,14 +240,14 @@ impl TickLoop<'_> {
         };
         let span = tracing::info_span!(
             target: "tenure::schedule", "run",
-            schedule = %core.name, worker = self.worker,
+            schedule = %scheduler.name, worker = self.worker,
             tick = tick.number, token = %self.tenure.own_token(),
         );
-        let clock = core.engine.clock();
-        let record = core.board.begin(&tick, clock);
+        let clock = scheduler.engine.clock();
+        let record = scheduler.board.begin(&tick, clock);
         let result = {
             let running = work.run(tick).instrument(span.clone());
-            match core.config.time_limit {
+            match scheduler.config.time_limit {
                 None => running.await,
                 Some(limit) => clock
                     .limit(clock.now() + limit, running)
@@ -273,7 +277,7 @@ impl TickLoop<'_> {
                 RunOutcome::Panicked
             }
             Err(Failure::TimeLimit) => {
-                let limit = self.core.config.time_limit;
+                let limit = self.scheduler.config.time_limit;
                 tracing::error!(target: "tenure::schedule", ?limit, "a run was given up at its time limit");
                 RunOutcome::TimedOut
             }

@@ -15,10 +15,10 @@ use crate::model::{MutexOwner, MutexState};
 ///
 /// Dropping it stops it in the background.
 pub struct ContendService<C: Contender> {
-    core: Arc<Core<C>>,
+    parts: Arc<ContendParts<C>>,
 }
 
-struct Core<C> {
+struct ContendParts<C> {
     engine: Engine,
     contender: C,
     status: StatusCell,
@@ -46,7 +46,7 @@ impl<C: Contender> ContendService<C> {
             contention: None,
         };
         Self {
-            core: Arc::new(Core {
+            parts: Arc::new(ContendParts {
                 engine,
                 contender,
                 status: StatusCell::new(),
@@ -64,26 +64,26 @@ impl<C: Contender> ContendService<C> {
     /// [`Initial`](Status::Initial), [`Closed`](ErrorKind::Closed) after the
     /// coordinator has been closed; the service is then `Initial`.
     pub fn start(&self) -> Result<()> {
-        let core = &self.core;
-        core.status.change(Status::Initial, Status::Starting)?;
-        if let Err(closed) = core.engine.check_open() {
-            core.status.set(Status::Initial);
+        let parts = &self.parts;
+        parts.status.change(Status::Initial, Status::Starting)?;
+        if let Err(closed) = parts.engine.check_open() {
+            parts.status.set(Status::Initial);
             return Err(closed);
         }
-        let mut view = core.view();
+        let mut view = parts.view();
         view.life += 1;
         view.state = MutexState::NONE;
         view.tenure = None;
         let life = view.life;
         let (name, id) = (
-            core.contender.mutex().clone(),
-            core.contender.contender_id().clone(),
+            parts.contender.mutex().clone(),
+            parts.contender.contender_id().clone(),
         );
-        let settings = core.engine.contention_settings(name, id, Mode::Always);
-        let sink_core = Arc::clone(core);
-        let sink = move |notice| sink_core.hear(life, notice);
-        core.status.set(Status::Running);
-        view.contention = Some(core.engine.contend(settings, true, Box::new(sink)));
+        let settings = parts.engine.contention_settings(name, id, Mode::Always);
+        let sink_parts = Arc::clone(parts);
+        let sink = move |notice| sink_parts.hear(life, notice);
+        parts.status.set(Status::Running);
+        view.contention = Some(parts.engine.contend(settings, true, Box::new(sink)));
         Ok(())
     }
 
@@ -99,10 +99,12 @@ impl<C: Contender> ContendService<C> {
     /// # Cancel safety
     /// Dropped, the stopping goes on in the background.
     pub async fn stop(&self) -> Result<()> {
-        self.core.status.change(Status::Running, Status::Stopping)?;
-        let mut ended = self.core.ended.subscribe();
+        self.parts
+            .status
+            .change(Status::Running, Status::Stopping)?;
+        let mut ended = self.parts.ended.subscribe();
         let life = {
-            let mut view = self.core.view();
+            let mut view = self.parts.view();
             view.contention = None; // its drop stops it
             view.life
         };
@@ -116,13 +118,13 @@ impl<C: Contender> ContendService<C> {
     /// The contender.
     #[must_use]
     pub fn contender(&self) -> &C {
-        &self.core.contender
+        &self.parts.contender
     }
 
     /// Where in its life the service is.
     #[must_use]
     pub fn status(&self) -> Status {
-        self.core.status.get()
+        self.parts.status.get()
     }
 
     /// Whether it is starting or running.
@@ -134,13 +136,13 @@ impl<C: Contender> ContendService<C> {
     /// The last transition it saw; [`MutexState::NONE`] at each start.
     #[must_use]
     pub fn state(&self) -> MutexState {
-        self.core.view().state.clone()
+        self.parts.view().state.clone()
     }
 
     /// The present tenure, while it lasts.
     #[must_use]
     pub fn tenure(&self) -> Option<Tenure> {
-        self.core
+        self.parts
             .view()
             .tenure
             .clone()
@@ -156,14 +158,14 @@ impl<C: Contender> ContendService<C> {
     /// Whether it owns the mutex and need not fear for its renewal yet.
     #[must_use]
     pub fn is_in_ttl(&self) -> bool {
-        let terms = self.core.engine.terms();
+        let terms = self.parts.engine.terms();
         let transition = terms.transition().saturating_sub(terms.margin());
         self.tenure()
             .is_some_and(|tenure| tenure.remaining() > transition)
     }
 }
 
-impl<C: Contender> Core<C> {
+impl<C: Contender> ContendParts<C> {
     fn view(&self) -> MutexGuard<'_, View> {
         self.view.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -222,13 +224,13 @@ impl<C: Contender> Core<C> {
         // do is no news once it is stopping.
         let id = self.contender.contender_id();
         let must_hear = state.is_acquired(id) || state.is_released(id);
-        let core = Arc::clone(self);
+        let parts = Arc::clone(self);
         self.dispatch.push(move || {
             // Answered even if the callback panics.
             let _told = told.map(CallOnDrop);
-            let is_present = core.view().life == life;
-            if is_present && (must_hear || core.status.get() == Status::Running) {
-                core.contender.notify_owner(&state);
+            let is_present = parts.view().life == life;
+            if is_present && (must_hear || parts.status.get() == Status::Running) {
+                parts.contender.notify_owner(&state);
             }
         });
     }
@@ -260,9 +262,9 @@ fn ending(finish: Finish) -> Result<()> {
 
 impl<C: Contender> Drop for ContendService<C> {
     fn drop(&mut self) {
-        let contention = self.core.view().contention.take();
+        let contention = self.parts.view().contention.take();
         if contention.is_some() {
-            let _ = self.core.status.change(Status::Running, Status::Stopping);
+            let _ = self.parts.status.change(Status::Running, Status::Stopping);
         }
     }
 }
@@ -270,9 +272,9 @@ impl<C: Contender> Drop for ContendService<C> {
 impl<C: Contender> fmt::Debug for ContendService<C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ContendService")
-            .field("mutex", self.core.contender.mutex())
-            .field("contender", self.core.contender.contender_id())
-            .field("status", &self.core.status)
+            .field("mutex", self.parts.contender.mutex())
+            .field("contender", self.parts.contender.contender_id())
+            .field("status", &self.parts.status)
             .finish_non_exhaustive()
     }
 }
