@@ -10,7 +10,7 @@ use crate::backend::{AnyBackend, AnyHoldStore, Traced};
 use crate::clock::Clock;
 use crate::engine::{Engine, Random, Settings};
 use crate::error::{Error, ErrorKind, Outcome, Result};
-use crate::lock::reentrant::Desk;
+use crate::lock::reentrant::ReentrantLocks;
 use crate::lock::{Ids, Locks, ReentrantLock, ReentrantOptions};
 use crate::model::{Jitter, MutexName};
 use crate::stores::combination::{Combined, Mode, Node, Rules, Seat, Wishes, join};
@@ -200,8 +200,8 @@ impl CombinationBuilder {
         let backend = AnyBackend::new(Traced::new(combined.clone()));
         let engine = Engine::new(backend, clock, runtime()?, settings, Random::unseeded());
         let holds = AnyHoldStore::new(combined.clone());
-        let desk = Desk::new(Locks::new(engine, Ids::holders()), Some(holds));
-        let lock = ReentrantLock::new(&desk, name, &options)?;
+        let reentrant_locks = ReentrantLocks::new(Locks::new(engine, Ids::holders()), Some(holds));
+        let lock = ReentrantLock::new(&reentrant_locks, name, &options)?;
         Ok(CombinationLock::new(lock, combined))
     }
 

@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use tokio::sync::Notify;
 use tokio::sync::futures::Notified;
 
-use super::book::Book;
 use super::guard::ReentrantGuard;
+use super::holds::Holds;
 
 /// One who holds reentrant locks: clones are the same holder.
 ///
@@ -98,10 +98,10 @@ impl Holder {
         self.guards().push(guard);
     }
 
-    /// The guard on `book` that was pocketed last.
-    pub(super) fn unpocket(&self, book: &Arc<Book>) -> Option<ReentrantGuard> {
+    /// The guard on `holds` that was pocketed last.
+    pub(super) fn unpocket(&self, holds: &Arc<Holds>) -> Option<ReentrantGuard> {
         let mut guards = self.guards();
-        let at = guards.iter().rposition(|guard| guard.is_on(book))?;
+        let at = guards.iter().rposition(|guard| guard.is_on(holds))?;
         Some(guards.remove(at))
     }
 
