@@ -139,10 +139,10 @@ impl fmt::Debug for Troubles {
 
 /// Where all troubles of a coordinator come together.
 #[derive(Clone, Default)]
-pub(crate) struct TroubleBoard(Arc<Board>);
+pub(crate) struct TroubleBoard(Arc<TroubleBoardParts>);
 
 #[derive(Default)]
-struct Board {
+struct TroubleBoardParts {
     readers: Mutex<Readers>,
     sources: AtomicU64,
 }
@@ -153,7 +153,7 @@ struct Readers {
     is_closed: bool,
 }
 
-impl Board {
+impl TroubleBoardParts {
     fn each(&self, mut tell: impl FnMut(&mut Inbox)) {
         let inboxes: Vec<_> = lock(&self.readers)
             .inboxes
@@ -173,7 +173,7 @@ impl Board {
     }
 }
 
-impl Drop for Board {
+impl Drop for TroubleBoardParts {
     /// The coordinator has gone without a close: its readers need not wait.
     fn drop(&mut self) {
         self.each(|inbox| inbox.is_closed = true);

@@ -6,7 +6,7 @@ use tokio::sync::watch;
 
 use super::config::ScheduleConfig;
 use super::ledger_client::LedgerClient;
-use super::status::Board;
+use super::status::StatusBoard;
 use crate::engine::{Contention, Engine};
 use crate::error::{Error, ErrorKind, Outcome, Result};
 use crate::model::{ContenderIdGenerator, MutexName};
@@ -18,7 +18,7 @@ pub(super) struct SchedulerParts {
     pub(super) name: MutexName,
     pub(super) config: ScheduleConfig,
     pub(super) ledger: LedgerClient,
-    pub(super) board: Board,
+    pub(super) board: StatusBoard,
     life: Mutex<LifeState>,
     /// The last life that has ended, and how.
     ended: watch::Sender<(u64, Result<()>)>,
@@ -46,7 +46,7 @@ impl SchedulerParts {
             ids,
             name,
             config,
-            board: Board::default(),
+            board: StatusBoard::default(),
             life: Mutex::default(),
             ended: watch::Sender::new((0, Ok(()))),
         }

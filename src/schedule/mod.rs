@@ -9,12 +9,12 @@ mod job;
 mod ledger_client;
 mod ledger_view;
 mod life;
+#[cfg(feature = "cron")]
+mod offset_period;
 mod report;
 mod runner;
 mod scheduler;
 mod status;
-#[cfg(feature = "cron")]
-mod stretch;
 mod thread;
 mod tick;
 mod tick_loop;
