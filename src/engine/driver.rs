@@ -63,7 +63,8 @@ impl Quiescer {
     }
 
     /// Takes what was won in hand; false when it went back meanwhile, because
-    /// nobody came. Now somebody is there, and it is contended for again.
+    /// the user did not come. Now the user is there, and it is contended for
+    /// again.
     pub(crate) fn pick_up(&self, tenure: &Tenure) -> bool {
         let is_ours = tenure.pick_up();
         if !is_ours {
@@ -247,7 +248,8 @@ impl Driver {
             } => {
                 let lease = self.lease.as_ref()?;
                 if lease.take_back() {
-                    // Nobody has it in hand: there is no local side to end.
+                    // Its user does not have it in hand: there is no local side to
+                    // end.
                     return Some(Event::Quiesced { tenure_number });
                 }
                 // What is lost cannot be asked to end.
@@ -359,7 +361,7 @@ impl Driver {
 }
 
 impl Drop for Driver {
-    /// The task has ended, or its runtime has: nobody renews any more.
+    /// The task has ended, or its runtime has: nothing is renewed any more.
     fn drop(&mut self) {
         self.end(LossCause::Closed);
     }

@@ -50,9 +50,9 @@ pub(crate) enum Event {
         batch: usize,
         result: Result<Answer>,
     },
-    /// The renewal of the grant of this nonce was due, and nobody has picked
-    /// the grant up. It was put down a moment ago, and is looked at again
-    /// `until` then; or it is nobody's for good.
+    /// The renewal of the grant of this nonce was due, and the user has not
+    /// picked the grant up. It was put down a moment ago, and is looked at again
+    /// at `until`; or it can be picked up no more.
     Unclaimed {
         nonce: Nonce,
         until: Option<Moment>,
@@ -62,7 +62,7 @@ pub(crate) enum Event {
     Attended {
         tenure_number: u64,
     },
-    /// The tenure was seen to be over by somebody who looked at the clock, or
+    /// The tenure was seen to be over by a look at the clock, or
     /// its holder has held it for too long.
     Expired {
         tenure_number: u64,
@@ -157,7 +157,7 @@ pub(crate) enum Finish {
 /// What the user of a contention hears.
 #[derive(Debug)]
 pub(crate) enum Notice {
-    /// A tenure begins; whoever holds it says when its local side has ended.
+    /// A tenure begins; its holder says when the local side has ended.
     Began(Tenure, MutexOwner, Quiescer),
     /// The local side must end, and say when it has.
     Quiesce(LossCause, Quiescer),

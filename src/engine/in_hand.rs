@@ -1,8 +1,8 @@
-//! [`InHand`]: whether somebody has a grant in hand.
+//! [`InHand`]: whether the user of a contention has its grant in hand.
 //!
 //! A store grants to a bid, and a bid belongs to a future that may live on
 //! without being polled. What is won for it is not renewed before it has picked
-//! it up: otherwise the whole fleet would wait for somebody who does not know.
+//! it up: otherwise the whole fleet would wait for a task that does not know.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -10,7 +10,7 @@ use std::time::Duration;
 use crate::clock::Moment;
 use crate::model::LeaseTerms;
 
-/// Somebody has it in hand.
+/// Its user has it in hand.
 const HELD: u64 = 0;
 /// It was taken back.
 const GONE: u64 = u64::MAX;
@@ -26,11 +26,11 @@ pub(super) struct InHand {
 /// What became of a grant whose renewal is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PickUp {
-    /// Somebody has it in hand.
+    /// Its user has it in hand.
     Held,
     /// It was put down a moment ago: look again then.
     Wait(Moment),
-    /// Nobody picked it up, and now nobody can.
+    /// It was not picked up, and now cannot be.
     Gone,
 }
 
@@ -69,7 +69,7 @@ impl InHand {
             .compare_exchange(HELD, from, Ordering::AcqRel, Ordering::Acquire);
     }
 
-    /// Takes back what nobody has picked up; false when somebody has it.
+    /// Takes back what was not picked up; false when its user has it.
     pub(super) fn take_back(&self) -> bool {
         let taken = self
             .state
@@ -79,12 +79,12 @@ impl InHand {
         taken.is_ok()
     }
 
-    /// Whether somebody has it in hand.
+    /// Whether its user has it in hand.
     pub(super) fn is_held(&self) -> bool {
         self.state.load(Ordering::Acquire) == HELD
     }
 
-    /// Its renewal is due: whoever has not picked it up by now does not get it.
+    /// Its renewal is due: a user who has not picked it up by now does not get it.
     pub(super) fn pick_up_or_return(&self, now: Moment) -> PickUp {
         let state = self.state.load(Ordering::Acquire);
         match state {

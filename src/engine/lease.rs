@@ -1,5 +1,5 @@
 //! [`Lease`]: what all views of a tenure share. It ends by the clocks of this
-//! machine, whoever looks.
+//! machine, at whichever view looks first.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -31,7 +31,7 @@ pub(crate) struct Lease {
     /// When it was last seen to be in the process that won it; nanoseconds of
     /// the clock.
     at_home: AtomicU64,
-    /// Why it is to end, once somebody has asked for it.
+    /// Why it is to end, once its end has been asked for.
     pub(super) asked: OnceLock<LossCause>,
     pub(super) changed: Notify,
     /// Rung when the deadline has moved, for those who pass it on.
@@ -66,23 +66,23 @@ impl Lease {
         }
     }
 
-    /// Whether somebody has it in hand: it is renewed then. What nobody has
-    /// picked up by the end of its time goes back, and is `Over`.
+    /// Whether its user has it in hand: it is renewed then. What was not picked
+    /// up by the end of its time goes back, and is `Gone`.
     pub(crate) fn pick_up_or_return(&self, now: Moment) -> PickUp {
         self.in_hand.pick_up_or_return(now)
     }
 
-    /// Whether somebody has it in hand.
+    /// Whether its user has it in hand.
     pub(crate) fn is_in_hand(&self) -> bool {
         self.in_hand.is_held()
     }
 
-    /// Takes back what nobody has picked up; false when somebody has it.
+    /// Takes back what was not picked up; false when its user has it.
     pub(crate) fn take_back(&self) -> bool {
         self.in_hand.take_back()
     }
 
-    /// Somebody wants it to end: its holder is told, and it lasts on until the
+    /// Its end is asked for: its holder is told, and it lasts on until the
     /// local side has ended.
     pub(crate) fn ask_to_end(&self, cause: LossCause) {
         if self.asked.set(cause).is_ok() {
@@ -95,7 +95,7 @@ impl Lease {
         self.deadline().is_none()
     }
 
-    /// Whether somebody has asked for its end.
+    /// Whether its end has been asked for.
     pub(crate) fn is_asked(&self) -> bool {
         self.asked.get().is_some()
     }
@@ -118,7 +118,7 @@ impl Lease {
             } else {
                 LossCause::Deadline
             };
-            // Whoever sees the deadline pass makes it final, so that a renewal
+            // The view that sees the deadline pass makes it final, so that a renewal
             // whose answer comes late cannot bring the tenure back.
             let swap =
                 self.deadline
@@ -190,7 +190,7 @@ impl Lease {
         }
     }
 
-    /// Only whoever moved the deadline to `OVER` comes here.
+    /// Only the thread that moved the deadline to `OVER` comes here.
     fn settle(&self, cause: LossCause) {
         let _ = self.cause.set(cause);
         self.changed.notify_waiters();

@@ -14,7 +14,7 @@
 //! | `observe` | looking without contending |
 //! | `notify` | callbacks, in order and off the async workers |
 //! | `store_clock` | the store's clock, as its answers tell it |
-//! | `trouble` | what fails and is tried again, for whoever wants to know |
+//! | `trouble` | what fails and is tried again, for those who read of it |
 //! | `wake` | when to look or try again |
 //! | `event` | what goes into a machine, what comes out, what its user hears |
 //! | `settings` | how contentions behave: all of a coordinator, and one |

@@ -51,15 +51,15 @@ struct Renewal {
 impl Renewal {
     /// The earliest moment at which it may go along with others.
     fn from(&self, at: Moment) -> Moment {
-        // What nobody has picked up has its time to be: it goes alone.
+        // What its user has not picked up has its time to be: it goes alone.
         if !self.lease.is_in_hand() {
             return at;
         }
         at - self.held.terms.renew_after() / COMPANY
     }
 
-    /// Whether it is to be sent: a grant that nobody has picked up is not
-    /// renewed.
+    /// Whether it is to be sent: a grant that its user has not picked up is
+    /// not renewed.
     fn is_wanted(&self, now: Moment) -> bool {
         let until = match self.lease.pick_up_or_return(now) {
             PickUp::Held => return true,

@@ -120,7 +120,7 @@ impl Tenure {
         self.lease.store_clock().moment_of(time)
     }
 
-    /// How long the grant lasts, whoever holds it.
+    /// How long the grant lasts, for this holder or the next.
     pub(crate) fn lease_left(&self) -> Duration {
         let now = self.lease.clock.now();
         self.lease
@@ -138,7 +138,7 @@ impl Tenure {
             return Some(deadline);
         };
         if self.lease.clock.now() >= limit {
-            // As with the lease: what somebody saw end has ended.
+            // As with the lease: what was once seen to end has ended.
             self.end(LossCause::Deadline);
             return None;
         }
@@ -191,8 +191,8 @@ impl Tenure {
         self.loss()
     }
 
-    /// Returns when ownership has ended, or, if `or_asked`, when somebody has
-    /// asked for it.
+    /// Returns when ownership has ended, or, if `or_asked`, when its end
+    /// has been asked for.
     async fn over(&self, or_asked: bool) {
         loop {
             let changed = self.lease.changed.notified();

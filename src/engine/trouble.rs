@@ -1,4 +1,4 @@
-//! [`Troubles`]: what fails and is tried again, told to whoever wants to know.
+//! [`Troubles`]: what fails and is tried again, told to its readers.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -13,7 +13,7 @@ use futures_core::Stream;
 use crate::error::Error;
 use crate::model::MutexName;
 
-/// The most that is kept for somebody who does not read; then the oldest goes.
+/// The most that is kept for a reader who does not read; then the oldest goes.
 const KEPT: usize = 256;
 
 /// What a coordinator was doing with its store.

@@ -46,7 +46,7 @@ impl Leadership {
         &self.tenure
     }
 
-    /// Whether it is still to be had by whoever reads of it now.
+    /// Whether the reader of the campaign still gets it.
     fn is_taken_up(&self) -> bool {
         self.quiescer.pick_up(&self.tenure)
     }
@@ -131,7 +131,7 @@ impl Campaign {
     fn poll_event(&mut self, cx: &mut Context<'_>) -> Poll<Option<CampaignEvent>> {
         loop {
             return match self.events.poll_recv(cx) {
-                // Won while nobody read, and given back since.
+                // Won while the campaign was not read, and given back since.
                 Poll::Ready(Some(CampaignEvent::Elected(office))) if !office.is_taken_up() => {
                     continue;
                 }
@@ -213,7 +213,7 @@ impl Teller {
             // An owner under our id that is not our tenure: a twin.
             Notice::Observed(owner) if owner.is_owner(&self.id) => {}
             Notice::Observed(owner) => {
-                // After a resignation nobody told us to be quiet.
+                // After a resignation the engine did not ask for an end.
                 self.tenure = None;
                 self.observe(owner);
             }

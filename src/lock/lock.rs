@@ -40,7 +40,7 @@ pub struct Lock {
     name: MutexName,
     options: Arc<LockOptions>,
     queue: Arc<LocalQueue>,
-    /// Whom its ids name, where ids name anybody.
+    /// The holder whom its ids name, where ids name one.
     holder: Option<Arc<str>>,
     /// How long its head waiter goes without looking, if not as usual.
     safety_look: Option<Duration>,

@@ -156,7 +156,7 @@ async fn record(engine: &Engine, held: &Held, end: TickEnd, reporter: &Mutex<Tro
     }
 }
 
-/// The answer, which is also told to whoever wants to know of trouble.
+/// The answer, which is also told to the readers of troubles.
 fn told<T>(reporter: &Mutex<TroubleReporter>, name: &MutexName, answer: Result<T>) -> Result<T> {
     let answer = answer.map_err(|error| error.with_mutex(name));
     let mut reporter = reporter.lock().unwrap_or_else(PoisonError::into_inner);

@@ -72,7 +72,7 @@ impl<'a> LedgerView<'a> {
     }
 
     /// The plan to write on coming to office: that of a schedule that begins,
-    /// or is replaced. From then on the origin stands, and everybody can see
+    /// or is replaced. From then on the origin stands, and every process can see
     /// which plan it is.
     pub(super) fn plan(&self) -> Option<Claim> {
         let plan = match &self.last {

@@ -49,7 +49,7 @@ async fn contend(life: &Life, worker: &str, work: &mut impl Work) -> Result<()> 
     let mut failure = None;
     loop {
         match notices.recv().await {
-            // Won while nobody polled us, and given back since.
+            // Won while this future was not polled, and given back since.
             Some(Notice::Began(tenure, _, quiescer)) if !quiescer.pick_up(&tenure) => {}
             Some(Notice::Began(tenure, _, quiescer)) => {
                 let office = Office::enter(scheduler, tenure, quiescer);
@@ -182,7 +182,7 @@ fn trouble(error: &Error) {
     tracing::warn!(target: "tenure::schedule", source, "will try again: {error}");
 }
 
-/// What the end of the contention means to whoever started it.
+/// What the end of the contention means to the caller who started it.
 fn ending(scheduler: &SchedulerParts, finish: Finish, failure: Option<Error>) -> Result<()> {
     if let Some(error) = failure {
         return Err(error);

@@ -153,7 +153,7 @@ impl Scheduler {
         let life = self.parts.begin()?;
         let worker = Arc::clone(&self.worker);
         self.parts.engine.spawn(async move {
-            // Whoever wants to know asks `ended`.
+            // A caller who wants to know asks `ended`.
             drop(live(life, &worker, AsyncWork(job)).await);
         });
         Ok(self.handle())

@@ -174,7 +174,7 @@ impl<C: Contender> ContendParts<C> {
     fn hear(self: &Arc<Self>, life: u64, notice: Notice) {
         match notice {
             Notice::Began(tenure, owner, _) => {
-                // Callbacks come in any case: somebody is always there.
+                // Callbacks come in any case: a service always has it in hand.
                 tenure.pick_up();
                 self.view().tenure = Some(tenure);
                 self.changed(life, owner, None);
@@ -184,7 +184,7 @@ impl<C: Contender> ContendParts<C> {
                 self.changed(life, MutexOwner::NONE, Some(told));
             }
             // An owner with our id that is not our tenure: an earlier life of
-            // this id, or a twin. To the contender it is nobody's business.
+            // this id, or a twin. The contender is not told of it.
             Notice::Observed(owner) if owner.is_owner(self.contender.contender_id()) => {}
             Notice::Observed(owner) => self.changed(life, owner, None),
             Notice::Trouble(error) => {

@@ -211,8 +211,8 @@ impl Bidding {
         State::Bidding(self)
     }
 
-    /// When a broadcast is looked into: it reaches everybody, so not everybody
-    /// may come at once.
+    /// When a broadcast is looked into: it reaches every candidate, and not all of
+    /// them may come at once.
     fn after_broadcast(&self, now: Moment) -> Moment {
         self.looked_at
             .map_or(now, |at| (at + wake::BROADCAST_LOOK).max(now))

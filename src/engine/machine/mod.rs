@@ -196,7 +196,7 @@ impl State {
         }
     }
 
-    /// Somebody is there again to pick up what is won.
+    /// The user is there again to pick up what is won.
     fn attended(self, course: &mut Course, now: Moment, tenure_number: u64) -> Self {
         course.attended = course.attended.max(tenure_number);
         course.unattended = false;
