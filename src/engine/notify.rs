@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::runtime::Handle;
 
-type Callback = Box<dyn FnOnce() + Send>;
+type BoxedCallback = Box<dyn FnOnce() + Send>;
 
 /// The callbacks of one service. No thread while idle: a
 /// thread of the runtime's blocking pool is borrowed while there is work.
@@ -22,7 +22,7 @@ struct CallbackQueue {
 
 #[derive(Default)]
 struct Callbacks {
-    waiting: VecDeque<Callback>,
+    waiting: VecDeque<BoxedCallback>,
     is_running: bool,
 }
 

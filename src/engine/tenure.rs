@@ -25,13 +25,13 @@ use crate::model::{ContenderId, FencingToken, MutexName, StoreTime};
 #[derive(Clone)]
 pub struct Tenure {
     lease: Arc<Lease>,
-    own: Arc<Own>,
+    own_end: Arc<OwnEnd>,
     token: FencingToken,
 }
 
-/// The part of a tenure that one holder has for itself: a grant that is handed
-/// on inside the process ends for the one and goes on for the next.
-struct Own {
+/// The end that a tenure has for one holder alone: a grant that is handed over
+/// inside the process ends for the one and goes on for the next.
+struct OwnEnd {
     /// The longest this holder may hold, however long the lease is renewed.
     limit: Option<Moment>,
     ended: OnceLock<LossCause>,
@@ -63,8 +63,12 @@ impl Tenure {
 
     fn held(lease: Arc<Lease>, token: FencingToken, limit: Option<Moment>) -> Self {
         let ended = OnceLock::new();
-        let own = Arc::new(Own { limit, ended });
-        Self { lease, own, token }
+        let own_end = Arc::new(OwnEnd { limit, ended });
+        Self {
+            lease,
+            own_end,
+            token,
+        }
     }
 
     /// The same tenure, ending for its holder at `limit` at the latest.
@@ -82,7 +86,7 @@ impl Tenure {
     /// Ends it for this holder; the grant may live on for the next. False when
     /// it had ended for it before.
     pub(crate) fn end(&self, cause: LossCause) -> bool {
-        let ends = self.own.ended.set(cause).is_ok();
+        let ends = self.own_end.ended.set(cause).is_ok();
         if ends {
             self.lease.changed.notify_waiters();
         }
@@ -130,11 +134,11 @@ impl Tenure {
 
     /// The moment at which it ends if nothing is renewed, unless it has ended.
     fn deadline(&self) -> Option<Moment> {
-        if self.own.ended.get().is_some() {
+        if self.own_end.ended.get().is_some() {
             return None;
         }
         let deadline = self.lease.deadline()?;
-        let Some(limit) = self.own.limit else {
+        let Some(limit) = self.own_end.limit else {
             return Some(deadline);
         };
         if self.lease.clock.now() >= limit {
@@ -326,7 +330,7 @@ impl Tenure {
     fn loss(&self) -> LeaseLost {
         // The cause is set right after the deadline; a look in between sees
         // the commonest one.
-        let own = self.own.ended.get();
+        let own = self.own_end.ended.get();
         let cause = *own
             .or(self.lease.cause.get())
             .or(self.lease.asked.get())

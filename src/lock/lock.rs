@@ -90,7 +90,7 @@ impl Lock {
     /// their like.
     ///
     /// # Cancel safety
-    /// Dropped, it leaves the line, and whatever it may have won in the store
+    /// Dropped, it leaves the queue, and whatever it may have won in the store
     /// is given back in the background. Kept and not polled, it gives back
     /// after the first ttl what it has won, and contends again when it is
     /// polled; until then it keeps its place before the other tasks of its

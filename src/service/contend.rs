@@ -23,12 +23,12 @@ struct ContendParts<C> {
     contender: C,
     status: StatusCell,
     dispatch: Dispatch,
-    view: Mutex<View>,
+    view: Mutex<ContendView>,
     /// The end of the life with this number, and how it went.
     ended: watch::Sender<(u64, Result<()>)>,
 }
 
-struct View {
+struct ContendView {
     /// Counts the starts; what belongs to an earlier life is dropped.
     life: u64,
     state: MutexState,
@@ -39,7 +39,7 @@ struct View {
 impl<C: Contender> ContendService<C> {
     pub(crate) fn new(engine: Engine, contender: C) -> Self {
         let dispatch = engine.dispatch();
-        let view = View {
+        let view = ContendView {
             life: 0,
             state: MutexState::NONE,
             tenure: None,
@@ -166,7 +166,7 @@ impl<C: Contender> ContendService<C> {
 }
 
 impl<C: Contender> ContendParts<C> {
-    fn view(&self) -> MutexGuard<'_, View> {
+    fn view(&self) -> MutexGuard<'_, ContendView> {
         self.view.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -23,10 +23,10 @@ struct RetrievalParts<R> {
     retriever: R,
     status: StatusCell,
     dispatch: Dispatch,
-    view: Mutex<View>,
+    view: Mutex<RetrievalView>,
 }
 
-struct View {
+struct RetrievalView {
     life: u64,
     state: MutexState,
     observation: Option<Observation>,
@@ -35,7 +35,7 @@ struct View {
 impl<R: Retriever> RetrievalService<R> {
     pub(crate) fn new(engine: Engine, retriever: R) -> Self {
         let dispatch = engine.dispatch();
-        let view = Mutex::new(View {
+        let view = Mutex::new(RetrievalView {
             life: 0,
             state: MutexState::NONE,
             observation: None,
@@ -138,7 +138,7 @@ impl<R: Retriever> RetrievalService<R> {
 }
 
 impl<R: Retriever> RetrievalParts<R> {
-    fn view(&self) -> MutexGuard<'_, View> {
+    fn view(&self) -> MutexGuard<'_, RetrievalView> {
         self.view.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -1,6 +1,7 @@
-//! Imports go one way, every folder has its place, no file is too long, and
-//! every future says what dropping it does.
+//! Imports go one way, every folder has its place, every type has a name of its
+//! own, no file is too long, and every future says what dropping it does.
 
+mod names;
 mod rules;
 mod stores;
 

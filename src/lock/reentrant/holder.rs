@@ -15,9 +15,9 @@ use super::holds::Holds;
 /// Its name appears in the store where ids name their holder. Guards that it
 /// [kept](ReentrantGuard::keep) are given back when its last clone is dropped.
 #[derive(Clone)]
-pub struct Holder(Arc<Inner>);
+pub struct Holder(Arc<HolderParts>);
 
-struct Inner {
+struct HolderParts {
     number: u64,
     name: Arc<str>,
     /// A hold of this holder has begun.
@@ -27,7 +27,7 @@ struct Inner {
 }
 
 /// A holder, for as long as it lives.
-pub(super) struct WeakHolder(Weak<Inner>);
+pub(super) struct WeakHolder(Weak<HolderParts>);
 
 impl WeakHolder {
     pub(super) fn upgrade(&self) -> Option<Holder> {
@@ -49,7 +49,7 @@ impl Holder {
     #[must_use]
     pub fn new(name: impl AsRef<str>) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(1);
-        Self(Arc::new(Inner {
+        Self(Arc::new(HolderParts {
             number: NEXT.fetch_add(1, Ordering::Relaxed),
             name: presentable(name.as_ref()).into(),
             arrived: Notify::new(),
