@@ -43,8 +43,9 @@ impl Contention {
 
 impl Drop for Contention {
     fn drop(&mut self) {
-        let at_drop = self.at_drop.take();
-        let _ = at_drop.map(|event| self.inbox.send(event));
+        if let Some(event) = self.at_drop.take() {
+            let _ = self.inbox.send(event);
+        }
     }
 }
 

@@ -132,10 +132,9 @@ impl<'a> Acquisition<'a> {
 /// either of them when the store is asked again.
 fn hear(heard: &watch::Sender<Heard>, word: Heard) {
     heard.send_if_modified(|heard| {
-        let is_news = match (&*heard, &word) {
-            (Heard::Answer, _) => false,
-            (Heard::Nothing | Heard::Trouble(_), Heard::Nothing) => false,
-            _ => true,
+        let is_news = match &word {
+            Heard::NotAsked | Heard::Nothing => matches!(heard, Heard::NotAsked),
+            Heard::Trouble(_) | Heard::Answer => !matches!(heard, Heard::Answer),
         };
         if is_news {
             *heard = word;
