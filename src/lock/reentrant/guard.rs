@@ -114,7 +114,7 @@ impl ReentrantGuard {
     /// back, and so does the end of the holder.
     pub fn keep(self) {
         if let Some(holder) = self.holder.upgrade() {
-            holder.pocket(self);
+            holder.keep(self);
         }
     }
 

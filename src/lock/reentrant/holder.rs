@@ -23,7 +23,7 @@ struct HolderParts {
     /// A hold of this holder has begun.
     arrived: Notify,
     /// Guards that outlive the place where they were made.
-    pocket: Mutex<Vec<ReentrantGuard>>,
+    kept: Mutex<Vec<ReentrantGuard>>,
 }
 
 /// A holder, for as long as it lives.
@@ -53,7 +53,7 @@ impl Holder {
             number: NEXT.fetch_add(1, Ordering::Relaxed),
             name: presentable(name.as_ref()).into(),
             arrived: Notify::new(),
-            pocket: Mutex::default(),
+            kept: Mutex::default(),
         }))
     }
 
@@ -94,19 +94,19 @@ impl Holder {
         self.0.arrived.notify_waiters();
     }
 
-    pub(super) fn pocket(&self, guard: ReentrantGuard) {
+    pub(super) fn keep(&self, guard: ReentrantGuard) {
         self.guards().push(guard);
     }
 
-    /// The guard on `holds` that was pocketed last.
-    pub(super) fn unpocket(&self, holds: &Arc<Holds>) -> Option<ReentrantGuard> {
+    /// The guard on `holds` that was kept last.
+    pub(super) fn take_kept(&self, holds: &Arc<Holds>) -> Option<ReentrantGuard> {
         let mut guards = self.guards();
         let at = guards.iter().rposition(|guard| guard.is_on(holds))?;
         Some(guards.remove(at))
     }
 
     fn guards(&self) -> MutexGuard<'_, Vec<ReentrantGuard>> {
-        self.0.pocket.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

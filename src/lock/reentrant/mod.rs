@@ -155,7 +155,7 @@ impl ReentrantLock {
     /// As [`ReentrantGuard::release`].
     pub async fn unlock(&self) -> Result<()> {
         let holder = self.holder()?;
-        match holder.unpocket(&self.holds) {
+        match holder.take_kept(&self.holds) {
             Some(guard) => guard.release().await,
             None => Err(Error::new(ErrorKind::WrongState, Outcome::DidNot)
                 .with_message(format!(
