@@ -14,11 +14,11 @@ pub use lazy::LazyCoordinator;
 use crate::backend::url::StoreUrl;
 use crate::backend::{AnyBackend, AnyHoldStore, Backend, Traced};
 use crate::clock::Clock;
-use crate::engine::{Dice, Engine, Settings};
+use crate::engine::{Engine, Random, Settings};
 use crate::error::{Error, ErrorKind, Outcome, Result};
 use crate::leader::Elector;
-use crate::lock::reentrant::Desk;
-use crate::lock::{Hub, Ids, Lock, LockOptions, ReentrantLock, ReentrantOptions};
+use crate::lock::reentrant::ReentrantLocks;
+use crate::lock::{Ids, Lock, LockOptions, Locks, ReentrantLock, ReentrantOptions};
 use crate::model::{ContenderIdGenerator, Host, Jitter, LeaseTerms, MutexName};
 use crate::schedule::{ScheduleConfig, Scheduler};
 use crate::service::{ContendService, Contender, RetrievalService, Retriever};
@@ -41,11 +41,11 @@ use crate::stores;
 #[derive(Clone)]
 pub struct Coordinator {
     engine: Engine,
-    hub: Arc<Hub>,
+    locks: Arc<Locks>,
     ids: Arc<dyn ContenderIdGenerator>,
     /// Where its reentrant locks lie, if elsewhere than its locks.
     holds: Option<AnyHoldStore>,
-    desk: Arc<OnceLock<Arc<Desk>>>,
+    reentrant_locks: Arc<OnceLock<Arc<ReentrantLocks>>>,
 }
 
 impl Coordinator {
@@ -99,7 +99,7 @@ impl Coordinator {
     /// As [`lock`](Self::lock).
     pub fn lock_with(&self, name: impl AsRef<str>, options: LockOptions) -> Result<Lock> {
         self.engine.check_open()?;
-        Ok(Lock::new(&self.hub, MutexName::new(name)?, options))
+        Ok(Lock::new(&self.locks, MutexName::new(name)?, options))
     }
 
     /// The reentrant lock called `name`. No I/O.
@@ -124,14 +124,14 @@ impl Coordinator {
         options: ReentrantOptions,
     ) -> Result<ReentrantLock> {
         self.engine.check_open()?;
-        let desk = self.desk.get_or_init(|| match &self.holds {
-            None => Desk::new(Arc::clone(&self.hub), None),
+        let reentrant_locks = self.reentrant_locks.get_or_init(|| match &self.holds {
+            None => ReentrantLocks::new(Arc::clone(&self.locks), None),
             Some(holds) => {
                 let engine = self.engine.beside(holds.backend());
-                Desk::new(Hub::new(engine, Ids::holders()), Some(holds.clone()))
+                ReentrantLocks::new(Locks::new(engine, Ids::holders()), Some(holds.clone()))
             }
         });
-        ReentrantLock::new(desk, MutexName::new(name)?, &options)
+        ReentrantLock::new(reentrant_locks, MutexName::new(name)?, &options)
     }
 
     /// An elector for the office called `name`. No I/O.
@@ -194,17 +194,17 @@ impl Coordinator {
     /// Dropped, the releases go on in the background; call it again to wait.
     pub async fn close(&self) -> Result<()> {
         // Both end what they own before the store that they share is closed.
-        let desk = async {
-            if let Some(desk) = self.desk.get() {
-                desk.settle().await;
+        let reentrant_locks = async {
+            if let Some(reentrant_locks) = self.reentrant_locks.get() {
+                reentrant_locks.settle().await;
             }
         };
-        tokio::join!(self.engine.settle(), desk);
+        tokio::join!(self.engine.settle(), reentrant_locks);
         self.engine.end_troubles();
         let closed = self.engine.backend().close().await;
         self.engine.confirmed()?;
-        if let Some(desk) = self.desk.get() {
-            desk.confirmed()?;
+        if let Some(reentrant_locks) = self.reentrant_locks.get() {
+            reentrant_locks.confirmed()?;
         }
         closed
     }
@@ -377,15 +377,15 @@ impl CoordinatorBuilder {
             false => self.clock.ignoring_wall(),
         };
         let backend = AnyBackend::new(Traced::new(backend));
-        let dice = self.seed.map_or_else(Dice::random, Dice::seeded);
-        let engine = Engine::new(backend, clock, runtime, self.settings, dice);
-        let hub = Hub::new(engine.clone(), Ids::made_by(&self.ids));
+        let random = self.seed.map_or_else(Random::unseeded, Random::seeded);
+        let engine = Engine::new(backend, clock, runtime, self.settings, random);
+        let locks = Locks::new(engine.clone(), Ids::made_by(&self.ids));
         Ok(Coordinator {
             engine,
-            hub,
+            locks,
             ids: self.ids,
             holds: None,
-            desk: Arc::default(),
+            reentrant_locks: Arc::default(),
         })
     }
 }

@@ -10,6 +10,7 @@ mod error;
 pub mod leader;
 pub mod lock;
 pub mod model;
+pub mod queue;
 pub mod schedule;
 pub mod service;
 pub mod stores;

@@ -5,8 +5,8 @@
 
 use std::time::Duration;
 
-use tenure::lock::queue::{Competitor, CompetitorQueue, Place};
 use tenure::lock::{Fence, HandOver, ReentrantOptions, StaleToken};
+use tenure::queue::{Competitor, CompetitorQueue, Place};
 use tenure::service::{ContendService, LocalContender, RetrievalService, Retriever};
 use tenure::{
     Campaign, CampaignEvent, CombinationBuilder, CombinationGuard, CombinationLock, Coordinator,

@@ -8,10 +8,10 @@ use super::lock::CombinationLock;
 use super::node_url::{NodeUrl, Wanted, of_node, slowest_ping, warn_of_slowness};
 use crate::backend::{AnyBackend, AnyHoldStore, Traced};
 use crate::clock::Clock;
-use crate::engine::{Dice, Engine, Settings};
+use crate::engine::{Engine, Random, Settings};
 use crate::error::{Error, ErrorKind, Outcome, Result};
-use crate::lock::reentrant::Desk;
-use crate::lock::{Hub, Ids, ReentrantLock, ReentrantOptions};
+use crate::lock::reentrant::ReentrantLocks;
+use crate::lock::{Ids, Locks, ReentrantLock, ReentrantOptions};
 use crate::model::{Jitter, MutexName};
 use crate::stores::combination::{Combined, Mode, Node, Rules, Seat, Wishes, join};
 
@@ -198,10 +198,10 @@ impl CombinationBuilder {
             inline_callbacks: false,
         };
         let backend = AnyBackend::new(Traced::new(combined.clone()));
-        let engine = Engine::new(backend, clock, runtime()?, settings, Dice::random());
+        let engine = Engine::new(backend, clock, runtime()?, settings, Random::unseeded());
         let holds = AnyHoldStore::new(combined.clone());
-        let desk = Desk::new(Hub::new(engine, Ids::holders()), Some(holds));
-        let lock = ReentrantLock::new(&desk, name, &options)?;
+        let reentrant_locks = ReentrantLocks::new(Locks::new(engine, Ids::holders()), Some(holds));
+        let lock = ReentrantLock::new(&reentrant_locks, name, &options)?;
         Ok(CombinationLock::new(lock, combined))
     }
 

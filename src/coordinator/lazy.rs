@@ -7,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Coordinator, CoordinatorBuilder};
 use crate::backend::url::StoreUrl;
-use crate::engine::{Dice, backoff};
+use crate::engine::{Random, backoff};
 use crate::error::{Error, Result, Retry};
 use crate::stores;
 
@@ -111,7 +111,7 @@ impl LazyCoordinator {
             return Ok(coordinator.clone());
         }
         let _turn = shared.turn.lock().await;
-        let mut dice = Dice::random();
+        let mut random = Random::unseeded();
         for failures in 1.. {
             if let Some(coordinator) = shared.connected.get() {
                 return Ok(coordinator.clone());
@@ -134,7 +134,7 @@ impl LazyCoordinator {
                 tracing::warn!(target: "tenure::coordinator", "will try again to connect: {error}");
             }
             let clock = &shared.builder.clock;
-            clock.sleep(backoff(failures, dice.roll())).await;
+            clock.sleep(backoff(failures, random.fraction())).await;
         }
         Err(closed())
     }

@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use tokio::sync::mpsc;
 
+use super::event::{Call, Effect, Event, Finish, Notice, Stop};
 use super::lease::Lease;
 use super::machine::Machine;
-use super::plan::{Call, Effect, Event, Finish, Notice, Plan, Stop};
 use super::roster::Ticket;
+use super::settings::ContentionSettings;
 use super::tenure::Tenure;
 use super::trouble::{Doing, TroubleReporter};
 use super::{Engine, wake};
@@ -20,26 +21,31 @@ use crate::error::{Error, LossCause, Outcome};
 #[derive(Debug)]
 pub(crate) struct Contention {
     inbox: mpsc::UnboundedSender<Event>,
-    at_drop: Stop,
+    /// What is sent when it is dropped.
+    at_drop: Option<Event>,
 }
 
 impl Contention {
-    /// The same; dropped, it begins no further term, and the present one goes
+    /// The same; dropped, it begins no further tenure, and the present one goes
     /// on while its holder likes.
-    pub(crate) fn sparing_the_term(mut self) -> Self {
-        self.at_drop = Stop::LastTerm;
+    pub(crate) fn sparing_the_tenure(mut self) -> Self {
+        self.at_drop = Some(Event::Stop(Stop::LastTenure));
         self
     }
 
-    /// Stops it where no local side is left: at once, whatever it has won.
-    pub(crate) fn abandon(&self) {
-        let _ = self.inbox.send(Event::Abandoned);
+    /// The same; dropped, no local side is left: its bid is withdrawn or its
+    /// grant given back at once.
+    pub(crate) fn abandoned_when_dropped(mut self) -> Self {
+        self.at_drop = Some(Event::Abandoned);
+        self
     }
 }
 
 impl Drop for Contention {
     fn drop(&mut self) {
-        let _ = self.inbox.send(Event::Stop(self.at_drop));
+        if let Some(event) = self.at_drop.take() {
+            let _ = self.inbox.send(event);
+        }
     }
 }
 
@@ -47,27 +53,34 @@ impl Drop for Contention {
 #[derive(Clone, Debug)]
 pub(crate) struct Quiescer {
     inbox: mpsc::UnboundedSender<Event>,
-    term: u64,
+    tenure_number: u64,
 }
 
 impl Quiescer {
     pub(crate) fn quiesced(&self) {
-        let _ = self.inbox.send(Event::Quiesced { term: self.term });
+        let _ = self.inbox.send(Event::Quiesced {
+            tenure_number: self.tenure_number,
+        });
     }
 
     /// Takes what was won in hand; false when it went back meanwhile, because
-    /// nobody came. Now somebody is there, and it is contended for again.
+    /// the user did not come. Now the user is there, and it is contended for
+    /// again.
     pub(crate) fn pick_up(&self, tenure: &Tenure) -> bool {
         let is_ours = tenure.pick_up();
         if !is_ours {
-            let _ = self.inbox.send(Event::Attended { term: self.term });
+            let _ = self.inbox.send(Event::Attended {
+                tenure_number: self.tenure_number,
+            });
         }
         is_ours
     }
 
     /// The tenure is over before its lease is: it is renewed no more.
     pub(crate) fn forfeit(&self) {
-        let _ = self.inbox.send(Event::Expired { term: self.term });
+        let _ = self.inbox.send(Event::Expired {
+            tenure_number: self.tenure_number,
+        });
     }
 }
 
@@ -83,11 +96,16 @@ impl Engine {
     ///
     /// `hear_owner`: whether every change of owner is of interest, or only
     /// the contender's own turn.
-    pub(crate) fn contend(&self, plan: Plan, hear_owner: bool, sink: Sink) -> Contention {
+    pub(crate) fn contend(
+        &self,
+        settings: ContentionSettings,
+        hear_owner: bool,
+        sink: Sink,
+    ) -> Contention {
         let (inbox, events) = mpsc::unbounded_channel();
         let driver = Driver {
             engine: self.clone(),
-            plan: plan.clone(),
+            settings: settings.clone(),
             hear_owner,
             sink,
             inbox: inbox.clone(),
@@ -96,20 +114,20 @@ impl Engine {
             ticket: None,
             lease: None,
             sent: self.clock().look_before(),
-            term: 0,
-            reporter: self.reporter(&plan.name, Doing::Contending),
+            tenure_number: 0,
+            reporter: self.reporter(&settings.name, Doing::Contending),
         };
-        self.spawn(driver.run(plan, events));
+        self.spawn(driver.run(settings, events));
         Contention {
             inbox,
-            at_drop: Stop::Wanted,
+            at_drop: Some(Event::Stop(Stop::Wanted)),
         }
     }
 }
 
 struct Driver {
     engine: Engine,
-    plan: Plan,
+    settings: ContentionSettings,
     hear_owner: bool,
     sink: Sink,
     inbox: mpsc::UnboundedSender<Event>,
@@ -121,16 +139,21 @@ struct Driver {
     /// What the clocks showed when the request was sent whose answer counts.
     sent: Sight,
     /// The number of the tenure that the lease belongs to.
-    term: u64,
+    tenure_number: u64,
     reporter: TroubleReporter,
 }
 
 impl Driver {
-    async fn run(mut self, plan: Plan, mut events: mpsc::UnboundedReceiver<Event>) {
+    async fn run(
+        mut self,
+        settings: ContentionSettings,
+        mut events: mpsc::UnboundedReceiver<Event>,
+    ) {
         let engine = self.engine.clone();
         let closing = engine.0.closing.clone();
         let mut stopped = false;
-        let (mut machine, mut effects) = Machine::start(plan, engine.dice(), engine.clock().now());
+        let (mut machine, mut effects) =
+            Machine::start(settings, engine.random(), engine.clock().now());
         loop {
             let mut next = None;
             for effect in effects.drain(..) {
@@ -187,15 +210,15 @@ impl Driver {
             Effect::StopRenewing => self.ticket = None,
             Effect::Subscribe => {
                 let turn = Interest {
-                    name: self.plan.name.clone(),
-                    waiter: Some(self.plan.contender.clone()),
+                    name: self.settings.name.clone(),
+                    waiter: Some(self.settings.contender.clone()),
                     owner: self.hear_owner,
                 };
                 self.hints = Some(self.engine.backend().changes(&turn));
             }
             Effect::Unsubscribe => self.hints = None,
             Effect::Begin {
-                term,
+                tenure_number,
                 held,
                 owner,
                 deadline,
@@ -203,10 +226,10 @@ impl Driver {
             } => {
                 let clock = self.engine.clock().clone();
                 let (tenure, lease) = Tenure::begin(held, clock, deadline, reading, self.sent);
-                self.term = term;
+                self.tenure_number = tenure_number;
                 self.lease = Some(lease);
                 self.reporter.well();
-                let done = self.quiescer(term);
+                let done = self.quiescer(tenure_number);
                 (self.sink)(Notice::Began(tenure, owner, done));
             }
             Effect::Extend { deadline, reading } => {
@@ -215,20 +238,26 @@ impl Driver {
                     lease.read_clock(reading);
                     lease.extend(deadline, self.sent)
                 });
-                return (!alive).then_some(Event::Expired { term: self.term });
+                return (!alive).then_some(Event::Expired {
+                    tenure_number: self.tenure_number,
+                });
             }
             Effect::End(cause) => self.end(cause),
-            Effect::Quiesce { term, cause } => {
+            Effect::Quiesce {
+                tenure_number,
+                cause,
+            } => {
                 let lease = self.lease.as_ref()?;
                 if lease.take_back() {
-                    // Nobody has it in hand: there is no local side to end.
-                    return Some(Event::Quiesced { term });
+                    // Its user does not have it in hand: there is no local side to
+                    // end.
+                    return Some(Event::Quiesced { tenure_number });
                 }
                 // What is lost cannot be asked to end.
                 if matches!(cause, LossCause::Released | LossCause::Closed) {
                     lease.ask_to_end(cause);
                 }
-                let done = self.quiescer(term);
+                let done = self.quiescer(tenure_number);
                 (self.sink)(Notice::Quiesce(cause, done));
             }
             Effect::Observe(owner) => {
@@ -245,7 +274,7 @@ impl Driver {
                 let was_lost = matches!(finish, Finish::StillRunning)
                     && !self.lease.as_ref().is_some_and(|lease| lease.is_asked());
                 if !was_lost {
-                    self.engine.note_end(&self.plan.name, &finish);
+                    self.engine.note_end(&self.settings.name, &finish);
                 }
                 if matches!(finish, Finish::Released) {
                     self.reporter.well();
@@ -259,7 +288,9 @@ impl Driver {
     /// Looks at the tenure, which may have ended by the clocks.
     fn look(&self) -> Event {
         match &self.lease {
-            Some(lease) if lease.is_over() => Event::Expired { term: self.term },
+            Some(lease) if lease.is_over() => Event::Expired {
+                tenure_number: self.tenure_number,
+            },
             _ => Event::Timer,
         }
     }
@@ -270,15 +301,18 @@ impl Driver {
         }
     }
 
-    fn quiescer(&self, term: u64) -> Quiescer {
+    fn quiescer(&self, tenure_number: u64) -> Quiescer {
         let inbox = self.inbox.clone();
-        Quiescer { inbox, term }
+        Quiescer {
+            inbox,
+            tenure_number,
+        }
     }
 
     fn about(&self, error: Error) -> Error {
         error
-            .with_mutex(&self.plan.name)
-            .with_contender(&self.plan.contender)
+            .with_mutex(&self.settings.name)
+            .with_contender(&self.settings.contender)
     }
 
     fn call(&self, call: Call, limit: std::time::Duration) -> CallFuture {
@@ -307,8 +341,8 @@ impl Driver {
     /// Undoes `bid` once more after a call's longest time: a request that was
     /// given up may have been applied since.
     fn tidy_later(&self, bid: Bid) {
-        let (engine, terms) = (self.engine.clone(), self.plan.terms);
-        let mut dice = engine.dice();
+        let (engine, terms) = (self.engine.clone(), self.settings.terms);
+        let mut random = engine.random();
         self.engine.spawn(async move {
             let clock = engine.clock();
             let over = clock.now() + terms.lease();
@@ -319,14 +353,16 @@ impl Driver {
                 if matches!(left, Some(Ok(()))) || clock.now() >= over {
                     return;
                 }
-                clock.sleep(wake::backoff(failures, dice.roll())).await;
+                clock
+                    .sleep(wake::backoff(failures, random.fraction()))
+                    .await;
             }
         });
     }
 }
 
 impl Drop for Driver {
-    /// The task has ended, or its runtime has: nobody renews any more.
+    /// The task has ended, or its runtime has: nothing is renewed any more.
     fn drop(&mut self) {
         self.end(LossCause::Closed);
     }

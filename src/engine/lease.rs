@@ -1,5 +1,5 @@
 //! [`Lease`]: what all views of a tenure share. It ends by the clocks of this
-//! machine, whoever looks.
+//! machine, at whichever view looks first.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -7,9 +7,9 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use tokio::sync::Notify;
 
 use super::birth::Birth;
-use super::claim::{Claim, PickUp, patience};
+use super::in_hand::{InHand, PickUp, patience};
 use super::jump::Jump;
-use super::reading::{Reading, StoreClock};
+use super::store_clock::{ClockReading, EstimatedStoreClock};
 use crate::backend::Held;
 use crate::clock::{Clock, Moment, Sight};
 use crate::error::LossCause;
@@ -22,16 +22,16 @@ const OVER: u64 = 0;
 pub(crate) struct Lease {
     pub(super) held: Held,
     pub(super) clock: Clock,
-    store_clock: Mutex<StoreClock>,
+    store_clock: Mutex<EstimatedStoreClock>,
     pub(super) deadline: AtomicU64,
     pub(super) cause: OnceLock<LossCause>,
-    pub(super) claim: Claim,
+    pub(super) in_hand: InHand,
     jump: Jump,
     birth: Birth,
     /// When it was last seen to be in the process that won it; nanoseconds of
     /// the clock.
     at_home: AtomicU64,
-    /// Why it is to end, once somebody has asked for it.
+    /// Why it is to end, once its end has been asked for.
     pub(super) asked: OnceLock<LossCause>,
     pub(super) changed: Notify,
     /// Rung when the deadline has moved, for those who pass it on.
@@ -46,17 +46,17 @@ impl Lease {
         held: Held,
         clock: Clock,
         deadline: Moment,
-        reading: Reading,
+        reading: ClockReading,
         sent: Sight,
     ) -> Self {
         let terms = held.terms;
         Self {
             held,
             clock,
-            store_clock: Mutex::new(StoreClock::new(reading)),
+            store_clock: Mutex::new(EstimatedStoreClock::new(reading)),
             deadline: AtomicU64::new(deadline.as_nanos().max(1)),
             cause: OnceLock::new(),
-            claim: Claim::offered(patience(&terms), reading.heard_at),
+            in_hand: InHand::offered(patience(&terms), reading.heard_at),
             jump: Jump::since(sent, terms.margin()),
             birth,
             at_home: AtomicU64::new(u64::MAX / 2), // never
@@ -66,23 +66,23 @@ impl Lease {
         }
     }
 
-    /// Whether somebody has it in hand: it is renewed then. What nobody has
-    /// picked up by the end of its time goes back, and is `Over`.
+    /// Whether its user has it in hand: it is renewed then. What was not picked
+    /// up by the end of its time goes back, and is `Gone`.
     pub(crate) fn pick_up_or_return(&self, now: Moment) -> PickUp {
-        self.claim.pick_up_or_return(now)
+        self.in_hand.pick_up_or_return(now)
     }
 
-    /// Whether somebody has it in hand.
+    /// Whether its user has it in hand.
     pub(crate) fn is_in_hand(&self) -> bool {
-        self.claim.is_held()
+        self.in_hand.is_held()
     }
 
-    /// Takes back what nobody has picked up; false when somebody has it.
+    /// Takes back what was not picked up; false when its user has it.
     pub(crate) fn take_back(&self) -> bool {
-        self.claim.take_back()
+        self.in_hand.take_back()
     }
 
-    /// Somebody wants it to end: its holder is told, and it lasts on until the
+    /// Its end is asked for: its holder is told, and it lasts on until the
     /// local side has ended.
     pub(crate) fn ask_to_end(&self, cause: LossCause) {
         if self.asked.set(cause).is_ok() {
@@ -95,7 +95,7 @@ impl Lease {
         self.deadline().is_none()
     }
 
-    /// Whether somebody has asked for its end.
+    /// Whether its end has been asked for.
     pub(crate) fn is_asked(&self) -> bool {
         self.asked.get().is_some()
     }
@@ -118,7 +118,7 @@ impl Lease {
             } else {
                 LossCause::Deadline
             };
-            // Whoever sees the deadline pass makes it final, so that a renewal
+            // The view that sees the deadline pass makes it final, so that a renewal
             // whose answer comes late cannot bring the tenure back.
             let swap =
                 self.deadline
@@ -173,11 +173,11 @@ impl Lease {
     }
 
     /// Learns what the store's clock showed.
-    pub(crate) fn read_clock(&self, reading: Reading) {
+    pub(crate) fn read_clock(&self, reading: ClockReading) {
         self.store_clock().take(reading);
     }
 
-    pub(super) fn store_clock(&self) -> std::sync::MutexGuard<'_, StoreClock> {
+    pub(super) fn store_clock(&self) -> std::sync::MutexGuard<'_, EstimatedStoreClock> {
         self.store_clock
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -190,7 +190,7 @@ impl Lease {
         }
     }
 
-    /// Only whoever moved the deadline to `OVER` comes here.
+    /// Only the thread that moved the deadline to `OVER` comes here.
     fn settle(&self, cause: LossCause) {
         let _ = self.cause.set(cause);
         self.changed.notify_waiters();

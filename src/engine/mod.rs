@@ -8,32 +8,34 @@
 //! | `roster` | all renewals of a coordinator, aligned and sent in batches |
 //! | `birth` | the process in which something was made |
 //! | `jump` | whether the clocks of this machine jumped |
-//! | `claim` | whether somebody has a grant in hand |
+//! | `in_hand` | whether the user of a contention has its grant in hand |
 //! | `lease` | how long a grant lasts, by the local clock |
 //! | `tenure` | a period of ownership, as its holder sees it |
-//! | `watch` | looking without contending |
+//! | `observe` | looking without contending |
 //! | `notify` | callbacks, in order and off the async workers |
-//! | `reading` | the store's clock, as its answers tell it |
-//! | `trouble` | what fails and is tried again, for whoever wants to know |
+//! | `store_clock` | the store's clock, as its answers tell it |
+//! | `trouble` | what fails and is tried again, for those who read of it |
 //! | `wake` | when to look or try again |
-//! | `plan` | what goes into a machine and what comes out |
-//! | `dice` | all the chance there is, seedable |
+//! | `event` | what goes into a machine, what comes out, what its user hears |
+//! | `settings` | how contentions behave: all of a coordinator, and one |
+//! | `random` | all the chance there is, seedable |
 
 mod birth;
-mod claim;
-mod dice;
 mod driver;
+mod event;
+mod in_hand;
 mod jump;
 mod lease;
 mod machine;
 mod notify;
-mod plan;
-mod reading;
+mod observe;
+mod random;
 mod roster;
+mod settings;
+mod store_clock;
 mod tenure;
 mod trouble;
 mod wake;
-mod watch;
 
 #[cfg(test)]
 mod tests;
@@ -47,46 +49,36 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 pub(crate) use birth::Birth;
-pub(crate) use dice::Dice;
 pub(crate) use driver::{Contention, Quiescer};
+pub(crate) use event::{Finish, Notice};
 pub(crate) use notify::Dispatch;
-pub(crate) use plan::{Finish, Mode, Notice, Plan};
+pub(crate) use observe::Observation;
+pub(crate) use random::Random;
+pub(crate) use settings::{ContentionSettings, Mode, Settings};
 pub use tenure::Tenure;
 pub use trouble::{Doing, Trouble, TroubleNews, Troubles};
 pub(crate) use trouble::{TroubleBoard, TroubleReporter};
 pub(crate) use wake::backoff;
-pub(crate) use watch::Watch;
 
 use crate::backend::{AnyBackend, Backend, LeaseBound, Traced, Wakeup};
 use crate::clock::Clock;
 use crate::error::{Error, ErrorKind, Outcome, Result};
-use crate::model::{ContenderId, Jitter, LeaseTerms, MutexName};
+use crate::model::{ContenderId, LeaseTerms, MutexName};
 use roster::Roster;
 
 /// Longer than a push takes.
 const COURTESY: Duration = Duration::from_millis(10);
 
-/// How contentions of a coordinator behave.
-#[derive(Clone, Debug)]
-pub(crate) struct Settings {
-    pub(crate) terms: LeaseTerms,
-    pub(crate) jitter: Jitter,
-    pub(crate) initial_delay: Duration,
-    pub(crate) quiesce: Duration,
-    /// Whether callbacks run where they arise: for simulations only.
-    pub(crate) inline_callbacks: bool,
-}
-
 /// What all contentions of a coordinator share.
 #[derive(Clone)]
-pub(crate) struct Engine(Arc<Shared>);
+pub(crate) struct Engine(Arc<EngineParts>);
 
-struct Shared {
+struct EngineParts {
     backend: AnyBackend,
     clock: Clock,
     runtime: Handle,
     settings: Settings,
-    dice: Mutex<Dice>,
+    random: Mutex<Random>,
     roster: Roster,
     tasks: TaskTracker,
     closing: CancellationToken,
@@ -102,7 +94,7 @@ impl Engine {
         clock: Clock,
         runtime: Handle,
         settings: Settings,
-        dice: Dice,
+        random: Random,
     ) -> Self {
         Self::telling(
             TroubleBoard::default(),
@@ -110,7 +102,7 @@ impl Engine {
             clock,
             runtime,
             settings,
-            dice,
+            random,
         )
     }
 
@@ -120,15 +112,15 @@ impl Engine {
         clock: Clock,
         runtime: Handle,
         settings: Settings,
-        dice: Dice,
+        random: Random,
     ) -> Self {
         let roster = Roster::new(backend.clone(), clock.clone(), runtime.clone());
-        Self(Arc::new(Shared {
+        Self(Arc::new(EngineParts {
             backend,
             clock,
             runtime,
             settings,
-            dice: Mutex::new(dice),
+            random: Mutex::new(random),
             roster,
             tasks: TaskTracker::new(),
             closing: CancellationToken::new(),
@@ -140,14 +132,14 @@ impl Engine {
 
     /// An engine with the same settings over another backend.
     pub(crate) fn beside(&self, backend: &AnyBackend) -> Self {
-        let shared = &self.0;
+        let parts = &self.0;
         Self::telling(
-            shared.troubles.clone(),
+            parts.troubles.clone(),
             AnyBackend::new(Traced::new(backend.clone())),
-            shared.clock.clone(),
-            shared.runtime.clone(),
-            shared.settings.clone(),
-            self.dice(),
+            parts.clock.clone(),
+            parts.runtime.clone(),
+            parts.settings.clone(),
+            self.random(),
         )
     }
 
@@ -191,12 +183,17 @@ impl Engine {
         }
     }
 
-    /// The plan of a contention under the engine's settings.
-    pub(crate) fn plan(&self, name: MutexName, contender: ContenderId, mode: Mode) -> Plan {
+    /// How a contention behaves under the settings of all.
+    pub(crate) fn contention_settings(
+        &self,
+        name: MutexName,
+        contender: ContenderId,
+        mode: Mode,
+    ) -> ContentionSettings {
         let profile = self.0.backend.profile();
         let settings = &self.0.settings;
         let terms = self.terms();
-        Plan {
+        ContentionSettings {
             name,
             contender,
             unique_id: false,
@@ -287,12 +284,12 @@ impl Engine {
 
     /// How long to wait after the `failures`-th failure in a row.
     pub(crate) fn pause(&self, failures: u32) -> Duration {
-        wake::backoff(failures, self.dice().roll())
+        wake::backoff(failures, self.random().fraction())
     }
 
-    fn dice(&self) -> Dice {
+    fn random(&self) -> Random {
         self.0
-            .dice
+            .random
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .fork()

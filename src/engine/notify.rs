@@ -7,50 +7,50 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::runtime::Handle;
 
-type Job = Box<dyn FnOnce() + Send>;
+type BoxedCallback = Box<dyn FnOnce() + Send>;
 
 /// The callbacks of one service. No thread while idle: a
 /// thread of the runtime's blocking pool is borrowed while there is work.
 #[derive(Clone)]
-pub(crate) struct Dispatch(Arc<Shared>);
+pub(crate) struct Dispatch(Arc<CallbackQueue>);
 
-struct Shared {
-    queue: Mutex<Queue>,
+struct CallbackQueue {
+    callbacks: Mutex<Callbacks>,
     /// `None`: run where they arise.
     runtime: Option<Handle>,
 }
 
 #[derive(Default)]
-struct Queue {
-    jobs: VecDeque<Job>,
+struct Callbacks {
+    waiting: VecDeque<BoxedCallback>,
     is_running: bool,
 }
 
 impl Dispatch {
     /// Callbacks on the blocking threads of `runtime`.
     pub(crate) fn blocking(runtime: Handle) -> Self {
-        Self(Arc::new(Shared {
-            queue: Mutex::default(),
+        Self(Arc::new(CallbackQueue {
+            callbacks: Mutex::default(),
             runtime: Some(runtime),
         }))
     }
 
     /// Callbacks where they arise: for simulations that replay.
     pub(crate) fn inline() -> Self {
-        Self(Arc::new(Shared {
-            queue: Mutex::default(),
+        Self(Arc::new(CallbackQueue {
+            callbacks: Mutex::default(),
             runtime: None,
         }))
     }
 
-    /// Runs `job` after all that were pushed before it have returned.
-    pub(crate) fn push(&self, job: impl FnOnce() + Send + 'static) {
-        let mut queue = self.queue();
-        queue.jobs.push_back(Box::new(job));
-        if std::mem::replace(&mut queue.is_running, true) {
+    /// Runs `callback` after all that were pushed before it have returned.
+    pub(crate) fn push(&self, callback: impl FnOnce() + Send + 'static) {
+        let mut callbacks = self.callbacks();
+        callbacks.waiting.push_back(Box::new(callback));
+        if std::mem::replace(&mut callbacks.is_running, true) {
             return;
         }
-        drop(queue);
+        drop(callbacks);
         match &self.0.runtime {
             Some(runtime) => {
                 let this = self.clone();
@@ -62,33 +62,36 @@ impl Dispatch {
 
     fn work(&self) {
         loop {
-            let job = {
-                let mut queue = self.queue();
-                match queue.jobs.pop_front() {
-                    Some(job) => job,
+            let callback = {
+                let mut callbacks = self.callbacks();
+                match callbacks.waiting.pop_front() {
+                    Some(callback) => callback,
                     None => {
-                        queue.is_running = false;
+                        callbacks.is_running = false;
                         return;
                     }
                 }
             };
             // The caller's code: its panic is its own affair, the next
             // callback comes all the same.
-            if catch_unwind(AssertUnwindSafe(job)).is_err() {
+            if catch_unwind(AssertUnwindSafe(callback)).is_err() {
                 tracing::error!(target: "tenure::service", "a callback panicked");
             }
         }
     }
 
-    fn queue(&self) -> MutexGuard<'_, Queue> {
-        self.0.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    fn callbacks(&self) -> MutexGuard<'_, Callbacks> {
+        self.0
+            .callbacks
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl fmt::Debug for Dispatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Dispatch")
-            .field("waiting", &self.queue().jobs.len())
+            .field("waiting", &self.callbacks().waiting.len())
             .finish()
     }
 }

@@ -9,9 +9,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::runtime::Handle;
 use tokio::sync::{Notify, mpsc};
 
-use super::claim::PickUp;
+use super::event::Event;
+use super::in_hand::PickUp;
 use super::lease::Lease;
-use super::plan::Event;
 use super::{driver, wake};
 use crate::backend::{AnyBackend, Backend, Held};
 use crate::clock::{Clock, Moment};
@@ -21,22 +21,22 @@ use crate::error::{Error, ErrorKind, Outcome};
 const COMPANY: u32 = 8;
 
 #[derive(Debug, Clone)]
-pub(super) struct Roster(Arc<Shared>);
+pub(super) struct Roster(Arc<RosterParts>);
 
 #[derive(Debug)]
-struct Shared {
+struct RosterParts {
     backend: AnyBackend,
     clock: Clock,
     runtime: Handle,
-    book: Mutex<Book>,
+    renewals: Mutex<DueRenewals>,
     changed: Notify,
 }
 
 #[derive(Debug, Default)]
-struct Book {
-    due: BTreeMap<(Moment, u64), Renewal>,
+struct DueRenewals {
+    by_time: BTreeMap<(Moment, u64), Renewal>,
     next_number: u64,
-    is_kept: bool,
+    is_running: bool,
 }
 
 #[derive(Debug)]
@@ -51,15 +51,15 @@ struct Renewal {
 impl Renewal {
     /// The earliest moment at which it may go along with others.
     fn from(&self, at: Moment) -> Moment {
-        // What nobody has picked up has its time to be: it goes alone.
+        // What its user has not picked up has its time to be: it goes alone.
         if !self.lease.is_in_hand() {
             return at;
         }
         at - self.held.terms.renew_after() / COMPANY
     }
 
-    /// Whether it is to be sent: a grant that nobody has picked up is not
-    /// renewed.
+    /// Whether it is to be sent: a grant that its user has not picked up is
+    /// not renewed.
     fn is_wanted(&self, now: Moment) -> bool {
         let until = match self.lease.pick_up_or_return(now) {
             PickUp::Held => return true,
@@ -82,18 +82,18 @@ pub(super) struct Ticket {
 
 impl Drop for Ticket {
     fn drop(&mut self) {
-        self.roster.book().due.remove(&self.key);
+        self.roster.renewals().by_time.remove(&self.key);
     }
 }
 
 impl Roster {
     pub(super) fn new(backend: AnyBackend, clock: Clock, runtime: Handle) -> Self {
-        let (book, changed) = (Mutex::default(), Notify::new());
-        Self(Arc::new(Shared {
+        let (renewals, changed) = (Mutex::default(), Notify::new());
+        Self(Arc::new(RosterParts {
             backend,
             clock,
             runtime,
-            book,
+            renewals,
             changed,
         }))
     }
@@ -107,14 +107,14 @@ impl Roster {
         max_batch: usize,
         reply: mpsc::UnboundedSender<Event>,
     ) -> Ticket {
-        let mut book = self.book();
-        book.next_number += 1;
-        let key = (at, book.next_number);
-        let is_first = book
-            .due
+        let mut renewals = self.renewals();
+        renewals.next_number += 1;
+        let key = (at, renewals.next_number);
+        let is_first = renewals
+            .by_time
             .first_key_value()
             .is_none_or(|(first, _)| key < *first);
-        book.due.insert(
+        renewals.by_time.insert(
             key,
             Renewal {
                 held,
@@ -124,8 +124,8 @@ impl Roster {
                 reply,
             },
         );
-        if !book.is_kept {
-            book.is_kept = true;
+        if !renewals.is_running {
+            renewals.is_running = true;
             self.0.runtime.spawn(self.clone().keep());
         } else if is_first {
             self.0.changed.notify_one();
@@ -139,9 +139,9 @@ impl Roster {
     async fn keep(self) {
         loop {
             let first = {
-                let mut book = self.book();
-                let Some(((at, _), _)) = book.due.first_key_value() else {
-                    book.is_kept = false;
+                let mut renewals = self.renewals();
+                let Some(((at, _), _)) = renewals.by_time.first_key_value() else {
+                    renewals.is_running = false;
                     return;
                 };
                 *at
@@ -160,20 +160,20 @@ impl Roster {
     /// Everything that is due, with company, in batches.
     fn take_due(&self) -> Vec<Vec<Renewal>> {
         let now = self.0.clock.now();
-        let mut book = self.book();
+        let mut renewals = self.renewals();
         // Taking it early is worth it only if something must go anyway.
-        if book
-            .due
+        if renewals
+            .by_time
             .first_key_value()
             .is_none_or(|((at, _), _)| *at > now)
         {
             return Vec::new();
         }
-        let due = book
-            .due
+        let due = renewals
+            .by_time
             .extract_if(.., |(at, _), renewal| renewal.from(*at) <= now);
         let mut due: Vec<_> = due.map(|(_, renewal)| renewal).collect();
-        drop(book);
+        drop(renewals);
         due.retain(|renewal| renewal.is_wanted(now));
         // Those that were cut off in a large batch go in smaller ones.
         due.sort_by_key(|renewal| std::cmp::Reverse(renewal.max_batch));
@@ -221,7 +221,10 @@ impl Roster {
         }
     }
 
-    fn book(&self) -> MutexGuard<'_, Book> {
-        self.0.book.lock().unwrap_or_else(PoisonError::into_inner)
+    fn renewals(&self) -> MutexGuard<'_, DueRenewals> {
+        self.0
+            .renewals
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 }

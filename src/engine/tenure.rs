@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::birth::Birth;
 use super::lease::Lease;
-use super::reading::Reading;
+use super::store_clock::ClockReading;
 use crate::backend::Held;
 use crate::clock::{Clock, Moment, Sight};
 use crate::error::{LeaseLost, LossCause};
@@ -25,13 +25,13 @@ use crate::model::{ContenderId, FencingToken, MutexName, StoreTime};
 #[derive(Clone)]
 pub struct Tenure {
     lease: Arc<Lease>,
-    own: Arc<Own>,
+    own_end: Arc<OwnEnd>,
     token: FencingToken,
 }
 
-/// The part of a tenure that one holder has for itself: a grant that is handed
-/// on inside the process ends for the one and goes on for the next.
-struct Own {
+/// The end that a tenure has for one holder alone: a grant that is handed over
+/// inside the process ends for the one and goes on for the next.
+struct OwnEnd {
     /// The longest this holder may hold, however long the lease is renewed.
     limit: Option<Moment>,
     ended: OnceLock<LossCause>,
@@ -42,7 +42,7 @@ impl Tenure {
         held: Held,
         clock: Clock,
         deadline: Moment,
-        reading: Reading,
+        reading: ClockReading,
         sent: Sight,
     ) -> (Self, Arc<Lease>) {
         Self::begin_in(Birth::here(), held, clock, deadline, reading, sent)
@@ -53,7 +53,7 @@ impl Tenure {
         held: Held,
         clock: Clock,
         deadline: Moment,
-        reading: Reading,
+        reading: ClockReading,
         sent: Sight,
     ) -> (Self, Arc<Lease>) {
         let token = held.token;
@@ -63,8 +63,12 @@ impl Tenure {
 
     fn held(lease: Arc<Lease>, token: FencingToken, limit: Option<Moment>) -> Self {
         let ended = OnceLock::new();
-        let own = Arc::new(Own { limit, ended });
-        Self { lease, own, token }
+        let own_end = Arc::new(OwnEnd { limit, ended });
+        Self {
+            lease,
+            own_end,
+            token,
+        }
     }
 
     /// The same tenure, ending for its holder at `limit` at the latest.
@@ -82,7 +86,7 @@ impl Tenure {
     /// Ends it for this holder; the grant may live on for the next. False when
     /// it had ended for it before.
     pub(crate) fn end(&self, cause: LossCause) -> bool {
-        let ends = self.own.ended.set(cause).is_ok();
+        let ends = self.own_end.ended.set(cause).is_ok();
         if ends {
             self.lease.changed.notify_waiters();
         }
@@ -91,12 +95,12 @@ impl Tenure {
 
     /// Takes the grant in hand: false when it has gone back meanwhile.
     pub(crate) fn pick_up(&self) -> bool {
-        self.lease.claim.pick_up()
+        self.lease.in_hand.pick_up()
     }
 
     /// Puts the grant down for the next holder, who has to pick it up.
     pub(crate) fn put_down(&self) {
-        self.lease.claim.put_down(self.lease.clock.now());
+        self.lease.in_hand.put_down(self.lease.clock.now());
     }
 
     /// The token, whether or not ownership has ended.
@@ -120,7 +124,7 @@ impl Tenure {
         self.lease.store_clock().moment_of(time)
     }
 
-    /// How long the grant lasts, whoever holds it.
+    /// How long the grant lasts, for this holder or the next.
     pub(crate) fn lease_left(&self) -> Duration {
         let now = self.lease.clock.now();
         self.lease
@@ -130,15 +134,15 @@ impl Tenure {
 
     /// The moment at which it ends if nothing is renewed, unless it has ended.
     fn deadline(&self) -> Option<Moment> {
-        if self.own.ended.get().is_some() {
+        if self.own_end.ended.get().is_some() {
             return None;
         }
         let deadline = self.lease.deadline()?;
-        let Some(limit) = self.own.limit else {
+        let Some(limit) = self.own_end.limit else {
             return Some(deadline);
         };
         if self.lease.clock.now() >= limit {
-            // As with the lease: what somebody saw end has ended.
+            // As with the lease: what was once seen to end has ended.
             self.end(LossCause::Deadline);
             return None;
         }
@@ -191,8 +195,8 @@ impl Tenure {
         self.loss()
     }
 
-    /// Returns when ownership has ended, or, if `or_asked`, when somebody has
-    /// asked for it.
+    /// Returns when ownership has ended, or, if `or_asked`, when its end
+    /// has been asked for.
     async fn over(&self, or_asked: bool) {
         loop {
             let changed = self.lease.changed.notified();
@@ -326,7 +330,7 @@ impl Tenure {
     fn loss(&self) -> LeaseLost {
         // The cause is set right after the deadline; a look in between sees
         // the commonest one.
-        let own = self.own.ended.get();
+        let own = self.own_end.ended.get();
         let cause = *own
             .or(self.lease.cause.get())
             .or(self.lease.asked.get())

@@ -1,4 +1,4 @@
-//! [`Troubles`]: what fails and is tried again, told to whoever wants to know.
+//! [`Troubles`]: what fails and is tried again, told to its readers.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -13,7 +13,7 @@ use futures_core::Stream;
 use crate::error::Error;
 use crate::model::MutexName;
 
-/// The most that is kept for somebody who does not read; then the oldest goes.
+/// The most that is kept for a reader who does not read; then the oldest goes.
 const KEPT: usize = 256;
 
 /// What a coordinator was doing with its store.
@@ -139,10 +139,10 @@ impl fmt::Debug for Troubles {
 
 /// Where all troubles of a coordinator come together.
 #[derive(Clone, Default)]
-pub(crate) struct TroubleBoard(Arc<Board>);
+pub(crate) struct TroubleBoard(Arc<TroubleBoardParts>);
 
 #[derive(Default)]
-struct Board {
+struct TroubleBoardParts {
     readers: Mutex<Readers>,
     sources: AtomicU64,
 }
@@ -153,7 +153,7 @@ struct Readers {
     is_closed: bool,
 }
 
-impl Board {
+impl TroubleBoardParts {
     fn each(&self, mut tell: impl FnMut(&mut Inbox)) {
         let inboxes: Vec<_> = lock(&self.readers)
             .inboxes
@@ -173,7 +173,7 @@ impl Board {
     }
 }
 
-impl Drop for Board {
+impl Drop for TroubleBoardParts {
     /// The coordinator has gone without a close: its readers need not wait.
     fn drop(&mut self) {
         self.each(|inbox| inbox.is_closed = true);

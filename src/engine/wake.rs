@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::plan::Plan;
+use super::settings::ContentionSettings;
 use crate::backend::Answer;
 use crate::clock::Moment;
 use crate::model::{ContendPeriod, ContenderId, LeaseTerms};
@@ -26,39 +26,39 @@ pub(super) const RESUME_SPREAD: Duration = Duration::from_millis(100);
 /// lease ends, the rest behind it. Elsewhere the jitter of [`ContendPeriod`]
 /// keeps them apart. Never longer than the profile's safety look.
 pub(super) fn after_refusal(
-    plan: &Plan,
+    settings: &ContentionSettings,
     contender: &ContenderId,
     answer: &Answer,
-    roll: f64,
+    fraction: f64,
 ) -> Duration {
     let (owner, now) = (answer.owner(), answer.now());
     let delay = match (owner.remaining(now), answer.place()) {
-        (None, _) => plan.safety_look,
+        (None, _) => settings.safety_look,
         // Free, and yet refused: a race was lost a moment ago.
-        (Some(Duration::ZERO), None) => Duration::from_millis(2).mul_f64(1.0 + 4.0 * roll),
+        (Some(Duration::ZERO), None) => Duration::from_millis(2).mul_f64(1.0 + 4.0 * fraction),
         (Some(left), Some(place)) => left + Duration::from_millis(1) + STAGGER * place.rank,
         (Some(_), None) => {
-            let period = ContendPeriod::new(contender.clone(), plan.jitter);
+            let period = ContendPeriod::new(contender.clone(), settings.jitter);
             // An owner with our own id is still another's grant.
-            period.next_delay_of_waiter(owner, now, roll)
+            period.next_delay_of_waiter(owner, now, fraction)
         }
     };
-    delay.clamp(Duration::from_millis(1), plan.safety_look)
+    delay.clamp(Duration::from_millis(1), settings.safety_look)
 }
 
 /// The pause after the `failures`-th failure in a row: doubling, jittered.
-pub(crate) fn backoff(failures: u32, roll: f64) -> Duration {
+pub(crate) fn backoff(failures: u32, fraction: f64) -> Duration {
     let (first, longest) = BACKOFF;
     let full = first
         .saturating_mul(1 << failures.saturating_sub(1).min(16))
         .min(longest);
-    full.mul_f64(0.5 + roll / 2.0)
+    full.mul_f64(0.5 + fraction / 2.0)
 }
 
 /// The pause before a renewal is tried again: the usual one, but several
 /// always fit into what is left.
-pub(super) fn renewal_backoff(failures: u32, roll: f64, left: Duration) -> Duration {
-    backoff(failures, roll).min(left / 8)
+pub(super) fn renewal_backoff(failures: u32, fraction: f64, left: Duration) -> Duration {
+    backoff(failures, fraction).min(left / 8)
 }
 
 /// How long a renewal may take: at most a quarter of what is left, so that a

@@ -31,7 +31,7 @@ pub enum CampaignEvent {
 /// An office that has been won.
 ///
 /// Dropped, it is resigned: the store gives it to another, and the campaign
-/// goes on standing for the next term.
+/// goes on standing for the next election.
 #[must_use = "dropping a leadership resigns it"]
 #[derive(Debug)]
 pub struct Leadership {
@@ -46,7 +46,7 @@ impl Leadership {
         &self.tenure
     }
 
-    /// Whether it is still to be had by whoever reads of it now.
+    /// Whether the reader of the campaign still gets it.
     fn is_taken_up(&self) -> bool {
         self.quiescer.pick_up(&self.tenure)
     }
@@ -84,8 +84,8 @@ impl Campaign {
         unique_id: bool,
     ) -> Self {
         let (tell, events) = mpsc::unbounded_channel();
-        let mut plan = engine.plan(name, id.clone(), Mode::Always);
-        plan.unique_id = unique_id;
+        let mut settings = engine.contention_settings(name, id.clone(), Mode::Always);
+        settings.unique_id = unique_id;
         let mut teller = Teller {
             tell,
             id: id.clone(),
@@ -95,7 +95,7 @@ impl Campaign {
         let sink = Box::new(move |notice| teller.hear(notice));
         // An office that is held when the campaign is dropped is its holder's
         // for as long as it likes.
-        let contention = Some(engine.contend(plan, true, sink).sparing_the_term());
+        let contention = Some(engine.contend(settings, true, sink).sparing_the_tenure());
         Self {
             contention,
             contender: Some(id),
@@ -131,7 +131,7 @@ impl Campaign {
     fn poll_event(&mut self, cx: &mut Context<'_>) -> Poll<Option<CampaignEvent>> {
         loop {
             return match self.events.poll_recv(cx) {
-                // Won while nobody read, and given back since.
+                // Won while the campaign was not read, and given back since.
                 Poll::Ready(Some(CampaignEvent::Elected(office))) if !office.is_taken_up() => {
                     continue;
                 }
@@ -213,7 +213,7 @@ impl Teller {
             // An owner under our id that is not our tenure: a twin.
             Notice::Observed(owner) if owner.is_owner(&self.id) => {}
             Notice::Observed(owner) => {
-                // After a resignation nobody told us to be quiet.
+                // After a resignation the engine did not ask for an end.
                 self.tenure = None;
                 self.observe(owner);
             }

@@ -7,7 +7,7 @@ use std::task::{Context, Poll};
 use futures_core::Stream;
 use tokio::sync::mpsc;
 
-use crate::engine::{Engine, Notice, Watch};
+use crate::engine::{Engine, Notice, Observation};
 use crate::model::{MutexName, MutexState};
 
 /// A stream of the changes of owner, beginning with the present one if there
@@ -28,7 +28,7 @@ use crate::model::{MutexName, MutexState};
 /// # }
 /// ```
 pub struct Observer {
-    _watch: Option<Watch>,
+    _observation: Option<Observation>,
     name: MutexName,
     states: mpsc::UnboundedReceiver<MutexState>,
 }
@@ -52,12 +52,12 @@ impl Observer {
             }
             _ => {}
         });
-        let watch = engine
+        let observation = engine
             .check_open()
             .is_ok()
-            .then(|| engine.watch(name.clone(), sink));
+            .then(|| engine.observe(name.clone(), sink));
         Self {
-            _watch: watch,
+            _observation: observation,
             name,
             states,
         }

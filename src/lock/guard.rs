@@ -5,10 +5,9 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 
-use super::estate::Estate;
-use super::hub::Lock;
-use super::queue::Place;
-use super::waiting::Waiter;
+use super::hand_over::LocalGrant;
+use super::local_queue::WaiterPlace;
+use super::lock::Lock;
 use crate::engine::{Finish, Tenure};
 use crate::error::{Error, ErrorKind, LeaseLost, LossCause, Outcome, Result};
 use crate::model::FencingToken;
@@ -23,26 +22,27 @@ use crate::model::FencingToken;
 pub struct LockGuard {
     lock: Lock,
     tenure: Tenure,
-    estate: Option<Estate>,
+    /// Until it is let go.
+    grant: Option<LocalGrant>,
 }
 
 impl LockGuard {
-    pub(super) fn new(lock: Lock, estate: Estate, place: Place<Waiter, Estate>) -> Self {
-        let tenure = estate.tenure.clone();
+    pub(super) fn new(lock: Lock, grant: LocalGrant, place: WaiterPlace) -> Self {
+        let tenure = grant.tenure.clone();
         if lock.options().max_hold.is_some() {
             // At the limit renewal must stop as well, guard or no guard.
-            let (watched, quiescer) = (tenure.clone(), estate.quiescer.clone());
+            let (watched, quiescer) = (tenure.clone(), grant.quiescer.clone());
             lock.engine().spawn(async move {
                 if watched.lost().await.cause == LossCause::Deadline {
                     quiescer.forfeit();
                 }
             });
         }
-        estate.seat.keep(place);
+        grant.place.keep(place);
         Self {
             lock,
             tenure,
-            estate: Some(estate),
+            grant: Some(grant),
         }
     }
 
@@ -129,22 +129,22 @@ impl LockGuard {
         }
     }
 
-    /// Hands the grant on, or gives it back and says where the answer comes.
+    /// Hands the grant over, or gives it back and says where the answer comes.
     fn let_go(&mut self) -> Option<oneshot::Receiver<Finish>> {
-        let estate = self.estate.take()?;
-        // What is lost is nobody's to hand on. One question and one answer:
-        // whoever watches over a limit on this guard may see it pass at any
-        // moment, and would forfeit what the next one holds by then.
+        let grant = self.grant.take()?;
+        // What is lost is not ours to hand over. One question and one answer:
+        // the task that watches over a limit on this guard may see it pass
+        // at any moment, and would forfeit what the next owner holds by then.
         let is_lost = self.tenure.is_lost() || !self.tenure.end(LossCause::Released);
-        let Some(place) = estate.seat.take() else {
-            return Some(estate.give_back(None));
+        let Some(place) = grant.place.take() else {
+            return Some(grant.give_back(None));
         };
-        if is_lost || !self.lock.may_hand_on(&estate, &place) {
-            return Some(estate.give_back(Some(place)));
+        if is_lost || !grant.may_be_handed_over(&self.lock, &place) {
+            return Some(grant.give_back(Some(place)));
         }
-        estate.tenure.put_down();
-        let (place, estate) = place.bequeath(estate).err()?;
-        Some(estate.give_back(Some(place)))
+        grant.tenure.put_down();
+        let (place, grant) = place.hand_over(grant).err()?;
+        Some(grant.give_back(Some(place)))
     }
 }
 

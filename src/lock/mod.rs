@@ -1,9 +1,9 @@
 //! Locks: one owner at a time, for as long as a guard lives.
 //!
-//! Tasks of one process that want the same name stand in one local line; only
-//! its head asks the store, and a holder may pass the lock on to the next in
-//! line without asking the store at all, within bounds, each time under a
-//! larger token.
+//! Tasks of one process that want the same name stand in one local
+//! [queue](crate::queue); only its head asks the store, and an owner may hand
+//! the lock over to the next waiter without asking the store at all, within
+//! bounds, each time under a larger token.
 //!
 //! | to | use |
 //! | --- | --- |
@@ -26,23 +26,24 @@
 //! Taking and freeing a lock that nobody else wants costs one call to the
 //! store each; waiting costs none between two wake-ups.
 
-mod estate;
+mod acquire;
 mod fence;
 mod guard;
-mod hub;
+mod hand_over;
 mod ids;
+mod local_queue;
+#[expect(clippy::module_inception)] // The home of `Lock` itself.
+mod lock;
+mod locks;
 mod once;
 mod options;
-pub mod queue;
 pub mod reentrant;
-mod sync;
-mod waiting;
 
 pub use fence::{Fence, StaleToken};
 pub use guard::LockGuard;
-pub(crate) use hub::Hub;
-pub use hub::Lock;
 pub(crate) use ids::Ids;
+pub use lock::Lock;
+pub(crate) use locks::Locks;
 pub use once::{DoneBefore, OpenTurn, Turn};
 pub use options::{HandOver, LockOptions};
 pub use reentrant::{Holder, ReentrantGuard, ReentrantLock, ReentrantOptions};

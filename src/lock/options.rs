@@ -55,7 +55,7 @@ impl HandOver {
     pub fn new(times: u64, length: Duration) -> Result<Self> {
         if times >= FencingToken::PER_GRANT {
             return Err(Error::invalid(format!(
-                "one grant can be handed on at most {} times, not {times}",
+                "one grant can be handed over at most {} times, not {times}",
                 FencingToken::PER_GRANT - 1
             )));
         }
@@ -71,8 +71,8 @@ impl HandOver {
         }
     }
 
-    /// Whether a grant of this age that was handed on this often may be
-    /// handed on again.
+    /// Whether a grant of this age that was handed over this often may be
+    /// handed over again.
     pub(super) fn allows(self, times: u64, age: Duration) -> bool {
         times < self.times && age < self.length
     }

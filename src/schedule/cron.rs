@@ -14,7 +14,7 @@ use jiff::{Timestamp, ToSpan};
 
 use super::cadence::Due;
 use super::config::Misfire;
-use super::stretch::Stretch;
+use super::offset_period::OffsetPeriod;
 use super::upcoming::ClockChange;
 use crate::error::{Error, Result};
 use crate::model::StoreTime;
@@ -85,15 +85,15 @@ impl CronRule {
     /// The first time after `time`.
     pub(super) fn next(&self, time: StoreTime) -> Option<StoreTime> {
         let time = second(time)?;
-        let mut stretch = Stretch::at(&self.zone, time)?;
-        let now = stretch.wall(time).checked_add(1.second()).ok()?;
-        let mut wall = self.on_or_after(now.max(self.floor(&stretch)))?;
+        let mut period = OffsetPeriod::at(&self.zone, time)?;
+        let now = period.wall(time).checked_add(1.second()).ok()?;
+        let mut wall = self.on_or_after(now.max(self.floor(&period)))?;
         loop {
-            if let Some(time) = stretch.time(wall) {
+            if let Some(time) = period.time(wall) {
                 return store(time);
             }
-            stretch = stretch.after(&self.zone)?;
-            let change = stretch.begin()?;
+            period = period.after(&self.zone)?;
+            let change = period.begin()?;
             if self.is_hourly {
                 // What is left out is left out, what comes again runs again.
                 wall = self.on_or_after(change.to)?;
@@ -106,28 +106,28 @@ impl CronRule {
     /// The last time at or before `time`.
     pub(super) fn last(&self, time: StoreTime) -> Option<StoreTime> {
         let time = second(time)?;
-        let mut stretch = Stretch::at(&self.zone, time)?;
-        let mut now = stretch.wall(time);
+        let mut period = OffsetPeriod::at(&self.zone, time)?;
+        let mut now = period.wall(time);
         loop {
             let wall = self.on_or_before(now)?;
-            let Some(change) = stretch.begin() else {
-                return store(stretch.time(wall)?);
+            let Some(change) = period.begin() else {
+                return store(period.time(wall)?);
             };
-            if wall >= self.floor(&stretch) {
-                return store(stretch.time(wall)?);
+            if wall >= self.floor(&period) {
+                return store(period.time(wall)?);
             }
             if !self.is_hourly && (change.from..change.to).contains(&wall) {
                 return store(change.at);
             }
-            stretch = stretch.before(&self.zone)?;
+            period = period.before(&self.zone)?;
             now = change.from.checked_sub(1.second()).ok()?;
         }
     }
 
-    /// The first that a wall clock can show in `stretch` and that counts: what
+    /// The first that a wall clock can show in `period` and that counts: what
     /// it has shown before the clocks were set back does not, as a rule.
-    fn floor(&self, stretch: &Stretch) -> DateTime {
-        stretch.begin().map_or(DateTime::MIN, |change| {
+    fn floor(&self, period: &OffsetPeriod) -> DateTime {
+        period.begin().map_or(DateTime::MIN, |change| {
             if self.is_hourly {
                 change.to
             } else {
@@ -146,9 +146,9 @@ impl CronRule {
     /// it being at `before` or earlier.
     pub(super) fn change(&self, time: StoreTime, before: StoreTime) -> Option<ClockChange> {
         let (time, before) = (second(time)?, second(before)?);
-        let stretch = Stretch::at(&self.zone, time)?;
-        let wall = stretch.wall(time);
-        if let Some(change) = stretch.begin().filter(|change| change.at > before) {
+        let period = OffsetPeriod::at(&self.zone, time)?;
+        let wall = period.wall(time);
+        if let Some(change) = period.begin().filter(|change| change.at > before) {
             let left_out = self.on_or_after(change.from);
             let leaves_out = left_out.is_some_and(|wall| wall < change.to);
             match self.is_hourly {
@@ -157,10 +157,10 @@ impl CronRule {
                 _ => {}
             }
         }
-        if stretch.begin().is_some_and(|change| wall < change.from) {
+        if period.begin().is_some_and(|change| wall < change.from) {
             return Some(ClockChange::Second);
         }
-        let next = stretch.after(&self.zone)?.begin()?;
+        let next = period.after(&self.zone)?.begin()?;
         (wall >= next.to && wall < next.from).then_some(match self.is_hourly {
             true => ClockChange::First,
             false => ClockChange::FirstOnly,

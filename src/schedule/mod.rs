@@ -1,23 +1,23 @@
 #![doc = include_str!("../docs/schedule.md")]
 
-mod book;
 mod cadence;
-mod clerk;
 mod config;
-mod core;
 #[cfg(feature = "cron")]
 mod cron;
 mod handle;
 mod job;
+mod ledger_client;
+mod ledger_view;
+mod life;
+#[cfg(feature = "cron")]
+mod offset_period;
 mod report;
 mod runner;
 mod scheduler;
 mod status;
-#[cfg(feature = "cron")]
-mod stretch;
-mod term;
 mod thread;
 mod tick;
+mod tick_loop;
 mod upcoming;
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use crate::model::{ContenderId, FencingToken, MutexName, StoreTime};
 pub enum RunResult {
     /// Nothing has been run yet.
     Planned,
-    /// It runs: whoever began it still leads.
+    /// It runs: the leader that began it still leads.
     Running,
     /// It was begun, nobody said how it ended, and whoever began it does not
     /// lead any more.

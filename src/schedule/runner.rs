@@ -5,10 +5,10 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use super::book::{about, check_plan};
-use super::core::{Core, Life};
 use super::job::Work;
-use super::term::{Term, TermEnd};
+use super::ledger_view::{about, check_plan};
+use super::life::{Life, SchedulerParts};
+use super::tick_loop::{TickLoop, TickLoopEnd};
 use crate::clock::Moment;
 use crate::engine::{Finish, Mode, Notice, Quiescer, Tenure};
 use crate::error::{Error, ErrorKind, Outcome, Result};
@@ -18,7 +18,7 @@ use crate::error::{Error, ErrorKind, Outcome, Result};
 const GRACE: Duration = Duration::from_secs(1);
 
 /// Lives until it is stopped, the coordinator is closed, or the schedule turns
-/// out to follow another plan.
+/// out to follow another settings.
 pub(super) async fn live(life: Life, worker: &str, mut work: impl Work) -> Result<()> {
     let end = contend(&life, worker, &mut work).await;
     if let Err(error) = &end {
@@ -28,58 +28,61 @@ pub(super) async fn live(life: Life, worker: &str, mut work: impl Work) -> Resul
 }
 
 async fn contend(life: &Life, worker: &str, work: &mut impl Work) -> Result<()> {
-    let core = &*life.core;
+    let scheduler = &*life.scheduler;
     // A conflict is better known at the start than at the first term.
-    if let Ok(Some(entry)) = core.clerk.read_once().await {
-        check_plan(&core.config, &entry).map_err(about(&core.name))?;
+    if let Ok(Some(entry)) = scheduler.ledger.read_once().await {
+        check_plan(&scheduler.config, &entry).map_err(about(&scheduler.name))?;
     }
     if life.is_stopping() {
         return Ok(());
     }
     let (tell, mut notices) = mpsc::unbounded_channel();
-    let id = core.ids.generate()?;
-    let mut plan = core.engine.plan(core.name.clone(), id, Mode::Always);
-    plan.unique_id = core.ids.unique_per_call();
-    plan.quiesce += GRACE;
+    let id = scheduler.ids.generate()?;
+    let mut settings =
+        scheduler
+            .engine
+            .contention_settings(scheduler.name.clone(), id, Mode::Always);
+    settings.unique_id = scheduler.ids.unique_per_call();
+    settings.quiesce += GRACE;
     let sink = Box::new(move |notice| drop(tell.send(notice)));
-    life.contends(core.engine.contend(plan, false, sink));
+    life.contends(scheduler.engine.contend(settings, false, sink));
     let mut failure = None;
     loop {
         match notices.recv().await {
-            // Won while nobody polled us, and given back since.
+            // Won while this future was not polled, and given back since.
             Some(Notice::Began(tenure, _, quiescer)) if !quiescer.pick_up(&tenure) => {}
             Some(Notice::Began(tenure, _, quiescer)) => {
-                let office = Office::enter(core, tenure, quiescer);
+                let office = Office::enter(scheduler, tenure, quiescer);
                 let error = office.hold(worker, work, &mut notices).await.err();
                 if error.is_some() {
                     failure = error;
                     life.withdraw();
                 }
                 if let Some(finish) = office.leave(work, &mut notices).await {
-                    return ending(core, finish, failure);
+                    return ending(scheduler, finish, failure);
                 }
             }
             Some(Notice::Trouble(error)) => trouble(&error),
-            Some(Notice::Finished(finish)) => return ending(core, finish, failure),
+            Some(Notice::Finished(finish)) => return ending(scheduler, finish, failure),
             // Of a term that is over, or of another leader's.
             Some(Notice::Quiesce(..) | Notice::Observed(_)) => {}
-            None => return ending(core, Finish::NotOwner, failure),
+            None => return ending(scheduler, Finish::NotOwner, failure),
         }
     }
 }
 
 /// An office that is held. Dropped, its local side has ended.
 struct Office<'a> {
-    core: &'a Core,
+    scheduler: &'a SchedulerParts,
     tenure: Tenure,
     quiescer: Quiescer,
 }
 
 impl<'a> Office<'a> {
-    fn enter(core: &'a Core, tenure: Tenure, quiescer: Quiescer) -> Self {
-        core.board.status().leading = Some(tenure.own_token());
+    fn enter(scheduler: &'a SchedulerParts, tenure: Tenure, quiescer: Quiescer) -> Self {
+        scheduler.board.status().leading = Some(tenure.own_token());
         Self {
-            core,
+            scheduler,
             tenure,
             quiescer,
         }
@@ -92,16 +95,16 @@ impl<'a> Office<'a> {
         work: &mut impl Work,
         notices: &mut mpsc::UnboundedReceiver<Notice>,
     ) -> Result<()> {
-        let clock = self.core.engine.clock();
+        let clock = self.scheduler.engine.clock();
         let stopping = CancellationToken::new();
         let mut cut_at: Option<Moment> = None;
-        let term = Term {
-            core: self.core,
+        let tick_loop = TickLoop {
+            scheduler: self.scheduler,
             tenure: &self.tenure,
             worker,
             stopping: &stopping,
         };
-        let serving = term.serve(work);
+        let serving = tick_loop.run(work);
         tokio::pin!(serving);
         loop {
             tokio::select! {
@@ -113,18 +116,18 @@ impl<'a> Office<'a> {
                 notice = notices.recv() => match notice {
                     Some(Notice::Quiesce(..)) => {
                         stopping.cancel();
-                        cut_at = Some(clock.now() + self.core.engine.settings().quiesce);
+                        cut_at = Some(clock.now() + self.scheduler.engine.settings().quiesce);
                     }
                     Some(Notice::Trouble(error)) => trouble(&error),
                     Some(_) => {}
                     None => return Ok(()),
                 },
-                () = until(self.core, cut_at) => {
+                () = until(self.scheduler, cut_at) => {
                     tracing::warn!(target: "tenure::schedule", worker, "a run outlasted the stop and is dropped");
                     return Ok(());
                 }
                 end = &mut serving => {
-                    if matches!(end?, TermEnd::Deposed) {
+                    if matches!(end?, TickLoopEnd::Deposed) {
                         self.quiescer.forfeit();
                     }
                     return Ok(());
@@ -159,7 +162,7 @@ impl<'a> Office<'a> {
 impl Drop for Office<'_> {
     fn drop(&mut self) {
         {
-            let mut status = self.core.board.status();
+            let mut status = self.scheduler.board.status();
             status.leading = None;
             status.next_run = None;
         }
@@ -167,9 +170,9 @@ impl Drop for Office<'_> {
     }
 }
 
-async fn until(core: &Core, at: Option<Moment>) {
+async fn until(scheduler: &SchedulerParts, at: Option<Moment>) {
     match at {
-        Some(at) => core.engine.clock().sleep_until(at).await,
+        Some(at) => scheduler.engine.clock().sleep_until(at).await,
         None => std::future::pending().await,
     }
 }
@@ -179,14 +182,14 @@ fn trouble(error: &Error) {
     tracing::warn!(target: "tenure::schedule", source, "will try again: {error}");
 }
 
-/// What the end of the contention means to whoever started it.
-fn ending(core: &Core, finish: Finish, failure: Option<Error>) -> Result<()> {
+/// What the end of the contention means to the caller who started it.
+fn ending(scheduler: &SchedulerParts, finish: Finish, failure: Option<Error>) -> Result<()> {
     if let Some(error) = failure {
         return Err(error);
     }
     let unconfirmed = |message| {
         let error = Error::new(ErrorKind::Unconfirmed, Outcome::MayHave);
-        Err(error.with_message(message).with_mutex(&core.name))
+        Err(error.with_message(message).with_mutex(&scheduler.name))
     };
     match finish {
         Finish::StillRunning => {

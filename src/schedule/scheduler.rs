@@ -4,9 +4,9 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::config::ScheduleConfig;
-use super::core::Core;
 use super::handle::SchedulerHandle;
 use super::job::{AsyncWork, JobResult};
+use super::life::SchedulerParts;
 use super::runner::live;
 use super::status::ScheduleStatus;
 use super::thread::ThreadWork;
@@ -47,7 +47,7 @@ use crate::model::{ContenderIdGenerator, MutexName};
 /// ```
 #[derive(Clone)]
 pub struct Scheduler {
-    core: Arc<Core>,
+    parts: Arc<SchedulerParts>,
     worker: Arc<str>,
 }
 
@@ -59,8 +59,8 @@ impl Scheduler {
         config: ScheduleConfig,
     ) -> Self {
         let worker = name.as_str().into();
-        let core = Arc::new(Core::new(engine, ids, name, config));
-        Self { core, worker }
+        let parts = Arc::new(SchedulerParts::new(engine, ids, name, config));
+        Self { parts, worker }
     }
 
     /// The same scheduler, whose runs carry this name in spans, logs and, in
@@ -84,13 +84,13 @@ impl Scheduler {
     /// What is scheduled.
     #[must_use]
     pub fn name(&self) -> &MutexName {
-        &self.core.name
+        &self.parts.name
     }
 
     /// When it runs.
     #[must_use]
     pub fn config(&self) -> &ScheduleConfig {
-        &self.core.config
+        &self.parts.config
     }
 
     /// The name in spans and logs.
@@ -102,13 +102,13 @@ impl Scheduler {
     /// Whether it has been started, and not stopped.
     #[must_use]
     pub fn running(&self) -> bool {
-        self.core.board.status().running
+        self.parts.board.status().running
     }
 
     /// What it has done and will do.
     #[must_use]
     pub fn status(&self) -> ScheduleStatus {
-        self.core.board.read()
+        self.parts.board.read()
     }
 
     /// Stands for leader and, while leading, runs `job` at each tick, here.
@@ -134,7 +134,7 @@ impl Scheduler {
         F: FnMut(Tick) -> Fut,
         Fut: Future<Output: JobResult>,
     {
-        let life = self.core.begin()?;
+        let life = self.parts.begin()?;
         live(life, &self.worker, AsyncWork(job)).await
     }
 
@@ -150,10 +150,10 @@ impl Scheduler {
         F: FnMut(Tick) -> Fut + Send + 'static,
         Fut: Future<Output: JobResult> + Send + 'static,
     {
-        let life = self.core.begin()?;
+        let life = self.parts.begin()?;
         let worker = Arc::clone(&self.worker);
-        self.core.engine.spawn(async move {
-            // Whoever wants to know asks `ended`.
+        self.parts.engine.spawn(async move {
+            // A caller who wants to know asks `ended`.
             drop(live(life, &worker, AsyncWork(job)).await);
         });
         Ok(self.handle())
@@ -164,10 +164,10 @@ impl Scheduler {
         &self,
         spawn: impl FnOnce(&str) -> Result<ThreadWork>,
     ) -> Result<SchedulerHandle> {
-        let life = self.core.begin()?;
+        let life = self.parts.begin()?;
         let worker = Arc::clone(&self.worker);
         let work = spawn(&worker)?;
-        self.core.engine.spawn(async move {
+        self.parts.engine.spawn(async move {
             drop(live(life, &worker, work).await);
         });
         Ok(self.handle())
@@ -179,7 +179,7 @@ impl Scheduler {
 
     /// The end of the present life, or of the last.
     pub(crate) async fn ended(&self) -> Result<()> {
-        self.core.ended().await
+        self.parts.ended().await
     }
 
     /// Begins no further run, waits for the one under way, gives the office
@@ -194,15 +194,15 @@ impl Scheduler {
     /// # Cancel safety
     /// Dropped, the stopping goes on in the background.
     pub async fn stop(&self) -> Result<()> {
-        self.core.stop().await
+        self.parts.stop().await
     }
 }
 
 impl fmt::Debug for Scheduler {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Scheduler")
-            .field("name", &self.core.name)
-            .field("config", &self.core.config)
+            .field("name", &self.parts.name)
+            .field("config", &self.parts.config)
             .field("worker", &self.worker)
             .finish_non_exhaustive()
     }

@@ -87,9 +87,9 @@ pub struct ScheduleStatus {
 
 /// The status while it changes.
 #[derive(Debug, Default)]
-pub(super) struct Board(Mutex<ScheduleStatus>);
+pub(super) struct StatusBoard(Mutex<ScheduleStatus>);
 
-impl Board {
+impl StatusBoard {
     pub(super) fn read(&self) -> ScheduleStatus {
         self.status().clone()
     }
@@ -122,7 +122,7 @@ impl Board {
 
 /// A run under way. Dropped, it is over.
 pub(super) struct RunRecord<'a> {
-    board: &'a Board,
+    board: &'a StatusBoard,
     clock: &'a Clock,
     began: Moment,
     run: LastRun,

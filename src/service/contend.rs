@@ -15,20 +15,20 @@ use crate::model::{MutexOwner, MutexState};
 ///
 /// Dropping it stops it in the background.
 pub struct ContendService<C: Contender> {
-    core: Arc<Core<C>>,
+    parts: Arc<ContendParts<C>>,
 }
 
-struct Core<C> {
+struct ContendParts<C> {
     engine: Engine,
     contender: C,
     status: StatusCell,
     dispatch: Dispatch,
-    view: Mutex<View>,
+    view: Mutex<ContendView>,
     /// The end of the life with this number, and how it went.
     ended: watch::Sender<(u64, Result<()>)>,
 }
 
-struct View {
+struct ContendView {
     /// Counts the starts; what belongs to an earlier life is dropped.
     life: u64,
     state: MutexState,
@@ -39,14 +39,14 @@ struct View {
 impl<C: Contender> ContendService<C> {
     pub(crate) fn new(engine: Engine, contender: C) -> Self {
         let dispatch = engine.dispatch();
-        let view = View {
+        let view = ContendView {
             life: 0,
             state: MutexState::NONE,
             tenure: None,
             contention: None,
         };
         Self {
-            core: Arc::new(Core {
+            parts: Arc::new(ContendParts {
                 engine,
                 contender,
                 status: StatusCell::new(),
@@ -64,26 +64,26 @@ impl<C: Contender> ContendService<C> {
     /// [`Initial`](Status::Initial), [`Closed`](ErrorKind::Closed) after the
     /// coordinator has been closed; the service is then `Initial`.
     pub fn start(&self) -> Result<()> {
-        let core = &self.core;
-        core.status.change(Status::Initial, Status::Starting)?;
-        if let Err(closed) = core.engine.check_open() {
-            core.status.set(Status::Initial);
+        let parts = &self.parts;
+        parts.status.change(Status::Initial, Status::Starting)?;
+        if let Err(closed) = parts.engine.check_open() {
+            parts.status.set(Status::Initial);
             return Err(closed);
         }
-        let mut view = core.view();
+        let mut view = parts.view();
         view.life += 1;
         view.state = MutexState::NONE;
         view.tenure = None;
         let life = view.life;
         let (name, id) = (
-            core.contender.mutex().clone(),
-            core.contender.contender_id().clone(),
+            parts.contender.mutex().clone(),
+            parts.contender.contender_id().clone(),
         );
-        let plan = core.engine.plan(name, id, Mode::Always);
-        let sink_core = Arc::clone(core);
-        let sink = move |notice| sink_core.hear(life, notice);
-        core.status.set(Status::Running);
-        view.contention = Some(core.engine.contend(plan, true, Box::new(sink)));
+        let settings = parts.engine.contention_settings(name, id, Mode::Always);
+        let sink_parts = Arc::clone(parts);
+        let sink = move |notice| sink_parts.hear(life, notice);
+        parts.status.set(Status::Running);
+        view.contention = Some(parts.engine.contend(settings, true, Box::new(sink)));
         Ok(())
     }
 
@@ -99,10 +99,12 @@ impl<C: Contender> ContendService<C> {
     /// # Cancel safety
     /// Dropped, the stopping goes on in the background.
     pub async fn stop(&self) -> Result<()> {
-        self.core.status.change(Status::Running, Status::Stopping)?;
-        let mut ended = self.core.ended.subscribe();
+        self.parts
+            .status
+            .change(Status::Running, Status::Stopping)?;
+        let mut ended = self.parts.ended.subscribe();
         let life = {
-            let mut view = self.core.view();
+            let mut view = self.parts.view();
             view.contention = None; // its drop stops it
             view.life
         };
@@ -116,13 +118,13 @@ impl<C: Contender> ContendService<C> {
     /// The contender.
     #[must_use]
     pub fn contender(&self) -> &C {
-        &self.core.contender
+        &self.parts.contender
     }
 
     /// Where in its life the service is.
     #[must_use]
     pub fn status(&self) -> Status {
-        self.core.status.get()
+        self.parts.status.get()
     }
 
     /// Whether it is starting or running.
@@ -134,13 +136,13 @@ impl<C: Contender> ContendService<C> {
     /// The last transition it saw; [`MutexState::NONE`] at each start.
     #[must_use]
     pub fn state(&self) -> MutexState {
-        self.core.view().state.clone()
+        self.parts.view().state.clone()
     }
 
     /// The present tenure, while it lasts.
     #[must_use]
     pub fn tenure(&self) -> Option<Tenure> {
-        self.core
+        self.parts
             .view()
             .tenure
             .clone()
@@ -156,15 +158,15 @@ impl<C: Contender> ContendService<C> {
     /// Whether it owns the mutex and need not fear for its renewal yet.
     #[must_use]
     pub fn is_in_ttl(&self) -> bool {
-        let terms = self.core.engine.terms();
+        let terms = self.parts.engine.terms();
         let transition = terms.transition().saturating_sub(terms.margin());
         self.tenure()
             .is_some_and(|tenure| tenure.remaining() > transition)
     }
 }
 
-impl<C: Contender> Core<C> {
-    fn view(&self) -> MutexGuard<'_, View> {
+impl<C: Contender> ContendParts<C> {
+    fn view(&self) -> MutexGuard<'_, ContendView> {
         self.view.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -172,7 +174,7 @@ impl<C: Contender> Core<C> {
     fn hear(self: &Arc<Self>, life: u64, notice: Notice) {
         match notice {
             Notice::Began(tenure, owner, _) => {
-                // Callbacks come in any case: somebody is always there.
+                // Callbacks come in any case: a service always has it in hand.
                 tenure.pick_up();
                 self.view().tenure = Some(tenure);
                 self.changed(life, owner, None);
@@ -182,7 +184,7 @@ impl<C: Contender> Core<C> {
                 self.changed(life, MutexOwner::NONE, Some(told));
             }
             // An owner with our id that is not our tenure: an earlier life of
-            // this id, or a twin. To the contender it is nobody's business.
+            // this id, or a twin. The contender is not told of it.
             Notice::Observed(owner) if owner.is_owner(self.contender.contender_id()) => {}
             Notice::Observed(owner) => self.changed(life, owner, None),
             Notice::Trouble(error) => {
@@ -222,13 +224,13 @@ impl<C: Contender> Core<C> {
         // do is no news once it is stopping.
         let id = self.contender.contender_id();
         let must_hear = state.is_acquired(id) || state.is_released(id);
-        let core = Arc::clone(self);
+        let parts = Arc::clone(self);
         self.dispatch.push(move || {
             // Answered even if the callback panics.
             let _told = told.map(CallOnDrop);
-            let is_present = core.view().life == life;
-            if is_present && (must_hear || core.status.get() == Status::Running) {
-                core.contender.notify_owner(&state);
+            let is_present = parts.view().life == life;
+            if is_present && (must_hear || parts.status.get() == Status::Running) {
+                parts.contender.notify_owner(&state);
             }
         });
     }
@@ -260,9 +262,9 @@ fn ending(finish: Finish) -> Result<()> {
 
 impl<C: Contender> Drop for ContendService<C> {
     fn drop(&mut self) {
-        let contention = self.core.view().contention.take();
+        let contention = self.parts.view().contention.take();
         if contention.is_some() {
-            let _ = self.core.status.change(Status::Running, Status::Stopping);
+            let _ = self.parts.status.change(Status::Running, Status::Stopping);
         }
     }
 }
@@ -270,9 +272,9 @@ impl<C: Contender> Drop for ContendService<C> {
 impl<C: Contender> fmt::Debug for ContendService<C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ContendService")
-            .field("mutex", self.core.contender.mutex())
-            .field("contender", self.core.contender.contender_id())
-            .field("status", &self.core.status)
+            .field("mutex", self.parts.contender.mutex())
+            .field("contender", self.parts.contender.contender_id())
+            .field("status", &self.parts.status)
             .finish_non_exhaustive()
     }
 }

@@ -7,7 +7,7 @@ use tokio::sync::oneshot;
 
 use super::status::StatusCell;
 use super::{Retriever, Status};
-use crate::engine::{Dispatch, Engine, Notice, Watch};
+use crate::engine::{Dispatch, Engine, Notice, Observation};
 use crate::error::{Error, ErrorKind, Outcome, Result};
 use crate::model::MutexState;
 
@@ -15,34 +15,34 @@ use crate::model::MutexState;
 ///
 /// Dropping it stops it.
 pub struct RetrievalService<R: Retriever> {
-    core: Arc<Core<R>>,
+    parts: Arc<RetrievalParts<R>>,
 }
 
-struct Core<R> {
+struct RetrievalParts<R> {
     engine: Engine,
     retriever: R,
     status: StatusCell,
     dispatch: Dispatch,
-    view: Mutex<View>,
+    view: Mutex<RetrievalView>,
 }
 
-struct View {
+struct RetrievalView {
     life: u64,
     state: MutexState,
-    watch: Option<Watch>,
+    observation: Option<Observation>,
 }
 
 impl<R: Retriever> RetrievalService<R> {
     pub(crate) fn new(engine: Engine, retriever: R) -> Self {
         let dispatch = engine.dispatch();
-        let view = Mutex::new(View {
+        let view = Mutex::new(RetrievalView {
             life: 0,
             state: MutexState::NONE,
-            watch: None,
+            observation: None,
         });
         let status = StatusCell::new();
         Self {
-            core: Arc::new(Core {
+            parts: Arc::new(RetrievalParts {
                 engine,
                 retriever,
                 status,
@@ -59,22 +59,23 @@ impl<R: Retriever> RetrievalService<R> {
     /// [`Initial`](Status::Initial), [`Closed`](ErrorKind::Closed) after the
     /// coordinator has been closed; the service is then `Initial`.
     pub fn start(&self) -> Result<()> {
-        let core = &self.core;
-        core.status.change(Status::Initial, Status::Starting)?;
-        if let Err(closed) = core.engine.check_open() {
-            core.status.set(Status::Initial);
+        let parts = &self.parts;
+        parts.status.change(Status::Initial, Status::Starting)?;
+        if let Err(closed) = parts.engine.check_open() {
+            parts.status.set(Status::Initial);
             return Err(closed);
         }
-        let mut view = core.view();
+        let mut view = parts.view();
         view.life += 1;
         view.state = MutexState::NONE;
         let life = view.life;
-        let sink_core = Arc::clone(core);
-        let sink = move |notice| sink_core.hear(life, notice);
-        core.status.set(Status::Running);
-        view.watch = Some(
-            core.engine
-                .watch(core.retriever.mutex().clone(), Box::new(sink)),
+        let sink_parts = Arc::clone(parts);
+        let sink = move |notice| sink_parts.hear(life, notice);
+        parts.status.set(Status::Running);
+        view.observation = Some(
+            parts
+                .engine
+                .observe(parts.retriever.mutex().clone(), Box::new(sink)),
         );
         Ok(())
     }
@@ -89,38 +90,38 @@ impl<R: Retriever> RetrievalService<R> {
     /// # Cancel safety
     /// Dropped, the service is stopped all the same.
     pub async fn stop(&self) -> Result<()> {
-        let core = &self.core;
-        core.status.change(Status::Running, Status::Stopping)?;
+        let parts = &self.parts;
+        parts.status.change(Status::Running, Status::Stopping)?;
         let (tell, told) = oneshot::channel();
         {
-            let mut view = core.view();
-            view.watch = None;
+            let mut view = parts.view();
+            view.observation = None;
             view.life += 1;
-            core.dispatch.push(move || {
+            parts.dispatch.push(move || {
                 let _ = tell.send(());
             });
-            core.status.set(Status::Initial);
+            parts.status.set(Status::Initial);
         }
-        let clock = core.engine.clock();
-        let until = clock.now() + core.engine.settings().quiesce;
+        let clock = parts.engine.clock();
+        let until = clock.now() + parts.engine.settings().quiesce;
         match clock.limit(until, told).await {
             Some(_) => Ok(()),
             None => Err(Error::new(ErrorKind::Unconfirmed, Outcome::Did)
                 .with_message("the observation has ended, but a callback of it still runs")
-                .with_mutex(core.retriever.mutex())),
+                .with_mutex(parts.retriever.mutex())),
         }
     }
 
     /// The retriever.
     #[must_use]
     pub fn retriever(&self) -> &R {
-        &self.core.retriever
+        &self.parts.retriever
     }
 
     /// Where in its life the service is.
     #[must_use]
     pub fn status(&self) -> Status {
-        self.core.status.get()
+        self.parts.status.get()
     }
 
     /// Whether it is starting or running.
@@ -132,12 +133,12 @@ impl<R: Retriever> RetrievalService<R> {
     /// The last transition it saw; [`MutexState::NONE`] at each start.
     #[must_use]
     pub fn state(&self) -> MutexState {
-        self.core.view().state.clone()
+        self.parts.view().state.clone()
     }
 }
 
-impl<R: Retriever> Core<R> {
-    fn view(&self) -> MutexGuard<'_, View> {
+impl<R: Retriever> RetrievalParts<R> {
+    fn view(&self) -> MutexGuard<'_, RetrievalView> {
         self.view.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -162,10 +163,10 @@ impl<R: Retriever> Core<R> {
             view.state = state.clone();
             state
         };
-        let core = Arc::clone(self);
+        let parts = Arc::clone(self);
         self.dispatch.push(move || {
-            if core.view().life == life {
-                core.retriever.notify_owner(&state);
+            if parts.view().life == life {
+                parts.retriever.notify_owner(&state);
             }
         });
     }
@@ -173,8 +174,8 @@ impl<R: Retriever> Core<R> {
 
 impl<R: Retriever> Drop for RetrievalService<R> {
     fn drop(&mut self) {
-        let mut view = self.core.view();
-        view.watch = None;
+        let mut view = self.parts.view();
+        view.observation = None;
         view.life += 1;
     }
 }
@@ -182,8 +183,8 @@ impl<R: Retriever> Drop for RetrievalService<R> {
 impl<R: Retriever> fmt::Debug for RetrievalService<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RetrievalService")
-            .field("mutex", self.core.retriever.mutex())
-            .field("status", &self.core.status)
+            .field("mutex", self.parts.retriever.mutex())
+            .field("status", &self.parts.status)
             .finish_non_exhaustive()
     }
 }

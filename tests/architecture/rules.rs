@@ -66,8 +66,14 @@ fn user_facing_folders_do_not_know_each_other() {
     refused("leader", "use crate::lock;", "must not use crate::lock");
     refused(
         "leader",
-        "use crate::lock::queue::Place;",
-        "must not use crate::lock::queue",
+        "use crate::queue::Place;",
+        "must not use crate::queue",
+    );
+    allowed("lock", "use crate::queue::Place;");
+    refused(
+        "queue",
+        "use crate::error::Error;",
+        "queue must not use crate::error",
     );
     refused(
         "schedule",

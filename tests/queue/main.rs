@@ -7,7 +7,7 @@ mod model;
 mod story;
 mod world;
 
-#[path = "../../src/lock/queue.rs"]
+#[path = "../../src/queue/queue.rs"]
 #[allow(dead_code, unreachable_pub)] // A file of the library, in another home.
 mod queue;
 

@@ -15,7 +15,7 @@ fn any_ending() -> Ending {
     match thread_rng().gen_range(0..5) {
         0 => Ending::Refuse,
         1 | 2 => Ending::GiveBack,
-        _ => Ending::Bequeath,
+        _ => Ending::HandOver,
     }
 }
 
@@ -48,15 +48,15 @@ fn whoever_is_cancelled_anywhere_leaves_the_line_intact() {
 }
 
 #[test]
-fn an_estate_reaches_an_heir_or_is_given_back_when_all_heirs_are_cancelled() {
+fn what_is_handed_over_is_taken_over_or_given_back_when_all_who_wait_are_cancelled() {
     check(|| {
         let track = Track::new();
-        let holder = track.spawn(0, Ending::Bequeath);
-        let heirs: Vec<_> = (1..4).map(|id| track.spawn(id, Ending::Bequeath)).collect();
-        heirs.iter().for_each(shuttle::future::JoinHandle::abort);
+        let holder = track.spawn(0, Ending::HandOver);
+        let waiting: Vec<_> = (1..4).map(|id| track.spawn(id, Ending::HandOver)).collect();
+        waiting.iter().for_each(shuttle::future::JoinHandle::abort);
         block_on(holder).unwrap();
-        for heir in heirs {
-            let _cancelled = block_on(heir);
+        for next in waiting {
+            let _cancelled = block_on(next);
         }
         track.judge();
     });
@@ -67,10 +67,10 @@ fn turns_come_in_the_order_of_joining() {
     check(|| {
         let track = Track::new();
         let places: Vec<_> = (0..4).map(|id| track.join(id)).collect();
-        // Started in any order, they win in the order of their places.
+        // Started in any order, they win in the order of tnext places.
         let mut tasks = Vec::new();
         for place in places.into_iter().rev() {
-            tasks.push(track.spawn_at(place, Ending::Bequeath));
+            tasks.push(track.spawn_at(place, Ending::HandOver));
         }
         for task in tasks {
             block_on(task).unwrap();
@@ -105,16 +105,16 @@ fn one_that_does_not_wait_gets_it_or_leaves_no_trace() {
 
 /// Not at random: the checker goes through all there are, and ends.
 #[test]
-fn every_single_interleaving_of_leaving_an_estate_to_a_cancelled_heir() {
+fn every_single_interleaving_of_a_hand_over_to_one_that_is_cancelled() {
     let body = || {
         let track = Track::with_quick_callbacks();
-        let (mut holder, heir) = (track.join(0), track.join(1));
+        let (mut holder, next) = (track.join(0), track.join(1));
         let resource = track.resource();
-        let heir = track.spawn_at(heir, Ending::GiveBack);
+        let next = track.spawn_at(next, Ending::GiveBack);
         holder.won();
-        heir.abort();
-        drop(holder.bequeath(resource));
-        let _cancelled = block_on(heir);
+        next.abort();
+        drop(holder.hand_over(resource));
+        let _cancelled = block_on(next);
         track.judge();
     };
     let all = shuttle::scheduler::DfsScheduler::new(None, false);

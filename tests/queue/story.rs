@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
 
-use tenure::lock::queue::{Competitor, CompetitorQueue, Place};
+use tenure::queue::{Competitor, CompetitorQueue, Place};
 
 type Log = Arc<Mutex<Vec<String>>>;
 
@@ -55,7 +55,7 @@ impl Competitor for Walker {
 
 type Queue = Arc<CompetitorQueue<Walker, u32>>;
 
-fn line() -> (Queue, Log) {
+fn queue() -> (Queue, Log) {
     (CompetitorQueue::new(), Log::default())
 }
 
@@ -83,7 +83,7 @@ fn stands_first(place: &mut Place<Walker, u32>, bell: &Arc<Bell>) -> bool {
 
 #[test]
 fn the_four_callbacks_come_in_order_and_once() {
-    let (queue, log) = line();
+    let (queue, log) = queue();
     let bell = Arc::default();
     let mut place = queue.join(Walker::new("a", &log));
     assert!(stands_first(&mut place, &bell));
@@ -99,7 +99,7 @@ fn the_four_callbacks_come_in_order_and_once() {
 
 #[test]
 fn one_that_never_stood_first_only_leaves() {
-    let (queue, log) = line();
+    let (queue, log) = queue();
     let _first = queue.join(Walker::new("a", &log));
     let mut second = queue.join(Walker::new("b", &log));
     assert!(!stands_first(&mut second, &Arc::default()));
@@ -110,7 +110,7 @@ fn one_that_never_stood_first_only_leaves() {
 
 #[test]
 fn the_holder_is_visible_and_known_by_its_id() {
-    let (queue, log) = line();
+    let (queue, log) = queue();
     let mut place = queue.join(Walker::new("a", &log));
     assert!(stands_first(&mut place, &Arc::default()));
     assert!(queue.holder().is_none(), "it competes and does not hold");
@@ -128,16 +128,16 @@ fn the_holder_is_visible_and_known_by_its_id() {
 }
 
 #[test]
-fn only_the_first_can_win_or_inherit() {
-    let (queue, log) = line();
+fn only_the_first_can_win_or_take_over() {
+    let (queue, log) = queue();
     let mut first = queue.join(Walker::new("a", &log));
     let mut second = queue.join(Walker::new("b", &log));
     assert!(stands_first(&mut first, &Arc::default()));
     first.won();
     second.won();
     assert!(queue.is_held_by("a"), "a stranger's claim changes nothing");
-    let (second, estate) = second.bequeath(7).unwrap_err();
-    assert_eq!((estate, queue.len()), (7, 2));
+    let (second, resource) = second.hand_over(7).unwrap_err();
+    assert_eq!((resource, queue.len()), (7, 2));
     drop((first, second));
     let steps = log.lock().unwrap();
     assert!(!steps.contains(&"b won".to_owned()), "{steps:?}");
@@ -145,7 +145,7 @@ fn only_the_first_can_win_or_inherit() {
 
 #[test]
 fn the_next_one_alone_is_woken_when_the_first_leaves() {
-    let (queue, log) = line();
+    let (queue, log) = queue();
     let first = queue.join(Walker::new("a", &log));
     let bells: [Arc<Bell>; 3] = Default::default();
     let mut places: Vec<_> = ["b", "c", "d"]
@@ -166,7 +166,7 @@ fn the_next_one_alone_is_woken_when_the_first_leaves() {
 
 #[test]
 fn one_that_does_not_wait_joins_an_empty_line_only() {
-    let (queue, log) = line();
+    let (queue, log) = queue();
     let place = queue.try_join(Walker::new("a", &log)).unwrap();
     assert!(queue.try_join(Walker::new("b", &log)).is_none());
     drop(place);
@@ -176,27 +176,27 @@ fn one_that_does_not_wait_joins_an_empty_line_only() {
 }
 
 #[test]
-fn an_estate_goes_to_the_next_and_past_those_who_leave() {
-    let (queue, log) = line();
+fn what_is_handed_over_goes_to_the_next_and_past_those_who_leave() {
+    let (queue, log) = queue();
     let bell = Arc::default();
     let mut first = queue.join(Walker::new("a", &log));
     let second = queue.join(Walker::new("b", &log));
     let mut third = queue.join(Walker::new("c", &log));
     assert!(stands_first(&mut first, &bell));
     first.won();
-    first.bequeath(7).unwrap();
-    assert!(third.inherit().is_none(), "the second stands before it");
+    first.hand_over(7).unwrap();
+    assert!(third.take_over().is_none(), "the second stands before it");
     drop(second);
     assert!(stands_first(&mut third, &bell));
-    assert_eq!(third.inherit(), Some(7));
-    assert_eq!(third.inherit(), None, "once");
-    let (_third, estate) = third.bequeath(8).unwrap_err();
-    assert_eq!(estate, 8, "nobody waits");
+    assert_eq!(third.take_over(), Some(7));
+    assert_eq!(third.take_over(), None, "once");
+    let (_third, resource) = third.hand_over(8).unwrap_err();
+    assert_eq!(resource, 8, "nobody waits");
 }
 
 #[test]
 fn a_panicking_callback_does_not_park_the_others_for_ever() {
-    let (queue, log) = line();
+    let (queue, log) = queue();
     let bell = Arc::<Bell>::default();
     let mut first = queue.join(Walker {
         panics_on_release: true,
@@ -213,14 +213,14 @@ fn a_panicking_callback_does_not_park_the_others_for_ever() {
 }
 
 /// A waker may own the very task that waits: dropped inside the queue's lock
-/// it would leave the line, and lock again.
+/// it would leave the queue, and lock again.
 #[test]
 fn a_waker_that_owns_a_place_is_dropped_outside_of_the_lock() {
     struct Owner(#[allow(dead_code)] Place<Walker, u32>);
     impl Wake for Owner {
         fn wake(self: Arc<Self>) {}
     }
-    let (queue, log) = line();
+    let (queue, log) = queue();
     let _first = queue.join(Walker::new("a", &log));
     let mut second = queue.join(Walker::new("b", &log));
     let owned = queue.join(Walker::new("c", &log));

@@ -10,7 +10,7 @@ use super::queue::{Competitor, CompetitorQueue, Place};
 pub(crate) type Queue = Arc<CompetitorQueue<Runner, Resource>>;
 type Task = shuttle::future::JoinHandle<()>;
 
-/// The callbacks, in their order.
+/// The callbacks, in tnext order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Step {
     Before,
@@ -23,7 +23,7 @@ pub(crate) enum Step {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Ending {
     GiveBack,
-    Bequeath,
+    HandOver,
     /// Leaves as soon as it stands first.
     Refuse,
 }
@@ -167,7 +167,7 @@ impl Track {
         })
     }
 
-    /// A runner that stands in line already.
+    /// A runner that stands in the queue already.
     pub(crate) fn spawn_at(&self, place: Place<Runner, Resource>, ending: Ending) -> Task {
         let track = self.clone();
         spawn(async move { track.run(place, ending).await })
@@ -179,7 +179,7 @@ impl Track {
         if matches!(ending, Ending::Refuse) {
             return;
         }
-        let resource = match place.inherit() {
+        let resource = match place.take_over() {
             Some(resource) => resource,
             None => Resource::take(&self.world).await,
         };
@@ -191,8 +191,8 @@ impl Track {
             assert!(self.queue.is_held_by(holder.holder_id()));
         }
         match ending {
-            // Nobody waits: given back outside, then the line is left.
-            Ending::Bequeath => drop(place.bequeath(resource).map_err(|(place, resource)| {
+            // Nobody waits: given back outside, then the queue is left.
+            Ending::HandOver => drop(place.hand_over(resource).map_err(|(place, resource)| {
                 drop(resource);
                 place
             })),

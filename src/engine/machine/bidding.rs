@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use super::super::plan::{Call, Effect, Finish, Mode};
-use super::super::reading::Reading;
+use super::super::event::{Call, Effect, Finish};
+use super::super::settings::Mode;
+use super::super::store_clock::ClockReading;
 use super::super::wake;
 use super::owning::{renew_after, valid_for};
 use super::{Course, Freeing, Grant, Owning, State, Then};
@@ -34,12 +35,16 @@ pub(super) struct Bidding {
 impl Bidding {
     /// A new bid: new nonce, first attempt.
     pub(super) fn begin(course: &mut Course, now: Moment) -> State {
-        let plan = &course.plan;
-        let mut bid = Bid::new(plan.name.clone(), plan.contender.clone(), plan.terms)
-            .with_nonce(course.dice.nonce());
-        bid.unique_id = plan.unique_id;
-        bid.shares_fence = plan.shares_fence;
-        bid.queue = plan.mode != Mode::Try;
+        let settings = &course.settings;
+        let mut bid = Bid::new(
+            settings.name.clone(),
+            settings.contender.clone(),
+            settings.terms,
+        )
+        .with_nonce(course.random.nonce());
+        bid.unique_id = settings.unique_id;
+        bid.shares_fence = settings.shares_fence;
+        bid.queue = settings.mode != Mode::Try;
         let bidding = Self {
             bid,
             in_flight: None,
@@ -94,7 +99,7 @@ impl Bidding {
     }
 
     fn won(self, course: &mut Course, now: Moment, sent_at: Moment, answer: &Answer) -> State {
-        let terms = course.plan.terms;
+        let terms = course.settings.terms;
         let Some(token) = answer.token() else {
             let error = Error::new(ErrorKind::Store, Outcome::Did)
                 .with_message("the store granted the mutex without a token");
@@ -112,20 +117,20 @@ impl Bidding {
         let deadline = sent_at + valid_for(&terms, answer);
         if now + terms.margin() >= deadline {
             // Won, and over before we heard of it: give it back and go on.
-            let then = if course.plan.mode == Mode::Try {
+            let then = if course.settings.mode == Mode::Try {
                 Then::Finish(Finish::NotOwner)
             } else {
                 Then::bid_at_once()
             };
             return Freeing::release(course, now, grant, then);
         }
-        course.term += 1;
+        course.tenure_number += 1;
         course.want(Effect::Begin {
-            term: course.term,
+            tenure_number: course.tenure_number,
             held: grant.held.clone(),
             owner: answer.owner().clone(),
             deadline,
-            reading: Reading {
+            reading: ClockReading {
                 sent_at,
                 heard_at: now,
                 store: answer.now(),
@@ -144,7 +149,7 @@ impl Bidding {
             self.bid.score = Some(place.score.clone());
         }
         course.want(Effect::Observe(answer.owner().clone()));
-        if course.plan.mode == Mode::Try {
+        if course.settings.mode == Mode::Try {
             return self.undo(course, now, Finish::NotOwner);
         }
         if !self.subscribed {
@@ -156,8 +161,8 @@ impl Bidding {
         if self.hinted {
             return self.attempt(course, now);
         }
-        let roll = course.dice.roll();
-        let pause = wake::after_refusal(&course.plan, &self.bid.contender, answer, roll);
+        let fraction = course.random.fraction();
+        let pause = wake::after_refusal(&course.settings, &self.bid.contender, answer, fraction);
         self.look_at = now + pause;
         if self.overheard {
             self.look_at = self.look_at.min(self.after_broadcast(now));
@@ -169,14 +174,14 @@ impl Bidding {
         self.orphan |= error.may_have_happened();
         self.failures = self.failures.saturating_add(1);
         let is_hopeless = error.retry() == Retry::Never;
-        match course.plan.mode {
+        match course.settings.mode {
             Mode::Try => return self.undo(course, now, Finish::Failed(error)),
             Mode::Once if is_hopeless => return self.undo(course, now, Finish::Failed(error)),
             _ => {}
         }
         let pause = match error.retry() {
             Retry::AtOnce if self.failures <= 3 => Duration::ZERO,
-            _ => wake::backoff(self.failures, course.dice.roll()),
+            _ => wake::backoff(self.failures, course.random.fraction()),
         };
         self.look_at = now + pause;
         course.want(Effect::Trouble(error));
@@ -186,7 +191,7 @@ impl Bidding {
     pub(super) fn hinted(mut self, course: &mut Course, now: Moment, hint: Hint) -> State {
         let at = match hint {
             Hint::Turn => now,
-            Hint::Resumed => now + wake::RESUME_SPREAD.mul_f64(course.dice.roll()),
+            Hint::Resumed => now + wake::RESUME_SPREAD.mul_f64(course.random.fraction()),
             _ => self.after_broadcast(now),
         };
         if self.in_flight.is_some() {
@@ -206,8 +211,8 @@ impl Bidding {
         State::Bidding(self)
     }
 
-    /// When a broadcast is looked into: it reaches everybody, so not everybody
-    /// may come at once.
+    /// When a broadcast is looked into: it reaches every candidate, and not all of
+    /// them may come at once.
     fn after_broadcast(&self, now: Moment) -> Moment {
         self.looked_at
             .map_or(now, |at| (at + wake::BROADCAST_LOOK).max(now))

@@ -2,25 +2,26 @@
 
 use std::time::Duration;
 
-use super::super::dice::Dice;
-use super::super::plan::{Call, Effect, Finish, Mode, Plan, Stop};
+use super::super::event::{Call, Effect, Finish, Stop};
+use super::super::random::Random;
+use super::super::settings::{ContentionSettings, Mode};
 use super::{Bidding, State};
 use crate::clock::Moment;
 
 /// The course of one contention: what it is to do, and what has come of it.
 #[derive(Debug)]
 pub(super) struct Course {
-    pub(super) plan: Plan,
-    pub(super) dice: Dice,
+    pub(super) settings: ContentionSettings,
+    pub(super) random: Random,
     effects: Vec<Effect>,
     /// Counts the tenures: the end of an earlier one must not end this one.
-    pub(super) term: u64,
+    pub(super) tenure_number: u64,
     /// Its user wants it to end; nothing new begins.
     pub(super) stop: Option<Stop>,
     /// Its user did not pick up what was won: nothing new begins before it is
     /// there again.
     pub(super) unattended: bool,
-    /// The last term that its user came for, late.
+    /// The number of the last tenure that its user came for, late.
     pub(super) attended: u64,
 }
 
@@ -43,12 +44,12 @@ impl Then {
 }
 
 impl Course {
-    pub(super) fn new(plan: Plan, dice: Dice) -> Self {
+    pub(super) fn new(settings: ContentionSettings, random: Random) -> Self {
         Self {
-            plan,
-            dice,
+            settings,
+            random,
             effects: Vec::new(),
-            term: 0,
+            tenure_number: 0,
             stop: None,
             unattended: false,
             attended: 0,
@@ -60,7 +61,7 @@ impl Course {
     }
 
     pub(super) fn call(&mut self, call: Call) {
-        let limit = self.plan.terms.call_timeout();
+        let limit = self.settings.terms.call_timeout();
         self.want(Effect::Call(call, limit));
     }
 
@@ -68,10 +69,10 @@ impl Course {
         std::mem::take(&mut self.effects)
     }
 
-    /// Whether `stop` changes anything: only a last term can still be asked to
+    /// Whether `stop` changes anything: only a last tenure can still be asked to
     /// end.
     pub(super) fn is_stopped_by(&mut self, stop: Stop) -> bool {
-        if self.stop.is_some_and(|before| before != Stop::LastTerm) {
+        if self.stop.is_some_and(|before| before != Stop::LastTenure) {
             return false;
         }
         self.stop = Some(stop);
@@ -80,12 +81,12 @@ impl Course {
 
     /// What follows a tenure that ended with `finish`.
     pub(super) fn then(&self, finish: Finish) -> Then {
-        let again = self.plan.mode == Mode::Always && self.stop.is_none();
+        let again = self.settings.mode == Mode::Always && self.stop.is_none();
         match finish {
             finish if !again => Then::Finish(finish),
             // Given up freely, so that another may have it.
             Finish::Released => Then::Bid {
-                rest: self.plan.courtesy,
+                rest: self.settings.courtesy,
             },
             _ => Then::bid_at_once(),
         }
@@ -114,8 +115,8 @@ impl Course {
         debug_assert!(false, "{what} came in {state:?}");
         tracing::error!(
             target: "tenure::engine",
-            mutex = %self.plan.name,
-            contender = %self.plan.contender,
+            mutex = %self.settings.name,
+            contender = %self.settings.contender,
             "{what} came when nothing had been asked: please report this"
         );
         state

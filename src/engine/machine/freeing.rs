@@ -1,6 +1,6 @@
 //! Giving back, stubbornly: until the store confirms or the lease is over.
 
-use super::super::plan::{Call, Effect, Finish};
+use super::super::event::{Call, Effect, Finish};
 use super::super::wake;
 use super::{Course, Grant, State, Then};
 use crate::backend::{Answer, Bid, Held};
@@ -43,7 +43,7 @@ impl Freeing {
         orphan: bool,
         then: Then,
     ) -> State {
-        let until = now + course.plan.terms.lease();
+        let until = now + course.settings.terms.lease();
         Self::new(None, bid, orphan, until, then).call(course, now)
     }
 
@@ -127,7 +127,7 @@ impl Freeing {
     fn failed(mut self, course: &mut Course, now: Moment, error: Error) -> State {
         self.maybe_done |= error.may_have_happened();
         self.failures = self.failures.saturating_add(1);
-        self.next_try = now + wake::backoff(self.failures, course.dice.roll());
+        self.next_try = now + wake::backoff(self.failures, course.random.fraction());
         course.want(Effect::Trouble(error));
         State::Freeing(self)
     }

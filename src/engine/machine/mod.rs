@@ -2,7 +2,7 @@
 //! state and event in, state and effects out. No clock, no I/O, no waiting.
 //!
 //! ```text
-//!            ┌──────────────── the next term ────────────────┐
+//!            ┌─────────────── the next tenure ───────────────┐
 //!            ▼                                               │
 //! Resting ▶ Bidding ──won──▶ Owning ──lost──▶ Quieting ──▶ Freeing ▶ Finished
 //!              └───────────── stopped ───────────────────────┘
@@ -28,8 +28,9 @@ use freeing::Freeing;
 use owning::{Grant, Owning};
 use quieting::Quieting;
 
-use super::dice::Dice;
-use super::plan::{Effect, Event, Finish, Plan, Stop};
+use super::event::{Effect, Event, Finish, Stop};
+use super::random::Random;
+use super::settings::ContentionSettings;
 use crate::clock::Moment;
 use crate::error::LossCause;
 
@@ -60,9 +61,13 @@ enum State {
 
 impl Machine {
     /// A machine and what it wants first.
-    pub(crate) fn start(plan: Plan, dice: Dice, now: Moment) -> (Self, Vec<Effect>) {
-        let rest = plan.initial_delay;
-        let mut course = Course::new(plan, dice);
+    pub(crate) fn start(
+        settings: ContentionSettings,
+        random: Random,
+        now: Moment,
+    ) -> (Self, Vec<Effect>) {
+        let rest = settings.initial_delay;
+        let mut course = Course::new(settings, random);
         let state = course.go_on(now, Then::Bid { rest });
         let effects = course.take_effects();
         (Self { state, course }, effects)
@@ -124,7 +129,7 @@ impl State {
                 Self::Freeing(freeing) => freeing.left(course, now, result),
                 other => course.impossible("an answer to a leave", other),
             },
-            Event::Attended { term } => state.attended(course, now, term),
+            Event::Attended { tenure_number } => state.attended(course, now, tenure_number),
             // What follows may come late: it was on its way when the tenure or
             // the bid ended that it was for.
             Event::Hint(hint) => match state {
@@ -146,7 +151,9 @@ impl State {
                 Self::Owning(owning) if owning.is_of(nonce) => owning.unclaimed(course, now, until),
                 other => other,
             },
-            Event::Quiesced { term } if term == course.term => state.quiesced(course, now),
+            Event::Quiesced { tenure_number } if tenure_number == course.tenure_number => {
+                state.quiesced(course, now)
+            }
             Event::Quiesced { .. } | Event::Expired { .. } => state,
         }
     }
@@ -169,7 +176,7 @@ impl State {
             return self;
         }
         match self {
-            Self::Owning(_) | Self::Quieting(_) if stop == Stop::LastTerm => self,
+            Self::Owning(_) | Self::Quieting(_) if stop == Stop::LastTenure => self,
             Self::Resting { .. } | Self::Idle => course.finish(Finish::NotOwner),
             Self::Bidding(bidding) => bidding.withdrawn(course, now),
             Self::Owning(owning) => owning.stopped(course, now, stop),
@@ -189,9 +196,9 @@ impl State {
         }
     }
 
-    /// Somebody is there again to pick up what is won.
-    fn attended(self, course: &mut Course, now: Moment, term: u64) -> Self {
-        course.attended = course.attended.max(term);
+    /// The user is there again to pick up what is won.
+    fn attended(self, course: &mut Course, now: Moment, tenure_number: u64) -> Self {
+        course.attended = course.attended.max(tenure_number);
         course.unattended = false;
         match self {
             Self::Idle => Bidding::begin(course, now),

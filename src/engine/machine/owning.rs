@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use super::super::plan::{Effect, Event, Finish, Stop};
-use super::super::reading::Reading;
+use super::super::event::{Effect, Event, Finish, Stop};
+use super::super::store_clock::ClockReading;
 use super::super::wake;
 use super::{Course, Freeing, Quieting, State};
 use crate::backend::{Answer, Bid, Held, Nonce};
@@ -75,7 +75,8 @@ impl Owning {
 
     /// Whether its time is over, by the clock or by the word of one who looked.
     pub(super) fn is_over(&self, course: &Course, now: Moment, event: &Event) -> bool {
-        now >= self.deadline || matches!(event, Event::Expired { term } if *term == course.term)
+        now >= self.deadline
+            || matches!(event, Event::Expired { tenure_number } if *tenure_number == course.tenure_number)
     }
 
     pub(super) fn ask_renewal(&self, course: &mut Course, at: Moment) {
@@ -95,7 +96,7 @@ impl Owning {
         batch: usize,
         result: Result<Answer>,
     ) -> State {
-        let terms = course.plan.terms;
+        let terms = course.settings.terms;
         match result {
             Ok(answer) if answer.is_won() => {
                 self.grant.lease_over = now + terms.lease();
@@ -107,7 +108,7 @@ impl Owning {
                 }
                 course.want(Effect::Extend {
                     deadline: self.deadline,
-                    reading: Reading {
+                    reading: ClockReading {
                         sent_at,
                         heard_at: now,
                         store: answer.now(),
@@ -130,7 +131,7 @@ impl Owning {
                 }
                 self.failures = self.failures.saturating_add(1);
                 let left = self.deadline.since(now);
-                let pause = wake::renewal_backoff(self.failures, course.dice.roll(), left);
+                let pause = wake::renewal_backoff(self.failures, course.random.fraction(), left);
                 self.ask_renewal(course, now + pause);
                 course.want(Effect::Trouble(error));
             }
@@ -141,24 +142,30 @@ impl Owning {
     /// The tenure is over without our wish.
     pub(super) fn lose(mut self, course: &mut Course, now: Moment, cause: LossCause) -> State {
         // A renewal may be under way, and be applied late.
-        let latest = now + course.plan.terms.lease();
+        let latest = now + course.settings.terms.lease();
         self.grant.lease_over = self.grant.lease_over.max(latest);
         course.want(Effect::StopRenewing);
         course.want(Effect::End(cause));
         if self.quiesce_until.is_none() {
-            let term = course.term;
-            course.want(Effect::Quiesce { term, cause });
+            let tenure_number = course.tenure_number;
+            course.want(Effect::Quiesce {
+                tenure_number,
+                cause,
+            });
         }
-        let asked = course.stop.filter(|stop| *stop != Stop::LastTerm);
-        let until = asked.map(|_| now + course.plan.quiesce);
+        let asked = course.stop.filter(|stop| *stop != Stop::LastTenure);
+        let until = asked.map(|_| now + course.settings.quiesce);
         State::Quieting(Quieting::new(self.grant, cause, until))
     }
 
     /// The local side ends first; renewal goes on.
     pub(super) fn stopped(mut self, course: &mut Course, now: Moment, stop: Stop) -> State {
-        self.quiesce_until = Some(now + course.plan.quiesce);
-        let (term, cause) = (course.term, stop.cause());
-        course.want(Effect::Quiesce { term, cause });
+        self.quiesce_until = Some(now + course.settings.quiesce);
+        let (tenure_number, cause) = (course.tenure_number, stop.cause());
+        course.want(Effect::Quiesce {
+            tenure_number,
+            cause,
+        });
         State::Owning(self)
     }
 
@@ -182,7 +189,7 @@ impl Owning {
         }
         // A holder that came too late for it may have said so before this was
         // heard.
-        course.unattended = course.attended < course.term;
+        course.unattended = course.attended < course.tenure_number;
         self.give_back(course, now, LossCause::Unclaimed)
     }
 
@@ -190,7 +197,7 @@ impl Owning {
     fn give_back(mut self, course: &mut Course, now: Moment, cause: LossCause) -> State {
         course.want(Effect::StopRenewing);
         course.want(Effect::End(cause));
-        let latest = now + course.plan.terms.lease();
+        let latest = now + course.settings.terms.lease();
         self.grant.lease_over = self.grant.lease_over.max(latest);
         let then = course.then(Finish::Released);
         Freeing::release(course, now, self.grant, then)

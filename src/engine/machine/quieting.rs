@@ -1,6 +1,6 @@
 //! The tenure is over; the local side has been told and has not ended yet.
 
-use super::super::plan::{Effect, Finish};
+use super::super::event::{Effect, Finish};
 use super::{Course, Freeing, Grant, State};
 use crate::clock::Moment;
 use crate::error::LossCause;
@@ -27,7 +27,7 @@ impl Quieting {
     }
 
     pub(super) fn stopped(mut self, course: &Course, now: Moment) -> State {
-        self.until = Some(now + course.plan.quiesce);
+        self.until = Some(now + course.settings.quiesce);
         State::Quieting(self)
     }
 

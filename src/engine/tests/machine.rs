@@ -4,16 +4,17 @@ use std::time::Duration;
 
 use crate::backend::{Answer, Hint, Nonce};
 use crate::clock::Moment;
-use crate::engine::dice::Dice;
+use crate::engine::event::{Call, Effect, Event, Finish, Stop};
 use crate::engine::machine::Machine;
-use crate::engine::plan::{Call, Effect, Event, Finish, Mode, Plan, Stop};
+use crate::engine::random::Random;
+use crate::engine::settings::{ContentionSettings, Mode};
 use crate::error::{Error, ErrorKind, LossCause, Outcome};
 use crate::model::{
     ContenderId, FencingToken, Jitter, LeaseTerms, MutexName, MutexOwner, StoreTime,
 };
 
-fn plan(mode: Mode) -> Plan {
-    Plan {
+fn settings(mode: Mode) -> ContentionSettings {
+    ContentionSettings {
         name: MutexName::new("m").unwrap(),
         contender: ContenderId::new("me").unwrap(),
         unique_id: false,
@@ -50,13 +51,13 @@ fn lost_answer() -> Error {
     Error::new(ErrorKind::Timeout, Outcome::MayHave)
 }
 
-/// The nonce of the first bid of these seeded dice.
+/// The nonce of the first bid of this seed.
 fn nonce() -> Nonce {
-    Dice::seeded(1).nonce()
+    Random::seeded(1).nonce()
 }
 
 fn start(mode: Mode) -> Machine {
-    let (machine, effects) = Machine::start(plan(mode), Dice::seeded(1), at(0));
+    let (machine, effects) = Machine::start(settings(mode), Random::seeded(1), at(0));
     assert!(matches!(effects[..], [Effect::Call(Call::Acquire(_), _)]));
     machine
 }
@@ -126,7 +127,7 @@ fn the_nonce_is_the_same_for_every_attempt_and_new_for_every_bid() {
             _ => None,
         })
     };
-    let (mut machine, effects) = Machine::start(plan(Mode::Always), Dice::seeded(1), at(0));
+    let (mut machine, effects) = Machine::start(settings(Mode::Always), Random::seeded(1), at(0));
     let first = nonce_in(&effects).unwrap();
     machine.on(at(1), Event::Acquired(Err(lost_answer())));
     let again = machine.on(machine.wake_at().unwrap(), Event::Timer);
@@ -141,7 +142,7 @@ fn the_nonce_is_the_same_for_every_attempt_and_new_for_every_bid() {
             result: Ok(refused(Duration::from_secs(1))),
         },
     );
-    let next = machine.on(at(210), Event::Quiesced { term: 1 });
+    let next = machine.on(at(210), Event::Quiesced { tenure_number: 1 });
     assert_ne!(nonce_in(&next).unwrap(), first);
 }
 
@@ -236,9 +237,17 @@ fn the_local_side_is_told_to_end_once() {
 #[test]
 fn the_end_of_an_earlier_tenure_does_not_end_this_one() {
     let mut machine = owning();
-    assert!(machine.on(at(100), Event::Quiesced { term: 0 }).is_empty());
-    assert!(machine.on(at(100), Event::Expired { term: 0 }).is_empty());
-    let effects = machine.on(at(100), Event::Quiesced { term: 1 });
+    assert!(
+        machine
+            .on(at(100), Event::Quiesced { tenure_number: 0 })
+            .is_empty()
+    );
+    assert!(
+        machine
+            .on(at(100), Event::Expired { tenure_number: 0 })
+            .is_empty()
+    );
+    let effects = machine.on(at(100), Event::Quiesced { tenure_number: 1 });
     assert!(matches!(
         effects[..],
         [
@@ -304,7 +313,7 @@ fn one_who_came_too_late_before_that_was_known_is_bid_for_again() {
             nonce: nonce(),
             until: None,
         };
-        let mut events = vec![Event::Attended { term: 1 }, unclaimed];
+        let mut events = vec![Event::Attended { tenure_number: 1 }, unclaimed];
         if !comes_first {
             events.reverse();
         }
@@ -312,7 +321,7 @@ fn one_who_came_too_late_before_that_was_known_is_bid_for_again() {
         for event in events {
             effects.extend(machine.on(at(10_000), event));
         }
-        effects.extend(machine.on(at(10_001), Event::Quiesced { term: 1 }));
+        effects.extend(machine.on(at(10_001), Event::Quiesced { tenure_number: 1 }));
         let freed = Answer::won(MutexOwner::NONE, StoreTime::from_millis(1_010_000));
         effects.extend(machine.on(at(10_002), Event::Released(Ok(freed))));
         let bids = |effect: &Effect| matches!(effect, Effect::Call(Call::Acquire(_), _));

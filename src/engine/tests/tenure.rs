@@ -7,7 +7,7 @@ use crate::backend::Bid;
 use crate::clock::Clock;
 use crate::engine::birth::Birth;
 use crate::engine::lease::Lease;
-use crate::engine::reading::Reading;
+use crate::engine::store_clock::ClockReading;
 use crate::engine::tenure::Tenure;
 use crate::error::LossCause;
 use crate::model::{ContenderId, FencingToken, LeaseTerms, MutexName, StoreTime};
@@ -23,7 +23,7 @@ fn begin_in(birth: Birth, clock: &Clock) -> (Tenure, Arc<Lease>) {
     let (name, id) = (MutexName::new("m").unwrap(), ContenderId::new("a").unwrap());
     let held = Bid::new(name, id, LeaseTerms::default()).held(FencingToken::from_store(1).unwrap());
     let now = clock.now();
-    let reading = Reading {
+    let reading = ClockReading {
         sent_at: now,
         heard_at: now,
         store: StoreTime::from_millis(1),

@@ -4,8 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::book::{Book, Desk, Hold};
 use super::holder::{Holder, WeakHolder};
+use super::holds::{Hold, Holds, ReentrantLocks};
 use crate::engine::Tenure;
 use crate::error::{Error, LeaseLost, Result};
 use crate::lock::guard::LockGuard;
@@ -19,17 +19,17 @@ pub struct ReentrantGuard {
     /// Until the hold is given back.
     hold: Option<Arc<Hold>>,
     tenure: Tenure,
-    desk: Arc<Desk>,
-    book: Arc<Book>,
+    locks: Arc<ReentrantLocks>,
+    holds: Arc<Holds>,
     holder: WeakHolder,
 }
 
 impl ReentrantGuard {
-    pub(super) fn new(desk: &Arc<Desk>, hold: Arc<Hold>, holder: &Holder) -> Self {
+    pub(super) fn new(locks: &Arc<ReentrantLocks>, hold: Arc<Hold>, holder: &Holder) -> Self {
         let tenure = hold.tenure().clone();
         Self {
-            book: desk.book(tenure.mutex()),
-            desk: Arc::clone(desk),
+            holds: locks.holds(tenure.mutex()),
+            locks: Arc::clone(locks),
             hold: Some(hold),
             tenure,
             holder: holder.downgrade(),
@@ -103,7 +103,7 @@ impl ReentrantGuard {
             Some(guard) => guard.release().await,
             None => {
                 self.tenure.token()?;
-                self.desk.show(&self.book, &self.tenure).await;
+                self.locks.show(&self.holds, &self.tenure).await;
                 Ok(())
             }
         }
@@ -114,12 +114,12 @@ impl ReentrantGuard {
     /// back, and so does the end of the holder.
     pub fn keep(self) {
         if let Some(holder) = self.holder.upgrade() {
-            holder.pocket(self);
+            holder.keep(self);
         }
     }
 
-    pub(super) fn is_on(&self, book: &Arc<Book>) -> bool {
-        Arc::ptr_eq(&self.book, book)
+    pub(super) fn is_on(&self, holds: &Arc<Holds>) -> bool {
+        Arc::ptr_eq(&self.holds, holds)
     }
 
     /// Shows the new count in the store.
@@ -127,7 +127,7 @@ impl ReentrantGuard {
     /// # Errors
     /// When the lock is not the holder's any more.
     pub(super) async fn show(&self) -> Result<()> {
-        if !self.desk.show(&self.book, &self.tenure).await
+        if !self.locks.show(&self.holds, &self.tenure).await
             && let Some(hold) = &self.hold
         {
             hold.is_taken();
@@ -138,7 +138,7 @@ impl ReentrantGuard {
     /// The lock itself, when this was the last hold.
     fn give_back(&mut self) -> Option<LockGuard> {
         let hold = self.hold.take()?;
-        self.book.leave(&hold)
+        self.holds.leave(&hold)
     }
 }
 
@@ -146,11 +146,11 @@ impl Drop for ReentrantGuard {
     fn drop(&mut self) {
         let nested = self.hold.as_ref().is_some_and(|hold| hold.was_nested());
         drop(self.give_back());
-        if nested && self.desk.shows() {
-            let (desk, book) = (Arc::clone(&self.desk), Arc::clone(&self.book));
+        if nested && self.locks.shows() {
+            let (locks, holds) = (Arc::clone(&self.locks), Arc::clone(&self.holds));
             let tenure = self.tenure.clone();
-            self.desk.engine().spawn(async move {
-                desk.show(&book, &tenure).await;
+            self.locks.engine().spawn(async move {
+                locks.show(&holds, &tenure).await;
             });
         }
     }

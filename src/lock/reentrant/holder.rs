@@ -7,27 +7,27 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use tokio::sync::Notify;
 use tokio::sync::futures::Notified;
 
-use super::book::Book;
 use super::guard::ReentrantGuard;
+use super::holds::Holds;
 
 /// One who holds reentrant locks: clones are the same holder.
 ///
 /// Its name appears in the store where ids name their holder. Guards that it
 /// [kept](ReentrantGuard::keep) are given back when its last clone is dropped.
 #[derive(Clone)]
-pub struct Holder(Arc<Inner>);
+pub struct Holder(Arc<HolderParts>);
 
-struct Inner {
+struct HolderParts {
     number: u64,
     name: Arc<str>,
     /// A hold of this holder has begun.
     arrived: Notify,
     /// Guards that outlive the place where they were made.
-    pocket: Mutex<Vec<ReentrantGuard>>,
+    kept: Mutex<Vec<ReentrantGuard>>,
 }
 
 /// A holder, for as long as it lives.
-pub(super) struct WeakHolder(Weak<Inner>);
+pub(super) struct WeakHolder(Weak<HolderParts>);
 
 impl WeakHolder {
     pub(super) fn upgrade(&self) -> Option<Holder> {
@@ -49,11 +49,11 @@ impl Holder {
     #[must_use]
     pub fn new(name: impl AsRef<str>) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(1);
-        Self(Arc::new(Inner {
+        Self(Arc::new(HolderParts {
             number: NEXT.fetch_add(1, Ordering::Relaxed),
             name: presentable(name.as_ref()).into(),
             arrived: Notify::new(),
-            pocket: Mutex::default(),
+            kept: Mutex::default(),
         }))
     }
 
@@ -94,19 +94,19 @@ impl Holder {
         self.0.arrived.notify_waiters();
     }
 
-    pub(super) fn pocket(&self, guard: ReentrantGuard) {
+    pub(super) fn keep(&self, guard: ReentrantGuard) {
         self.guards().push(guard);
     }
 
-    /// The guard on `book` that was pocketed last.
-    pub(super) fn unpocket(&self, book: &Arc<Book>) -> Option<ReentrantGuard> {
+    /// The guard on `holds` that was kept last.
+    pub(super) fn take_kept(&self, holds: &Arc<Holds>) -> Option<ReentrantGuard> {
         let mut guards = self.guards();
-        let at = guards.iter().rposition(|guard| guard.is_on(book))?;
+        let at = guards.iter().rposition(|guard| guard.is_on(holds))?;
         Some(guards.remove(at))
     }
 
     fn guards(&self) -> MutexGuard<'_, Vec<ReentrantGuard>> {
-        self.0.pocket.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

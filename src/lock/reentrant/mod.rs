@@ -10,9 +10,9 @@
 //! the store. The tasks of a process are served first come, first served;
 //! among processes whoever comes first after an unlock wins.
 
-mod book;
 mod guard;
 mod holder;
+mod holds;
 mod options;
 
 use std::fmt;
@@ -20,16 +20,16 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-pub(crate) use book::Desk;
 pub use guard::ReentrantGuard;
 pub use holder::Holder;
+pub(crate) use holds::ReentrantLocks;
 pub use options::ReentrantOptions;
 
 use super::LockGuard;
-use super::hub::Lock;
+use super::lock::Lock;
 use crate::error::{Error, ErrorKind, Outcome, Result};
 use crate::model::{MutexName, MutexOwner};
-use book::Book;
+use holds::Holds;
 
 /// A lock that its holder may take again, any number of times.
 ///
@@ -61,24 +61,24 @@ use book::Book;
 /// ```
 #[derive(Clone)]
 pub struct ReentrantLock {
-    desk: Arc<Desk>,
-    book: Arc<Book>,
+    locks: Arc<ReentrantLocks>,
+    holds: Arc<Holds>,
     lock: Lock,
     holder: Option<Holder>,
 }
 
 impl ReentrantLock {
     pub(crate) fn new(
-        desk: &Arc<Desk>,
+        locks: &Arc<ReentrantLocks>,
         name: MutexName,
         options: &ReentrantOptions,
     ) -> Result<Self> {
         let lock_options = options.checked()?;
-        let book = desk.book(&name);
-        let lock = Lock::new(desk.hub(), name, lock_options).looking_every(options.spin_wait);
+        let holds = locks.holds(&name);
+        let lock = Lock::new(locks.below(), name, lock_options).looking_every(options.spin_wait);
         Ok(Self {
-            desk: Arc::clone(desk),
-            book,
+            locks: Arc::clone(locks),
+            holds,
             lock,
             holder: None,
         })
@@ -155,7 +155,7 @@ impl ReentrantLock {
     /// As [`ReentrantGuard::release`].
     pub async fn unlock(&self) -> Result<()> {
         let holder = self.holder()?;
-        match holder.unpocket(&self.book) {
+        match holder.take_kept(&self.holds) {
             Some(guard) => guard.release().await,
             None => Err(Error::new(ErrorKind::WrongState, Outcome::DidNot)
                 .with_message(format!(
@@ -172,9 +172,9 @@ impl ReentrantLock {
     /// # Errors
     /// [`WrongState`](ErrorKind::WrongState) when nobody has said who holds.
     pub fn hold_count(&self) -> Result<u32> {
-        let count = |hold: &book::Hold| hold.count();
+        let count = |hold: &holds::Hold| hold.count();
         Ok(self
-            .book
+            .holds
             .live(&self.holder()?)
             .map_or(0, |hold| count(&hold)))
     }
@@ -184,7 +184,7 @@ impl ReentrantLock {
     /// # Errors
     /// [`WrongState`](ErrorKind::WrongState) when nobody has said who holds.
     pub fn is_held(&self) -> Result<bool> {
-        Ok(self.book.live(&self.holder()?).is_some())
+        Ok(self.holds.live(&self.holder()?).is_some())
     }
 
     /// How long the holder still holds it if no renewal succeeds; zero when it
@@ -193,7 +193,7 @@ impl ReentrantLock {
     /// # Errors
     /// [`WrongState`](ErrorKind::WrongState) when nobody has said who holds.
     pub fn remaining(&self) -> Result<Duration> {
-        let hold = self.book.live(&self.holder()?);
+        let hold = self.holds.live(&self.holder()?);
         Ok(hold.map_or(Duration::ZERO, |hold| hold.tenure().remaining()))
     }
 
@@ -209,10 +209,10 @@ impl ReentrantLock {
         self.lock.owner().await
     }
 
-    /// Ends everything that is held and waited for at its desk, and waits until
-    /// the store has been told.
+    /// Ends everything that is held and waited for among the locks of its
+    /// coordinator, and waits until the store has been told.
     pub(crate) async fn settle(&self) {
-        self.desk.settle().await;
+        self.locks.settle().await;
     }
 
     fn holder(&self) -> Result<Holder> {
@@ -240,8 +240,8 @@ impl ReentrantLock {
             let mut arrived = pin!(holder.arrived());
             // Listen before looking: what comes in between must not be missed.
             arrived.as_mut().enable();
-            if let Some(hold) = self.book.again(holder).map_err(Error::from)? {
-                let guard = ReentrantGuard::new(&self.desk, hold, holder);
+            if let Some(hold) = self.holds.again(holder).map_err(Error::from)? {
+                let guard = ReentrantGuard::new(&self.locks, hold, holder);
                 guard.show().await?;
                 return Ok(Some(guard));
             }
@@ -249,8 +249,8 @@ impl ReentrantLock {
                 biased;
                 won = &mut taking => {
                     let Some(guard) = won? else { return Ok(None) };
-                    let hold = self.book.begin(holder, guard);
-                    return Ok(Some(ReentrantGuard::new(&self.desk, hold, holder)));
+                    let hold = self.holds.begin(holder, guard);
+                    return Ok(Some(ReentrantGuard::new(&self.locks, hold, holder)));
                 }
                 () = arrived => {}
             }

@@ -1,8 +1,8 @@
 //! The pure parts, without a runtime.
 
-mod book;
 mod cadence;
 #[cfg(feature = "cron")]
 mod cron;
+mod ledger_view;
 #[cfg(feature = "cron")]
 mod zones;

@@ -6,8 +6,8 @@ use std::time::Duration;
 use super::judge::True;
 use super::world::Of;
 use crate::clock::Moment;
+use crate::engine::event::Event;
 use crate::engine::machine::Machine;
-use crate::engine::plan::Event;
 use crate::model::ContenderId;
 
 #[derive(Debug)]

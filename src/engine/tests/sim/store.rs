@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::judge::True;
 use crate::backend::{Answer, Held};
-use crate::engine::plan::Call;
+use crate::engine::event::Call;
 use crate::error::Result;
 use crate::model::{ContenderId, MutexName, MutexOwner, StoreTime};
 use crate::stores::memory::{Audience, Table};

@@ -10,9 +10,10 @@ use super::judge::{Judge, True};
 use super::process::{Cut, Process, moment};
 use super::store::{Request, Store, Told};
 use crate::backend::{Hint, Nonce};
-use crate::engine::dice::Dice;
+use crate::engine::event::{Call, Effect, Event, Finish, Stop};
 use crate::engine::machine::Machine;
-use crate::engine::plan::{Call, Effect, Event, Finish, Mode, Plan, Stop};
+use crate::engine::random::Random;
+use crate::engine::settings::{ContentionSettings, Mode};
 use crate::engine::wake;
 use crate::error::{Error, ErrorKind, LossCause, Outcome};
 use crate::model::{ContenderId, Jitter, LeaseTerms, MutexName};
@@ -86,7 +87,7 @@ enum Coming {
     /// Somebody polls again the future that won.
     Attends {
         process: usize,
-        term: u64,
+        tenure_number: u64,
     },
 }
 
@@ -230,9 +231,12 @@ impl World {
                 self.store_up(forgets);
                 Ok(())
             }
-            Coming::Attends { process, term } => {
+            Coming::Attends {
+                process,
+                tenure_number,
+            } => {
                 self.processes[process].is_unclaimed = false;
-                self.tell(process, Event::Attended { term })
+                self.tell(process, Event::Attended { tenure_number })
             }
             Coming::Stops { process } => self.tell(process, Event::Stop(Stop::Wanted)),
             Coming::Starts => self.start(),
@@ -243,7 +247,7 @@ impl World {
         let number = self.processes.len();
         // Sometimes two live contenders carry the same id.
         let id = if self.chance.hits(0.05) { 0 } else { number };
-        let plan = Plan {
+        let settings = ContentionSettings {
             name: self.name.clone(),
             contender: ContenderId::new(format!("p{id}")).expect("valid"),
             unique_id: false,
@@ -261,9 +265,9 @@ impl World {
             quiesce: Duration::from_secs(2),
         };
         let speed = self.chance.speed();
-        let dice = Dice::seeded(self.chance.number());
-        let id = plan.contender.clone();
-        let (machine, effects) = Machine::start(plan, dice, moment(self.now, speed));
+        let random = Random::seeded(self.chance.number());
+        let id = settings.contender.clone();
+        let (machine, effects) = Machine::start(settings, random, moment(self.now, speed));
         self.processes.push(Process {
             machine,
             id,
@@ -359,7 +363,7 @@ impl World {
                 Effect::Subscribe => drop(self.told.subscribed.insert(p.id.clone())),
                 Effect::Unsubscribe => drop(self.told.subscribed.remove(&p.id)),
                 Effect::Begin {
-                    term,
+                    tenure_number,
                     held,
                     deadline,
                     ..
@@ -377,7 +381,13 @@ impl World {
                     if is_unclaimed {
                         // Perhaps in time, perhaps long after.
                         let after = self.chance_millis(10, 5_000);
-                        self.after(after, Coming::Attends { process, term });
+                        self.after(
+                            after,
+                            Coming::Attends {
+                                process,
+                                tenure_number,
+                            },
+                        );
                         continue;
                     }
                     // A user that works for a while, and then stops for good,
@@ -386,7 +396,7 @@ impl World {
                     match self.chance.below(8) {
                         0..=3 => self.after(after, Coming::Stops { process }),
                         4 => {
-                            let (event, of) = (Event::Quiesced { term }, None);
+                            let (event, of) = (Event::Quiesced { tenure_number }, None);
                             self.after(after, Coming::Hears { process, event, of });
                         }
                         _ => {}
@@ -401,11 +411,11 @@ impl World {
                     self.tally.lost_by_deadline += u64::from(cause == LossCause::Deadline);
                     self.tally.unclaimed += u64::from(cause == LossCause::Unclaimed);
                 }
-                Effect::Quiesce { term, .. } if !p.is_stuck => {
+                Effect::Quiesce { tenure_number, .. } if !p.is_stuck => {
                     // Without anybody there is no local side to end.
                     let longest = if p.is_unclaimed { 0 } else { 300 };
                     let after = self.chance_millis(0, longest);
-                    let event = Event::Quiesced { term };
+                    let event = Event::Quiesced { tenure_number };
                     self.after(
                         after,
                         Coming::Hears {
@@ -420,7 +430,7 @@ impl World {
                     *self.unanswered.entry(process).or_default() |= lost;
                 }
                 Effect::TidyLater(bid) => {
-                    let request = Request::Call(crate::engine::plan::Call::Leave(bid));
+                    let request = Request::Call(crate::engine::event::Call::Leave(bid));
                     let wait = self.terms.call_timeout().as_nanos() as True;
                     self.after(
                         wait,
@@ -432,7 +442,7 @@ impl World {
                 }
                 Effect::Finish(finish) => self.finished(process, &finish),
                 // Its local work goes on and on.
-                Effect::Quiesce { term, .. } => p.owes_quiesce = Some(term),
+                Effect::Quiesce { tenure_number, .. } => p.owes_quiesce = Some(tenure_number),
                 Effect::Observe(_) => {}
             }
         }

@@ -236,8 +236,8 @@ impl World {
         for process in 0..self.processes.len() {
             self.processes[process].is_stuck = false;
             self.heal(process)?;
-            if let Some(term) = self.processes[process].owes_quiesce.take() {
-                self.tell(process, Event::Quiesced { term })?;
+            if let Some(tenure_number) = self.processes[process].owes_quiesce.take() {
+                self.tell(process, Event::Quiesced { tenure_number })?;
             }
         }
         // At least one who wants to own for ever, when the others have gone.

@@ -1,47 +1,14 @@
-//! What a contention is to do, and what it says.
+//! What goes into a machine, what comes out of it, and what its user hears.
 
 use std::time::Duration;
 
 use super::driver::Quiescer;
-use super::reading::Reading;
+use super::store_clock::ClockReading;
 use super::tenure::Tenure;
 use crate::backend::{Answer, Bid, Held, Hint, Nonce};
 use crate::clock::{Moment, Sight};
 use crate::error::{Error, LossCause, Result};
-use crate::model::{ContenderId, Jitter, LeaseTerms, MutexName, MutexOwner};
-
-/// How long a contention goes on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Mode {
-    /// One attempt.
-    Try,
-    /// Until one tenure has been won and has ended.
-    Once,
-    /// For ever: after each tenure it stands again.
-    Always,
-}
-
-/// What a machine needs to know; it asks nobody else.
-#[derive(Clone, Debug)]
-pub(crate) struct Plan {
-    pub(crate) name: MutexName,
-    pub(crate) contender: ContenderId,
-    /// Whether no other contender carries this id.
-    pub(crate) unique_id: bool,
-    /// Whether others count up the same fence.
-    pub(crate) shares_fence: bool,
-    pub(crate) terms: LeaseTerms,
-    pub(crate) mode: Mode,
-    pub(crate) jitter: Jitter,
-    /// The longest between two looks of a waiter.
-    pub(crate) safety_look: Duration,
-    /// Before the first bid.
-    pub(crate) initial_delay: Duration,
-    /// After a tenure that was given up freely: how long others are let first.
-    pub(crate) courtesy: Duration,
-    /// How long the local side may take to end when it is stopped.
-    pub(crate) quiesce: Duration,
-}
+use crate::model::MutexOwner;
 
 /// Why a contention is stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,15 +17,15 @@ pub(crate) enum Stop {
     Wanted,
     /// The coordinator closes.
     Closed,
-    /// Nobody wants another term; the present one goes on while its holder
+    /// Its user wants no other tenure; the present one goes on while its holder
     /// likes.
-    LastTerm,
+    LastTenure,
 }
 
 impl Stop {
     pub(crate) fn cause(self) -> LossCause {
         match self {
-            Self::Wanted | Self::LastTerm => LossCause::Released,
+            Self::Wanted | Self::LastTenure => LossCause::Released,
             Self::Closed => LossCause::Closed,
         }
     }
@@ -83,22 +50,22 @@ pub(crate) enum Event {
         batch: usize,
         result: Result<Answer>,
     },
-    /// The renewal of the grant of this nonce was due, and nobody has picked
-    /// the grant up. It was put down a moment ago, and is looked at again
-    /// `until` then; or it is nobody's for good.
+    /// The renewal of the grant of this nonce was due, and the user has not
+    /// picked the grant up. It was put down a moment ago, and is looked at again
+    /// at `until`; or it can be picked up no more.
     Unclaimed {
         nonce: Nonce,
         until: Option<Moment>,
     },
-    /// Whoever did not pick up what was won in this term is there again. It may
-    /// come before the word that nobody was.
+    /// The user who did not pick up what was won in this tenure is there again.
+    /// It may come before the word that the user was not.
     Attended {
-        term: u64,
+        tenure_number: u64,
     },
-    /// The tenure was seen to be over by somebody who looked at the clock, or
+    /// The tenure was seen to be over by a look at the clock, or
     /// its holder has held it for too long.
     Expired {
-        term: u64,
+        tenure_number: u64,
     },
     Hint(Hint),
     Stop(Stop),
@@ -107,7 +74,7 @@ pub(crate) enum Event {
     Abandoned,
     /// The local side of the tenure has ended.
     Quiesced {
-        term: u64,
+        tenure_number: u64,
     },
 }
 
@@ -140,21 +107,21 @@ pub(crate) enum Effect {
     Unsubscribe,
     /// A tenure begins.
     Begin {
-        term: u64,
+        tenure_number: u64,
         held: Held,
         owner: MutexOwner,
         deadline: Moment,
-        reading: Reading,
+        reading: ClockReading,
     },
     /// The tenure is renewed.
     Extend {
         deadline: Moment,
-        reading: Reading,
+        reading: ClockReading,
     },
     /// Let the local side end, and say [`Event::Quiesced`] when it has. Once
     /// per tenure.
     Quiesce {
-        term: u64,
+        tenure_number: u64,
         cause: LossCause,
     },
     /// The tenure is over.
@@ -190,7 +157,7 @@ pub(crate) enum Finish {
 /// What the user of a contention hears.
 #[derive(Debug)]
 pub(crate) enum Notice {
-    /// A tenure begins; whoever holds it says when its local side has ended.
+    /// A tenure begins; its holder says when the local side has ended.
     Began(Tenure, MutexOwner, Quiescer),
     /// The local side must end, and say when it has.
     Quiesce(LossCause, Quiescer),

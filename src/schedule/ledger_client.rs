@@ -1,4 +1,4 @@
-//! [`Clerk`]: reads and writes the ledger, for as long as it takes.
+//! [`LedgerClient`]: reads and writes the ledger, for as long as it takes.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -12,14 +12,14 @@ use crate::model::{MutexName, StoreTime};
 /// The calls of the ledger, each with a limit. Over a store that keeps none,
 /// this process remembers what it did itself.
 #[derive(Debug)]
-pub(super) struct Clerk {
+pub(super) struct LedgerClient {
     engine: Engine,
     name: MutexName,
     own: Mutex<Option<LedgerEntry>>,
     reporter: Arc<Mutex<TroubleReporter>>,
 }
 
-impl Clerk {
+impl LedgerClient {
     pub(super) fn new(engine: Engine, name: MutexName) -> Self {
         let reporter = engine.reporter(&name, Doing::Recording);
         Self {
@@ -156,7 +156,7 @@ async fn record(engine: &Engine, held: &Held, end: TickEnd, reporter: &Mutex<Tro
     }
 }
 
-/// The answer, which is also told to whoever wants to know of trouble.
+/// The answer, which is also told to the readers of troubles.
 fn told<T>(reporter: &Mutex<TroubleReporter>, name: &MutexName, answer: Result<T>) -> Result<T> {
     let answer = answer.map_err(|error| error.with_mutex(name));
     let mut reporter = reporter.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,4 +1,5 @@
-//! [`Book`]: who holds a lock how often. [`Desk`]: the books of a coordinator.
+//! [`Holds`]: who holds a lock how often. [`ReentrantLocks`]: those of a
+//! coordinator.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -10,32 +11,33 @@ use crate::backend::{AnyHoldStore, Nonce};
 use crate::engine::{Engine, Tenure};
 use crate::error::{LeaseLost, LossCause, Result};
 use crate::lock::guard::LockGuard;
-use crate::lock::hub::Hub;
+use crate::lock::locks::Locks;
 use crate::model::MutexName;
 
 /// The reentrant locks of a coordinator.
-pub(crate) struct Desk {
-    hub: Arc<Hub>,
+pub(crate) struct ReentrantLocks {
+    /// The locks that are held, whose holds are counted.
+    below: Arc<Locks>,
     /// Where the counts are shown, if they are.
-    holds: Option<AnyHoldStore>,
-    books: Mutex<BTreeMap<MutexName, Weak<Book>>>,
+    shown_in: Option<AnyHoldStore>,
+    holds: Mutex<BTreeMap<MutexName, Weak<Holds>>>,
 }
 
-impl Desk {
-    pub(crate) fn new(hub: Arc<Hub>, holds: Option<AnyHoldStore>) -> Arc<Self> {
+impl ReentrantLocks {
+    pub(crate) fn new(below: Arc<Locks>, shown_in: Option<AnyHoldStore>) -> Arc<Self> {
         Arc::new(Self {
-            hub,
-            holds,
-            books: Mutex::default(),
+            below,
+            shown_in,
+            holds: Mutex::default(),
         })
     }
 
-    pub(super) fn hub(&self) -> &Arc<Hub> {
-        &self.hub
+    pub(super) fn below(&self) -> &Arc<Locks> {
+        &self.below
     }
 
     pub(super) fn engine(&self) -> &Engine {
-        self.hub.engine()
+        &self.below.engine
     }
 
     /// Ends everything that is held and waited for, and waits until the store
@@ -49,43 +51,43 @@ impl Desk {
         self.engine().confirmed()
     }
 
-    pub(super) fn book(&self, name: &MutexName) -> Arc<Book> {
-        let mut books = self.books.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(book) = books.get(name).and_then(Weak::upgrade) {
-            return book;
+    pub(super) fn holds(&self, name: &MutexName) -> Arc<Holds> {
+        let mut by_name = self.holds.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(holds) = by_name.get(name).and_then(Weak::upgrade) {
+            return holds;
         }
         // Names come and go: now and then the forgotten ones are swept out.
-        if books.len().is_power_of_two() {
-            books.retain(|_, book| book.strong_count() > 0);
+        if by_name.len().is_power_of_two() {
+            by_name.retain(|_, holds| holds.strong_count() > 0);
         }
-        let book = Arc::<Book>::default();
-        books.insert(name.clone(), Arc::downgrade(&book));
-        book
+        let holds = Arc::<Holds>::default();
+        by_name.insert(name.clone(), Arc::downgrade(&holds));
+        holds
     }
 
     /// Whether the store shows how often a lock is held.
     pub(super) fn shows(&self) -> bool {
-        self.holds.is_some()
+        self.shown_in.is_some()
     }
 
     /// Shows in the store how often the grant of `tenure` is held; false when
     /// the store has it no more.
-    pub(super) async fn show(&self, book: &Book, tenure: &Tenure) -> bool {
-        let Some(holds) = &self.holds else {
+    pub(super) async fn show(&self, holds: &Holds, tenure: &Tenure) -> bool {
+        let Some(shown_in) = &self.shown_in else {
             return true;
         };
         let grant = tenure.grant();
         // One at a time, each with the count of its moment: the last to write
         // writes the last count.
-        let mut shown = book.shown.lock().await;
-        let count = book.count_of(grant.nonce);
+        let mut shown = holds.shown.lock().await;
+        let count = holds.count_of(grant.nonce);
         if shown.as_ref().map_or(1, |shown| shown.of(grant.nonce)) == count {
             return true;
         }
         *shown = Some(Shown::unknown(grant.nonce));
         let clock = self.engine().clock();
         let limit = clock.now() + grant.terms.call_timeout();
-        match clock.limit(limit, holds.record(grant, count)).await {
+        match clock.limit(limit, shown_in.record(grant, count)).await {
             Some(Ok(true)) => {
                 shown.replace(Shown {
                     nonce: grant.nonce,
@@ -100,9 +102,9 @@ impl Desk {
     }
 }
 
-impl fmt::Debug for Desk {
+impl fmt::Debug for ReentrantLocks {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Desk")
+        f.debug_struct("ReentrantLocks")
             .field("engine", self.engine())
             .finish_non_exhaustive()
     }
@@ -110,9 +112,9 @@ impl fmt::Debug for Desk {
 
 /// Who holds one lock how often.
 #[derive(Default)]
-pub(super) struct Book {
+pub(super) struct Holds {
     /// By holder. More than one only when all but one have lost it.
-    holds: Mutex<HashMap<u64, Arc<Hold>>>,
+    by_holder: Mutex<HashMap<u64, Arc<Hold>>>,
     shown: tokio::sync::Mutex<Option<Shown>>,
 }
 
@@ -138,7 +140,7 @@ impl Shown {
 pub(super) struct Hold {
     holder: u64,
     tenure: Tenure,
-    /// Changed only while the book is open.
+    /// Changed only under the mutex of [`Holds`].
     count: AtomicU32,
     /// Whether it was ever held more than once.
     nested: AtomicBool,
@@ -164,14 +166,16 @@ impl Hold {
     }
 }
 
-impl Book {
-    fn open(&self) -> MutexGuard<'_, HashMap<u64, Arc<Hold>>> {
-        self.holds.lock().unwrap_or_else(PoisonError::into_inner)
+impl Holds {
+    fn by_holder(&self) -> MutexGuard<'_, HashMap<u64, Arc<Hold>>> {
+        self.by_holder
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The hold of `holder`, if it is not lost.
     pub(super) fn live(&self, holder: &Holder) -> Option<Arc<Hold>> {
-        let hold = self.open().get(&holder.number()).cloned();
+        let hold = self.by_holder().get(&holder.number()).cloned();
         hold.filter(|hold| !hold.tenure.is_lost())
     }
 
@@ -180,7 +184,7 @@ impl Book {
     /// # Errors
     /// When it has lost it: its guards must go before it can begin anew.
     pub(super) fn again(&self, holder: &Holder) -> Result<Option<Arc<Hold>>, LeaseLost> {
-        let holds = self.open();
+        let holds = self.by_holder();
         let Some(hold) = holds.get(&holder.number()) else {
             return Ok(None);
         };
@@ -199,14 +203,14 @@ impl Book {
             nested: AtomicBool::new(false),
             guard: Mutex::new(Some(guard)),
         });
-        self.open().insert(hold.holder, Arc::clone(&hold));
+        self.by_holder().insert(hold.holder, Arc::clone(&hold));
         holder.has_arrived();
         hold
     }
 
     /// Counts one hold less; the lock itself when that was the last.
     pub(super) fn leave(&self, hold: &Arc<Hold>) -> Option<LockGuard> {
-        let mut holds = self.open();
+        let mut holds = self.by_holder();
         if hold.count.fetch_sub(1, Ordering::Relaxed) > 1 {
             return None;
         }
@@ -225,7 +229,7 @@ impl Book {
 
     /// How often the grant of `nonce` is held; at least once while it lasts.
     fn count_of(&self, nonce: Nonce) -> u32 {
-        let holds = self.open();
+        let holds = self.by_holder();
         let mut all = holds.values();
         let hold = all.find(|hold| hold.tenure.grant().nonce == nonce);
         hold.map_or(1, |hold| hold.count().max(1))

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-use super::plan::Notice;
+use super::event::Notice;
 use super::trouble::Doing;
 use super::{Engine, driver, wake};
 use crate::backend::{Answer, Backend, Hints, Interest};
@@ -13,11 +13,11 @@ use crate::model::MutexName;
 
 /// A running observation; dropped, it ends.
 #[derive(Debug)]
-pub(crate) struct Watch {
+pub(crate) struct Observation {
     stop: CancellationToken,
 }
 
-impl Drop for Watch {
+impl Drop for Observation {
     fn drop(&mut self) {
         self.stop.cancel();
     }
@@ -27,19 +27,20 @@ impl Engine {
     /// Tells `sink` who owns `name`, at first and whenever it may have
     /// changed. Looks at a hint (at most once per [`wake::BROADCAST_LOOK`]),
     /// when the owner's lease should end, and now and then in any case.
-    pub(crate) fn watch(&self, name: MutexName, sink: driver::Sink) -> Watch {
+    pub(crate) fn observe(&self, name: MutexName, sink: driver::Sink) -> Observation {
         let stop = self.0.closing.child_token();
-        let watch = Watch { stop: stop.clone() };
+        let observation = Observation { stop: stop.clone() };
         let engine = self.clone();
         self.spawn(async move {
-            stop.run_until_cancelled(engine.observe(name, sink)).await;
+            stop.run_until_cancelled(engine.keep_looking(name, sink))
+                .await;
         });
-        watch
+        observation
     }
 
-    async fn observe(&self, name: MutexName, mut sink: driver::Sink) {
+    async fn keep_looking(&self, name: MutexName, mut sink: driver::Sink) {
         let mut hints = self.backend().changes(&Interest::in_owner(&name));
-        let mut dice = self.dice();
+        let mut random = self.random();
         let mut reporter = self.reporter(&name, Doing::Observing);
         let mut failures = 0;
         loop {
@@ -48,14 +49,14 @@ impl Engine {
                     failures = 0;
                     reporter.well();
                     sink(Notice::Observed(answer.owner().clone()));
-                    self.next_look(&answer, dice.roll())
+                    self.next_look(&answer, random.fraction())
                 }
                 Err(error) => {
                     failures += 1;
                     let error = error.with_mutex(&name);
                     reporter.failed(&error);
                     sink(Notice::Trouble(error));
-                    wake::backoff(failures, dice.roll())
+                    wake::backoff(failures, random.fraction())
                 }
             };
             let clock = self.clock();
@@ -77,10 +78,10 @@ impl Engine {
         answer.unwrap_or_else(|| Err(driver::late(limit)))
     }
 
-    fn next_look(&self, answer: &Answer, roll: f64) -> Duration {
+    fn next_look(&self, answer: &Answer, fraction: f64) -> Duration {
         let safety = self.backend().profile().safety_look;
         let left = answer.owner().remaining(answer.now());
-        let after_end = Duration::from_millis(1) + wake::RESUME_SPREAD.mul_f64(roll);
+        let after_end = Duration::from_millis(1) + wake::RESUME_SPREAD.mul_f64(fraction);
         match left {
             Some(left) if !left.is_zero() => (left + after_end).min(safety),
             _ => safety,

@@ -1,11 +1,11 @@
-//! [`Term`]: what a leader does while in office.
+//! [`TickLoop`]: what a leader does while in office.
 
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
-use super::book::{Book, Next, Refusal, about};
-use super::core::Core;
 use super::job::{Failure, Unfinished, Work};
+use super::ledger_view::{LedgerView, Next, Refusal, about};
+use super::life::SchedulerParts;
 use super::status::{NextRun, RunOutcome};
 use super::tick::Tick;
 use crate::backend::{Claim, ClaimAnswer, TickEnd};
@@ -13,98 +13,99 @@ use crate::engine::Tenure;
 use crate::error::Result;
 use crate::model::StoreTime;
 
-/// One term in office. Its future is dropped at the loss of the office.
-pub(super) struct Term<'a> {
-    pub(super) core: &'a Core,
+/// Tick after tick, while in office. Its future is dropped at the loss of the
+/// office.
+pub(super) struct TickLoop<'a> {
+    pub(super) scheduler: &'a SchedulerParts,
     pub(super) tenure: &'a Tenure,
     pub(super) worker: &'a str,
     /// No new run is to begin.
     pub(super) stopping: &'a CancellationToken,
 }
 
-/// Why a term ended of itself.
+/// Why it ended of itself.
 #[derive(Debug)]
-pub(super) enum TermEnd {
+pub(super) enum TickLoopEnd {
     /// It was asked to.
     Stopped,
     /// The store says that the grant is gone.
     Deposed,
 }
 
-impl Term<'_> {
+impl TickLoop<'_> {
     /// Runs tick after tick.
     ///
     /// # Errors
     /// [`Conflict`](crate::ErrorKind::Conflict) when the schedule follows
     /// another plan.
-    pub(super) async fn serve(&self, work: &mut impl Work) -> Result<TermEnd> {
-        let (core, tenure) = (self.core, self.tenure);
+    pub(super) async fn run(&self, work: &mut impl Work) -> Result<TickLoopEnd> {
+        let (scheduler, tenure) = (self.scheduler, self.tenure);
         let entry = tokio::select! {
             biased;
-            entry = core.clerk.read() => entry,
-            () = self.stopping.cancelled() => return Ok(TermEnd::Stopped),
+            entry = scheduler.ledger.read() => entry,
+            () = self.stopping.cancelled() => return Ok(TickLoopEnd::Stopped),
         };
         let token = tenure.grant().token;
-        let mut book = Book::open(&core.config, token, tenure.store_now(), entry)
-            .map_err(about(&core.name))?;
-        self.report(&book);
+        let mut view = LedgerView::open(&scheduler.config, token, tenure.store_now(), entry)
+            .map_err(about(&scheduler.name))?;
+        self.report(&view);
         loop {
-            if let Some(plan) = book.plan() {
+            if let Some(plan) = view.plan() {
                 let written = tokio::select! {
                     biased;
-                    written = self.claim(&mut book, &plan) => written?,
-                    () = self.stopping.cancelled() => return Ok(TermEnd::Stopped),
+                    written = self.claim(&mut view, &plan) => written?,
+                    () = self.stopping.cancelled() => return Ok(TickLoopEnd::Stopped),
                 };
                 match written {
                     Claimed::Ours => {}
                     Claimed::PlanAnew => continue,
-                    Claimed::Deposed => return Ok(TermEnd::Deposed),
+                    Claimed::Deposed => return Ok(TickLoopEnd::Deposed),
                 }
             }
-            let Some(next) = book.next(tenure.store_now()) else {
+            let Some(next) = view.next(tenure.store_now()) else {
                 // A cron expression whose last year has passed.
-                core.board.status().next_run = None;
+                scheduler.board.status().next_run = None;
                 tracing::warn!(
                     target: "tenure::schedule",
-                    schedule = %core.name, worker = self.worker,
+                    schedule = %scheduler.name, worker = self.worker,
                     now = %tenure.store_now(),
                     "no time is left at which it is due by the store's clock: it does not run again"
                 );
                 self.stopping.cancelled().await;
-                return Ok(TermEnd::Stopped);
+                return Ok(TickLoopEnd::Stopped);
             };
             self.announce(&next);
             if !self.until(next.claim.due_at).await {
-                return Ok(TermEnd::Stopped);
+                return Ok(TickLoopEnd::Stopped);
             }
-            match self.claim(&mut book, &next.claim).await? {
+            match self.claim(&mut view, &next.claim).await? {
                 Claimed::Ours => {}
                 Claimed::PlanAnew => continue,
-                Claimed::Deposed => return Ok(TermEnd::Deposed),
+                Claimed::Deposed => return Ok(TickLoopEnd::Deposed),
             }
-            core.board.status().skipped += next.skipped;
-            let Some(end) = self.run_whole(work, &book, next.claim.clone()).await else {
+            scheduler.board.status().skipped += next.skipped;
+            let Some(end) = self.run_whole(work, &view, next.claim.clone()).await else {
                 continue;
             };
             let at = tenure.store_now();
-            book.finished(end, at);
-            core.clerk.finish(tenure.grant(), end, at).await;
+            view.finished(end, at);
+            scheduler.ledger.finish(tenure.grant(), end, at).await;
         }
     }
 
-    fn report(&self, book: &Book<'_>) {
-        let Some(entry) = book.unfinished() else {
+    fn report(&self, view: &LedgerView<'_>) {
+        let Some(entry) = view.unfinished() else {
             return;
         };
-        self.core.board.status().unfinished += 1;
-        let what = if self.core.config.rerun_unfinished {
+        self.scheduler.board.status().unfinished += 1;
+        let what = if self.scheduler.config.rerun_unfinished {
             "is run again"
         } else {
             "is skipped"
         };
         tracing::warn!(
             target: "tenure::schedule",
-            schedule = %self.core.name, worker = self.worker,
+            schedule = %self.scheduler.name, worker = self.worker,
             tick = entry.last_tick, token = %entry.token,
             "a tick that an earlier leader started and did not end {what}"
         );
@@ -114,12 +115,12 @@ impl Term<'_> {
         if next.skipped > 0 {
             tracing::warn!(
                 target: "tenure::schedule",
-                schedule = %self.core.name, worker = self.worker,
+                schedule = %self.scheduler.name, worker = self.worker,
                 skipped = next.skipped, next = next.claim.tick,
                 "late ticks are left out"
             );
         }
-        self.core.board.status().next_run = Some(NextRun {
+        self.scheduler.board.status().next_run = Some(NextRun {
             tick: next.claim.tick,
             due_at: next.claim.due_at,
         });
@@ -127,7 +128,7 @@ impl Term<'_> {
 
     /// Waits until `due` on the store's clock; false when stopped before.
     async fn until(&self, due: StoreTime) -> bool {
-        let clock = self.core.engine.clock();
+        let clock = self.scheduler.engine.clock();
         loop {
             if self.stopping.is_cancelled() {
                 return false;
@@ -136,7 +137,7 @@ impl Term<'_> {
                 return true;
             }
             // The store's clock may turn out to be elsewhere with any renewal.
-            let look = clock.now() + self.core.engine.terms().ttl();
+            let look = clock.now() + self.scheduler.engine.terms().ttl();
             let at = self.tenure.moment_of(due).min(look);
             tokio::select! {
                 biased;
@@ -146,35 +147,39 @@ impl Term<'_> {
         }
     }
 
-    async fn claim(&self, book: &mut Book<'_>, claim: &Claim) -> Result<Claimed> {
-        let core = self.core;
-        match core.clerk.claim(self.tenure, claim).await {
+    async fn claim(&self, view: &mut LedgerView<'_>, claim: &Claim) -> Result<Claimed> {
+        let scheduler = self.scheduler;
+        match scheduler.ledger.claim(self.tenure, claim).await {
             ClaimAnswer::Claimed => {}
             ClaimAnswer::NotOwner => return Ok(Claimed::Deposed),
             ClaimAnswer::Refused(entry) => {
                 let token = entry.token;
-                match book.refused(claim, entry).map_err(about(&core.name))? {
+                match view.refused(claim, entry).map_err(about(&scheduler.name))? {
                     Refusal::Ours => {}
                     Refusal::Behind => {
                         // Whatever the ledger does: never as fast as it goes.
-                        core.engine.clock().sleep(core.engine.pause(1)).await;
+                        scheduler
+                            .engine
+                            .clock()
+                            .sleep(scheduler.engine.pause(1))
+                            .await;
                         return Ok(Claimed::PlanAnew);
                     }
                     Refusal::Newer => {
                         tracing::error!(
                             target: "tenure::schedule",
-                            schedule = %core.name, worker = self.worker,
+                            schedule = %scheduler.name, worker = self.worker,
                             "the ledger holds the token {token}, larger than the owner's: \
                              the store has lost its count of tokens; will try again"
                         );
-                        let pause = core.engine.terms().lease();
-                        core.engine.clock().sleep(pause).await;
+                        let pause = scheduler.engine.terms().lease();
+                        scheduler.engine.clock().sleep(pause).await;
                         return Ok(Claimed::PlanAnew);
                     }
                 }
             }
         }
-        book.claimed(claim);
+        view.claimed(claim);
         Ok(Claimed::Ours)
     }
 
@@ -183,7 +188,7 @@ impl Term<'_> {
     async fn run_whole(
         &self,
         work: &mut impl Work,
-        book: &Book<'_>,
+        view: &LedgerView<'_>,
         mut claim: Claim,
     ) -> Option<TickEnd> {
         for cuts in 1.. {
@@ -191,17 +196,17 @@ impl Term<'_> {
             if self.is_too_late(&claim) {
                 return Some(TickEnd::skipped(claim.tick));
             }
-            match self.run(work, &claim).await {
+            match self.run_once(work, &claim).await {
                 RunOutcome::Cut => {}
                 outcome => return Some(TickEnd::new(claim.tick, outcome == RunOutcome::Done)),
             }
-            self.core.board.status().unfinished += 1;
-            claim = book.cut()?;
-            let pause = self.core.engine.pause(cuts);
+            self.scheduler.board.status().unfinished += 1;
+            claim = view.cut()?;
+            let pause = self.scheduler.engine.pause(cuts);
             tokio::select! {
                 biased;
                 () = self.stopping.cancelled() => return None,
-                () = self.core.engine.clock().sleep(pause) => {}
+                () = self.scheduler.engine.clock().sleep(pause) => {}
             }
         }
         None
@@ -209,14 +214,14 @@ impl Term<'_> {
 
     /// Whether the tick is not to be run any more.
     fn is_too_late(&self, claim: &Claim) -> bool {
-        let (core, now) = (self.core, self.tenure.store_now());
-        let is_too_late = core.config.latest(now) > Some(claim.due_at);
+        let (scheduler, now) = (self.scheduler, self.tenure.store_now());
+        let is_too_late = scheduler.config.latest(now) > Some(claim.due_at);
         if is_too_late {
-            core.board.status().too_late += 1;
+            scheduler.board.status().too_late += 1;
             tracing::warn!(
                 target: "tenure::schedule",
-                schedule = %core.name, worker = self.worker, tick = claim.tick,
-                late = ?now.since(claim.due_at), limit = ?core.config.late_limit,
+                schedule = %scheduler.name, worker = self.worker, tick = claim.tick,
+                late = ?now.since(claim.due_at), limit = ?scheduler.config.late_limit,
                 "a tick is later than the late limit and is skipped"
             );
         }
@@ -224,8 +229,8 @@ impl Term<'_> {
     }
 
     /// Runs the claimed tick once.
-    async fn run(&self, work: &mut impl Work, claim: &Claim) -> RunOutcome {
-        let core = self.core;
+    async fn run_once(&self, work: &mut impl Work, claim: &Claim) -> RunOutcome {
+        let scheduler = self.scheduler;
         let tick = Tick {
             number: claim.tick,
             due_at: claim.due_at,
@@ -235,14 +240,14 @@ impl Term<'_> {
         };
         let span = tracing::info_span!(
             target: "tenure::schedule", "run",
-            schedule = %core.name, worker = self.worker,
+            schedule = %scheduler.name, worker = self.worker,
             tick = tick.number, token = %self.tenure.own_token(),
         );
-        let clock = core.engine.clock();
-        let record = core.board.begin(&tick, clock);
+        let clock = scheduler.engine.clock();
+        let record = scheduler.board.begin(&tick, clock);
         let result = {
             let running = work.run(tick).instrument(span.clone());
-            match core.config.time_limit {
+            match scheduler.config.time_limit {
                 None => running.await,
                 Some(limit) => clock
                     .limit(clock.now() + limit, running)
@@ -272,7 +277,7 @@ impl Term<'_> {
                 RunOutcome::Panicked
             }
             Err(Failure::TimeLimit) => {
-                let limit = self.core.config.time_limit;
+                let limit = self.scheduler.config.time_limit;
                 tracing::error!(target: "tenure::schedule", ?limit, "a run was given up at its time limit");
                 RunOutcome::TimedOut
             }

@@ -1,4 +1,4 @@
-//! [`Book`]: what one leader knows of its schedule's ledger, and which tick
+//! [`LedgerView`]: what one leader knows of its schedule's ledger, and which tick
 //! follows from it. Pure: no clock, no I/O.
 
 use super::cadence::{Before, Due};
@@ -9,7 +9,7 @@ use crate::model::{FencingToken, MutexName, StoreTime};
 
 /// The ledger as a leader sees it during one term.
 #[derive(Debug)]
-pub(super) struct Book<'a> {
+pub(super) struct LedgerView<'a> {
     config: &'a ScheduleConfig,
     plan: Box<str>,
     token: FencingToken,
@@ -36,7 +36,7 @@ pub(super) enum Refusal {
     Newer,
 }
 
-impl<'a> Book<'a> {
+impl<'a> LedgerView<'a> {
     /// Opens the ledger as it stands at `now`, for the leader with `token`.
     ///
     /// # Errors
@@ -72,7 +72,7 @@ impl<'a> Book<'a> {
     }
 
     /// The plan to write on coming to office: that of a schedule that begins,
-    /// or is replaced. From then on the origin stands, and everybody can see
+    /// or is replaced. From then on the origin stands, and every process can see
     /// which plan it is.
     pub(super) fn plan(&self) -> Option<Claim> {
         let plan = match &self.last {

@@ -1,11 +1,11 @@
-//! The store's clock, as its answers tell it.
+//! [`EstimatedStoreClock`]: the store's clock, as its answers tell it.
 
 use crate::clock::Moment;
 use crate::model::StoreTime;
 
 /// The store's clock showed `store` at some moment between sending and hearing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Reading {
+pub(crate) struct ClockReading {
     pub(crate) sent_at: Moment,
     pub(crate) heard_at: Moment,
     pub(crate) store: StoreTime,
@@ -14,13 +14,13 @@ pub(crate) struct Reading {
 /// The store's clock, carried on by the monotonic one. It is never ahead of
 /// the store by more than the two clocks drift: what is due is not due early.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct StoreClock {
+pub(super) struct EstimatedStoreClock {
     store: StoreTime,
     at: Moment,
 }
 
-impl StoreClock {
-    pub(super) fn new(first: Reading) -> Self {
+impl EstimatedStoreClock {
+    pub(super) fn new(first: ClockReading) -> Self {
         Self {
             store: first.store,
             at: first.heard_at,
@@ -30,7 +30,7 @@ impl StoreClock {
     /// Takes a further reading. One that the estimate fits into teaches
     /// nothing: an answer that came late must not put the clock back. One that
     /// it does not fit into means drift, or a clock that was set.
-    pub(super) fn take(&mut self, reading: Reading) {
+    pub(super) fn take(&mut self, reading: ClockReading) {
         let estimate = self.now(reading.heard_at);
         let travel = reading.heard_at.since(reading.sent_at);
         let latest = reading.store + travel + std::time::Duration::from_millis(1);
@@ -60,8 +60,8 @@ mod tests {
         Moment::from_nanos(millis * 1_000_000)
     }
 
-    fn reading(sent: u64, heard: u64, store: u64) -> Reading {
-        Reading {
+    fn reading(sent: u64, heard: u64, store: u64) -> ClockReading {
+        ClockReading {
             sent_at: at(sent),
             heard_at: at(heard),
             store: StoreTime::from_millis(store),
@@ -70,7 +70,7 @@ mod tests {
 
     #[test]
     fn it_goes_on_with_the_monotonic_clock() {
-        let clock = StoreClock::new(reading(90, 100, 5_000));
+        let clock = EstimatedStoreClock::new(reading(90, 100, 5_000));
         assert_eq!(clock.now(at(350)), StoreTime::from_millis(5_250));
         assert_eq!(clock.moment_of(StoreTime::from_millis(5_250)), at(350));
         assert_eq!(clock.moment_of(StoreTime::from_millis(4_000)), at(100));
@@ -78,14 +78,14 @@ mod tests {
 
     #[test]
     fn a_late_answer_does_not_put_it_back() {
-        let mut clock = StoreClock::new(reading(99, 100, 5_000));
+        let mut clock = EstimatedStoreClock::new(reading(99, 100, 5_000));
         clock.take(reading(1_000, 3_000, 5_901));
         assert_eq!(clock.now(at(3_000)), StoreTime::from_millis(7_900));
     }
 
     #[test]
     fn a_prompt_answer_makes_good_what_a_late_one_cost() {
-        let mut clock = StoreClock::new(reading(0, 2_000, 5_000));
+        let mut clock = EstimatedStoreClock::new(reading(0, 2_000, 5_000));
         clock.take(reading(3_000, 3_001, 8_000));
         assert_eq!(clock.now(at(3_001)), StoreTime::from_millis(8_000));
     }
@@ -93,7 +93,7 @@ mod tests {
     #[test]
     fn a_clock_that_was_set_is_followed_both_ways() {
         for set_to in [1_000, 3_600_000] {
-            let mut clock = StoreClock::new(reading(99, 100, 50_000));
+            let mut clock = EstimatedStoreClock::new(reading(99, 100, 50_000));
             clock.take(reading(199, 200, set_to));
             assert_eq!(clock.now(at(200)), StoreTime::from_millis(set_to));
         }
@@ -103,7 +103,7 @@ mod tests {
     fn it_is_never_ahead_of_a_store_that_keeps_pace() {
         let mut rng = fastrand::Rng::with_seed(7);
         let truth = |millis: u64| millis + 1_000_000;
-        let mut clock = None::<StoreClock>;
+        let mut clock = None::<EstimatedStoreClock>;
         let mut now = 0;
         for _ in 0..10_000 {
             let sent = now + rng.u64(0..500);
@@ -113,7 +113,7 @@ mod tests {
             let reading = reading(sent, heard, truth(read));
             match &mut clock {
                 Some(clock) => clock.take(reading),
-                None => clock = Some(StoreClock::new(reading)),
+                None => clock = Some(EstimatedStoreClock::new(reading)),
             }
             let shown = clock.unwrap().now(at(now) + Duration::from_millis(3));
             assert!(shown <= StoreTime::from_millis(truth(now + 3)));

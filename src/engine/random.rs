@@ -1,16 +1,16 @@
-//! [`Dice`]: all the chance there is, so that a seed can replay it.
+//! [`Random`]: all the chance there is in an engine, so that a seed can replay it.
 
 use crate::backend::Nonce;
 
 /// Jitter and nonces. Seeded, it repeats itself exactly.
 #[derive(Debug, Clone)]
-pub(crate) struct Dice {
+pub(crate) struct Random {
     rng: fastrand::Rng,
     seeded: bool,
 }
 
-impl Dice {
-    pub(crate) fn random() -> Self {
+impl Random {
+    pub(crate) fn unseeded() -> Self {
         Self {
             rng: fastrand::Rng::new(),
             seeded: false,
@@ -24,7 +24,7 @@ impl Dice {
         }
     }
 
-    /// Dice for one contention, which no other's throws disturb.
+    /// A source for one contention, which no other's draws disturb.
     pub(crate) fn fork(&mut self) -> Self {
         Self {
             rng: self.rng.fork(),
@@ -33,7 +33,7 @@ impl Dice {
     }
 
     /// A number in `[0, 1)`.
-    pub(crate) fn roll(&mut self) -> f64 {
+    pub(crate) fn fraction(&mut self) -> f64 {
         self.rng.f64()
     }
 

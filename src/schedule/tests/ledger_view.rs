@@ -1,10 +1,10 @@
-//! The book of a leader, against a ledger kept by the rules.
+//! A leader's view of the ledger, against a ledger kept by the rules.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::super::book::{Book, Refusal};
 use super::super::config::{Misfire, ScheduleConfig};
+use super::super::ledger_view::{LedgerView, Refusal};
 use crate::backend::{Claim, LedgerEntry, TickEnd};
 use crate::error::ErrorKind;
 use crate::model::{FencingToken, StoreTime};
@@ -32,8 +32,8 @@ fn entry(config: &ScheduleConfig, tick: u64, due: u64, number: u64) -> LedgerEnt
 #[test]
 fn the_first_tick_of_all_waits_for_the_initial_delay() {
     let config = rate();
-    let book = Book::open(&config, token(1), at(5_000), None).unwrap();
-    let next = book.next(at(5_100)).unwrap();
+    let view = LedgerView::open(&config, token(1), at(5_000), None).unwrap();
+    let next = view.next(at(5_100)).unwrap();
     assert_eq!((next.claim.tick, next.claim.due_at), (0, at(5_300)));
     assert_eq!(next.claim.origin, at(5_000));
 }
@@ -42,8 +42,8 @@ fn the_first_tick_of_all_waits_for_the_initial_delay() {
 fn the_next_leader_keeps_origin_and_grid() {
     let config = rate().with_misfire(Misfire::Skip);
     let last = entry(&config, 4, 4_300, 1);
-    let book = Book::open(&config, token(2), at(6_000), Some(last)).unwrap();
-    let next = book.next(at(6_000)).unwrap();
+    let view = LedgerView::open(&config, token(2), at(6_000), Some(last)).unwrap();
+    let next = view.next(at(6_000)).unwrap();
     assert_eq!((next.claim.tick, next.claim.due_at), (6, at(6_300)));
     assert_eq!((next.claim.origin, next.skipped), (at(0), 1));
 }
@@ -52,18 +52,18 @@ fn the_next_leader_keeps_origin_and_grid() {
 fn an_unfinished_tick_is_skipped_or_run_again_once() {
     let last = |config: &ScheduleConfig| Some(entry(config, 4, 4_300, 1));
     let skipping = rate();
-    let book = Book::open(&skipping, token(2), at(4_400), last(&skipping)).unwrap();
-    assert_eq!(book.unfinished().unwrap().last_tick, 4);
-    assert_eq!(book.next(at(4_400)).unwrap().claim.tick, 5);
+    let view = LedgerView::open(&skipping, token(2), at(4_400), last(&skipping)).unwrap();
+    assert_eq!(view.unfinished().unwrap().last_tick, 4);
+    assert_eq!(view.next(at(4_400)).unwrap().claim.tick, 5);
 
     let rerunning = rate().rerunning_unfinished();
-    let mut book = Book::open(&rerunning, token(2), at(4_400), last(&rerunning)).unwrap();
-    let again = book.next(at(4_400)).unwrap().claim;
+    let mut view = LedgerView::open(&rerunning, token(2), at(4_400), last(&rerunning)).unwrap();
+    let again = view.next(at(4_400)).unwrap().claim;
     assert!(again.again && again.tick == 4 && again.due_at == at(4_300));
-    book.claimed(&again);
-    assert!(book.unfinished().is_none(), "it is ours now");
-    book.finished(TickEnd::new(4, false), at(4_500));
-    assert_eq!(book.next(at(4_500)).unwrap().claim.tick, 5);
+    view.claimed(&again);
+    assert!(view.unfinished().is_none(), "it is ours now");
+    view.finished(TickEnd::new(4, false), at(4_500));
+    assert_eq!(view.next(at(4_500)).unwrap().claim.tick, 5);
 }
 
 #[test]
@@ -72,19 +72,19 @@ fn another_plan_is_a_conflict_unless_it_is_replaced() {
     let period = Duration::from_secs(60);
     let new = ScheduleConfig::rate(Duration::ZERO, period).unwrap();
     let last = || Some(entry(&old, 9, 9_300, 1));
-    let error = Book::open(&new, token(2), at(10_000), last()).unwrap_err();
+    let error = LedgerView::open(&new, token(2), at(10_000), last()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Conflict);
     let text = error.to_string();
     for words in ["rate 1000ms after 300ms", "rate 60000ms after 0ms"] {
         assert!(text.contains(words), "{text}");
     }
     let new = new.replacing_plan();
-    let mut book = Book::open(&new, token(2), at(10_000), last()).unwrap();
-    let first = book.next(at(10_000)).unwrap().claim;
+    let mut view = LedgerView::open(&new, token(2), at(10_000), last()).unwrap();
+    let first = view.next(at(10_000)).unwrap().claim;
     assert!(first.replace_plan && first.tick == 10 && first.due_at == at(10_000));
     assert!(first.fits(last().as_ref(), token(2)));
-    book.claimed(&first);
-    let second = book.next(at(10_500)).unwrap().claim;
+    view.claimed(&first);
+    let second = view.next(at(10_500)).unwrap().claim;
     assert_eq!((second.tick, second.due_at), (11, at(70_000)));
     assert_eq!(second.origin, at(10_000));
 }
@@ -92,15 +92,15 @@ fn another_plan_is_a_conflict_unless_it_is_replaced() {
 #[test]
 fn a_refusal_is_understood() {
     let config = rate();
-    let mut book = Book::open(&config, token(5), at(700), None).unwrap();
-    let claim = book.next(at(700)).unwrap().claim;
-    let ours = book.refused(&claim, entry(&config, 0, 300, 5)).unwrap();
+    let mut view = LedgerView::open(&config, token(5), at(700), None).unwrap();
+    let claim = view.next(at(700)).unwrap().claim;
+    let ours = view.refused(&claim, entry(&config, 0, 300, 5)).unwrap();
     assert_eq!(ours, Refusal::Ours, "the answer was lost");
-    let newer = book.refused(&claim, entry(&config, 0, 300, 6)).unwrap();
+    let newer = view.refused(&claim, entry(&config, 0, 300, 6)).unwrap();
     assert_eq!(newer, Refusal::Newer);
-    let behind = book.refused(&claim, entry(&config, 3, 3_300, 4)).unwrap();
+    let behind = view.refused(&claim, entry(&config, 3, 3_300, 4)).unwrap();
     assert_eq!(behind, Refusal::Behind);
-    let next = book.next(at(3_400)).unwrap().claim;
+    let next = view.next(at(3_400)).unwrap().claim;
     assert_eq!(next.tick, 4);
     assert_eq!(next.origin, at(0), "the origin is the ledger's");
 }
@@ -121,10 +121,11 @@ fn leaders_that_crash_anywhere_start_each_tick_once_and_in_order() {
         let mut unfinished: Option<u64> = None;
         let mut now = rng.u64(0..10_000);
         for leader in 1..12 {
-            let mut book = Book::open(&config, token(leader), at(now), ledger.clone()).unwrap();
-            assert_eq!(book.unfinished().map(|entry| entry.last_tick), unfinished);
+            let mut view =
+                LedgerView::open(&config, token(leader), at(now), ledger.clone()).unwrap();
+            assert_eq!(view.unfinished().map(|entry| entry.last_tick), unfinished);
             for _ in 0..rng.u32(0..6) {
-                let next = book.next(at(now)).unwrap();
+                let next = view.next(at(now)).unwrap();
                 now = now.max(next.claim.due_at.as_millis()) + rng.u64(0..20);
                 let case = format!("seed {seed}, leader {leader}, {:?}", next.claim);
                 assert!(next.claim.fits(ledger.as_ref(), token(leader)), "{case}");
@@ -142,7 +143,7 @@ fn leaders_that_crash_anywhere_start_each_tick_once_and_in_order() {
                 }
                 ledger = Some(LedgerEntry::claimed(&next.claim, token(leader)));
                 unfinished = Some(next.claim.tick);
-                book.claimed(&next.claim);
+                view.claimed(&next.claim);
                 if rng.u32(0..10) == 0 {
                     break; // dies between claim and run
                 }
@@ -152,7 +153,7 @@ fn leaders_that_crash_anywhere_start_each_tick_once_and_in_order() {
                     break; // dies in the run
                 }
                 let end = TickEnd::new(next.claim.tick, rng.bool());
-                book.finished(end, at(now));
+                view.finished(end, at(now));
                 let last = ledger.as_mut().unwrap();
                 (last.state, last.finished_at) = (end.state(), Some(at(now)));
                 unfinished = None;

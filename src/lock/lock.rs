@@ -1,68 +1,20 @@
-//! [`Lock`]: a name to be owned, and the lines before all names of a process.
+//! [`Lock`]: a name to be owned.
 
-use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::pin::pin;
+use std::sync::Arc;
 use std::time::Duration;
 
-use super::estate::Estate;
+use super::acquire::Acquisition;
 use super::guard::LockGuard;
-use super::ids::Ids;
+use super::local_queue::LocalQueue;
+use super::locks::Locks;
 use super::options::LockOptions;
-use super::queue::{CompetitorQueue, Place};
-use super::waiting::{Shared, Waiter};
+use crate::backend::{Backend, LeaseBound};
 use crate::clock::Moment;
 use crate::engine::{Engine, Mode};
 use crate::error::{Error, ErrorKind, Outcome, Result};
-use crate::model::{ContenderId, MutexName, MutexOwner};
-
-/// All local lines of a coordinator.
-#[derive(Debug)]
-pub(crate) struct Hub {
-    engine: Engine,
-    ids: Ids,
-    lanes: Mutex<BTreeMap<MutexName, Weak<Lane>>>,
-}
-
-/// The local line before one name.
-#[derive(Debug)]
-struct Lane {
-    queue: Arc<CompetitorQueue<Waiter, Estate>>,
-    /// Until when other processes are let first; nanoseconds of the clock.
-    rest_until: AtomicU64,
-}
-
-impl Hub {
-    pub(crate) fn new(engine: Engine, ids: Ids) -> Arc<Self> {
-        Arc::new(Self {
-            engine,
-            ids,
-            lanes: Mutex::default(),
-        })
-    }
-
-    pub(super) fn engine(&self) -> &Engine {
-        &self.engine
-    }
-
-    fn lane(&self, name: &MutexName) -> Arc<Lane> {
-        let mut lanes = self.lanes.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(lane) = lanes.get(name).and_then(Weak::upgrade) {
-            return lane;
-        }
-        // Names come and go: now and then the forgotten ones are swept out.
-        if lanes.len().is_power_of_two() {
-            lanes.retain(|_, lane| lane.strong_count() > 0);
-        }
-        let lane = Arc::new(Lane {
-            queue: CompetitorQueue::new(),
-            rest_until: AtomicU64::new(0),
-        });
-        lanes.insert(name.clone(), Arc::downgrade(&lane));
-        lane
-    }
-}
+use crate::model::{ContenderId, LeaseTerms, MutexName, MutexOwner};
 
 /// A lock that any number of processes, threads and tasks may want.
 ///
@@ -84,24 +36,24 @@ impl Hub {
 /// ```
 #[derive(Clone)]
 pub struct Lock {
-    hub: Arc<Hub>,
+    locks: Arc<Locks>,
     name: MutexName,
     options: Arc<LockOptions>,
-    lane: Arc<Lane>,
-    /// Whom its ids name, where ids name anybody.
+    queue: Arc<LocalQueue>,
+    /// The holder whom its ids name, where ids name one.
     holder: Option<Arc<str>>,
     /// How long its head waiter goes without looking, if not as usual.
     safety_look: Option<Duration>,
 }
 
 impl Lock {
-    pub(crate) fn new(hub: &Arc<Hub>, name: MutexName, options: LockOptions) -> Self {
-        let lane = hub.lane(&name);
+    pub(crate) fn new(locks: &Arc<Locks>, name: MutexName, options: LockOptions) -> Self {
+        let queue = locks.queue(&name);
         Self {
-            hub: Arc::clone(hub),
+            locks: Arc::clone(locks),
             name,
             options: Arc::new(options),
-            lane,
+            queue,
             holder: None,
             safety_look: None,
         }
@@ -138,17 +90,14 @@ impl Lock {
     /// their like.
     ///
     /// # Cancel safety
-    /// Dropped, it leaves the line, and whatever it may have won in the store
+    /// Dropped, it leaves the queue, and whatever it may have won in the store
     /// is given back in the background. Kept and not polled, it gives back
     /// after the first ttl what it has won, and contends again when it is
     /// polled; until then it keeps its place before the other tasks of its
     /// process, as with every async lock.
     pub async fn acquire(&self) -> Result<LockGuard> {
-        let progress = Shared::default();
-        match self.wait(&progress).await? {
-            Some(guard) => Ok(guard),
-            None => Err(self.closed()),
-        }
+        let won = self.wait(&Acquisition::new(self, Mode::Once)).await?;
+        won.ok_or_else(|| self.closed())
     }
 
     /// Waits at most `wait`: `None` when another still owns it then.
@@ -168,25 +117,21 @@ impl Lock {
         if wait.is_zero() {
             return self.try_acquire().await;
         }
-        let progress = Shared::default();
-        let look = || progress.lock().unwrap_or_else(PoisonError::into_inner);
+        let acquisition = Acquisition::new(self, Mode::Once);
         let clock = self.engine().clock();
-        let mut waiting = std::pin::pin!(self.wait(&progress));
+        let mut waiting = pin!(self.wait(&acquisition));
         if let Some(result) = clock.limit(clock.now() + wait, &mut waiting).await {
             return result;
         }
-        // Given up now, the attempt may win, and nobody would know.
-        let first_word = look().first_word();
-        if let Some(first_word) = first_word {
+        // Given up now, the attempt may win without the caller's knowledge.
+        if acquisition.awaits_first_word() {
             tokio::select! {
                 biased;
                 result = &mut waiting => return result,
-                () = first_word.notified() => {}
+                () = acquisition.first_word() => {}
             }
         }
-        std::mem::take(&mut *look())
-            .into_error()
-            .map_or(Ok(None), Err)
+        acquisition.trouble().map_or(Ok(None), Err)
     }
 
     /// One attempt: `None` when another owns it or stands before us.
@@ -201,8 +146,8 @@ impl Lock {
     #[must_use = "the lock is released when the guard inside is dropped"]
     pub async fn try_acquire(&self) -> Result<Option<LockGuard>> {
         self.engine().check_open()?;
-        match self.lane.queue.try_join(Waiter::new()) {
-            Some(place) => self.compete(place, Mode::Try, &Shared::default()).await,
+        match self.queue.try_join() {
+            Some(place) => Acquisition::new(self, Mode::Try).run(place).await,
             None => Ok(None),
         }
     }
@@ -223,12 +168,12 @@ impl Lock {
             .map_err(|e| e.with_mutex(&self.name))
     }
 
-    async fn wait(&self, progress: &Shared) -> Result<Option<LockGuard>> {
+    async fn wait(&self, acquisition: &Acquisition<'_>) -> Result<Option<LockGuard>> {
         self.engine().check_open()?;
-        let place = self.lane.queue.join(Waiter::new());
+        let place = self.queue.join();
         tokio::select! {
             biased;
-            won = self.compete(place, Mode::Once, progress) => won,
+            won = acquisition.run(place) => won,
             () = self.engine().closing() => Err(self.closed()),
         }
     }
@@ -240,7 +185,7 @@ impl Lock {
     }
 
     pub(super) fn engine(&self) -> &Engine {
-        &self.hub.engine
+        &self.locks.engine
     }
 
     pub(super) fn options(&self) -> &LockOptions {
@@ -248,43 +193,34 @@ impl Lock {
     }
 
     pub(super) fn new_id(&self) -> Result<ContenderId> {
-        self.hub.ids.next(self.holder.as_deref())
+        self.locks.ids.next(self.holder.as_deref())
     }
 
     /// Whether no other bid of the fleet carries [such an id](Self::new_id).
     pub(super) fn has_unique_ids(&self) -> bool {
-        self.hub.ids.are_unique()
+        self.locks.ids.are_unique()
     }
 
     pub(super) fn safety_look(&self) -> Option<Duration> {
         self.safety_look
     }
 
-    /// Whether the grant may go to the next in line without the store.
-    pub(super) fn may_hand_on(&self, estate: &Estate, place: &Place<Waiter, Estate>) -> bool {
-        if !place.has_successor() {
-            return false;
-        }
-        let now = self.engine().clock().now();
-        let age = now.since(estate.granted_at);
-        let times = estate.tenure.own_token().hand_over();
-        let within = !self.options.shares_fence && self.options.hand_over.allows(times, age);
-        if !within {
-            self.lane.rest_until.store(
-                (now + self.engine().courtesy()).as_nanos(),
-                Ordering::Relaxed,
-            );
-        }
-        // One that is about to end is not worth having: its renewal is late.
-        let terms = estate.terms;
-        let enough = (terms.transition() / 2).max(terms.lease() / 8);
-        within && estate.tenure.lease_left() > enough
+    pub(super) fn queue(&self) -> &LocalQueue {
+        &self.queue
     }
 
-    /// How long to wait before the next bid for the sake of others.
-    pub(super) fn rest(&self) -> Duration {
-        let until = Moment::from_nanos(self.lane.rest_until.load(Ordering::Relaxed));
-        until.since(self.engine().clock().now())
+    /// The terms in force: a store whose leases hang on its session sets them.
+    pub(super) fn terms(&self) -> LeaseTerms {
+        match self.engine().backend().profile().bound {
+            LeaseBound::Session(terms) => terms,
+            LeaseBound::Terms => self.options.terms.unwrap_or(self.engine().settings().terms),
+        }
+    }
+
+    /// When a guard that begins now ends at the latest.
+    pub(super) fn hold_limit(&self) -> Option<Moment> {
+        let max_hold = self.options.max_hold?;
+        Some(self.engine().clock().now() + max_hold)
     }
 }
 
@@ -292,7 +228,7 @@ impl fmt::Debug for Lock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Lock")
             .field("name", &self.name)
-            .field("line", &self.lane.queue)
+            .field("queue", &self.queue)
             .finish_non_exhaustive()
     }
 }

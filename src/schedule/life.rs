@@ -1,24 +1,24 @@
-//! [`Core`]: what all clones of a scheduler share, and its life.
+//! [`SchedulerParts`]: what all clones of a scheduler share, and its life.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::watch;
 
-use super::clerk::Clerk;
 use super::config::ScheduleConfig;
-use super::status::Board;
+use super::ledger_client::LedgerClient;
+use super::status::StatusBoard;
 use crate::engine::{Contention, Engine};
 use crate::error::{Error, ErrorKind, Outcome, Result};
 use crate::model::{ContenderIdGenerator, MutexName};
 
 #[derive(Debug)]
-pub(super) struct Core {
+pub(super) struct SchedulerParts {
     pub(super) engine: Engine,
     pub(super) ids: Arc<dyn ContenderIdGenerator>,
     pub(super) name: MutexName,
     pub(super) config: ScheduleConfig,
-    pub(super) clerk: Clerk,
-    pub(super) board: Board,
+    pub(super) ledger: LedgerClient,
+    pub(super) board: StatusBoard,
     life: Mutex<LifeState>,
     /// The last life that has ended, and how.
     ended: watch::Sender<(u64, Result<()>)>,
@@ -33,7 +33,7 @@ struct LifeState {
     contention: Option<Contention>,
 }
 
-impl Core {
+impl SchedulerParts {
     pub(super) fn new(
         engine: Engine,
         ids: Arc<dyn ContenderIdGenerator>,
@@ -41,12 +41,12 @@ impl Core {
         config: ScheduleConfig,
     ) -> Self {
         Self {
-            clerk: Clerk::new(engine.clone(), name.clone()),
+            ledger: LedgerClient::new(engine.clone(), name.clone()),
             engine,
             ids,
             name,
             config,
-            board: Board::default(),
+            board: StatusBoard::default(),
             life: Mutex::default(),
             ended: watch::Sender::new((0, Ok(()))),
         }
@@ -72,7 +72,7 @@ impl Core {
         life.is_stopping = false;
         self.board.status().running = true;
         Ok(Life {
-            core: Arc::clone(self),
+            scheduler: Arc::clone(self),
             end: Ok(()),
         })
     }
@@ -110,7 +110,7 @@ impl Core {
 async fn wait(ended: &mut watch::Receiver<(u64, Result<()>)>, number: u64) -> Result<()> {
     let end = ended.wait_for(|(ended, _)| *ended >= number).await;
     end.map_or_else(
-        |_| unreachable!("the sender lives in the core"),
+        |_| unreachable!("the sender lives as long as its scheduler"),
         |end| end.1.clone(),
     )
 }
@@ -118,14 +118,14 @@ async fn wait(ended: &mut watch::Receiver<(u64, Result<()>)>, number: u64) -> Re
 /// One life of a scheduler, from its start to its stop. Dropped, it is over.
 #[derive(Debug)]
 pub(super) struct Life {
-    pub(super) core: Arc<Core>,
+    pub(super) scheduler: Arc<SchedulerParts>,
     end: Result<()>,
 }
 
 impl Life {
-    /// Hands over what [`Core::stop`] must stop.
+    /// Hands over what [`SchedulerParts::stop`] must stop.
     pub(super) fn contends(&self, contention: Contention) {
-        let mut life = self.core.life();
+        let mut life = self.scheduler.life();
         // Stopped before it contended: the drop here stops it.
         if !life.is_stopping {
             life.contention = Some(contention);
@@ -133,12 +133,12 @@ impl Life {
     }
 
     pub(super) fn is_stopping(&self) -> bool {
-        self.core.life().is_stopping
+        self.scheduler.life().is_stopping
     }
 
     /// Ends the contention, not yet the life.
     pub(super) fn withdraw(&self) {
-        drop(self.core.life().contention.take());
+        drop(self.scheduler.life().contention.take());
     }
 
     /// Ends it with this word.
@@ -150,16 +150,16 @@ impl Life {
 
 impl Drop for Life {
     fn drop(&mut self) {
-        let mut life = self.core.life();
+        let mut life = self.scheduler.life();
         drop(life.contention.take());
         life.is_running = false;
         {
-            let mut status = self.core.board.status();
+            let mut status = self.scheduler.board.status();
             status.running = false;
             status.leading = None;
             status.next_run = None;
         }
         let end = std::mem::replace(&mut self.end, Ok(()));
-        let _before = self.core.ended.send_replace((life.number, end));
+        let _before = self.scheduler.ended.send_replace((life.number, end));
     }
 }

@@ -1,4 +1,4 @@
-//! [`Stretch`]: a time in which nobody sets the clocks of a zone.
+//! [`OffsetPeriod`]: the time between two changes of the clocks of a zone.
 
 use jiff::civil::DateTime;
 use jiff::tz::{Offset, TimeZone, TimeZoneTransition};
@@ -9,7 +9,7 @@ const SECOND: SignedDuration = SignedDuration::from_secs(1);
 /// From one change of the clocks of a zone to the next. Inside it the wall
 /// clock and time run alike.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Stretch {
+pub(super) struct OffsetPeriod {
     offset: Offset,
     begin: Option<Change>,
     end: Option<Timestamp>,
@@ -25,8 +25,8 @@ pub(super) struct Change {
     pub(super) to: DateTime,
 }
 
-impl Stretch {
-    /// The stretch of `zone` that holds `time`.
+impl OffsetPeriod {
+    /// The period of `zone` that holds `time`.
     pub(super) fn at(zone: &TimeZone, time: Timestamp) -> Option<Self> {
         let offset = zone.to_offset(time);
         // Some transitions change the zone's abbreviation alone.
@@ -67,7 +67,7 @@ impl Stretch {
         self.offset.to_datetime(time)
     }
 
-    /// When the wall clock shows `wall`, before the end of the stretch.
+    /// When the wall clock shows `wall`, before the end of the period.
     pub(super) fn time(&self, wall: DateTime) -> Option<Timestamp> {
         let time = self.offset.to_timestamp(wall).ok()?;
         self.end.is_none_or(|end| time < end).then_some(time)

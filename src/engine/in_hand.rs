@@ -1,8 +1,8 @@
-//! [`Claim`]: whether somebody has a grant in hand.
+//! [`InHand`]: whether the user of a contention has its grant in hand.
 //!
 //! A store grants to a bid, and a bid belongs to a future that may live on
 //! without being polled. What is won for it is not renewed before it has picked
-//! it up: otherwise the whole fleet would wait for somebody who does not know.
+//! it up: otherwise the whole fleet would wait for a task that does not know.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -10,14 +10,14 @@ use std::time::Duration;
 use crate::clock::Moment;
 use crate::model::LeaseTerms;
 
-/// Somebody has it in hand.
+/// Its user has it in hand.
 const HELD: u64 = 0;
 /// It was taken back.
 const GONE: u64 = u64::MAX;
 
 /// In hand, taken back, or offered until a moment.
 #[derive(Debug)]
-pub(super) struct Claim {
+pub(super) struct InHand {
     /// [`HELD`], [`GONE`], or the moment from which an offer may be taken back.
     state: AtomicU64,
     patience: Duration,
@@ -26,11 +26,11 @@ pub(super) struct Claim {
 /// What became of a grant whose renewal is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PickUp {
-    /// Somebody has it in hand.
+    /// Its user has it in hand.
     Held,
     /// It was put down a moment ago: look again then.
     Wait(Moment),
-    /// Nobody picked it up, and now nobody can.
+    /// It was not picked up, and now cannot be.
     Gone,
 }
 
@@ -40,15 +40,15 @@ pub(super) fn patience(terms: &LeaseTerms) -> Duration {
     (terms.renew_after() / 8).min(terms.transition() / 4)
 }
 
-impl Claim {
+impl InHand {
     /// Offered at `now`.
     pub(super) fn offered(patience: Duration, now: Moment) -> Self {
-        let claim = Self {
+        let in_hand = Self {
             state: AtomicU64::new(HELD),
             patience,
         };
-        claim.put_down(now);
-        claim
+        in_hand.put_down(now);
+        in_hand
     }
 
     /// Takes it in hand: false when it is gone.
@@ -69,7 +69,7 @@ impl Claim {
             .compare_exchange(HELD, from, Ordering::AcqRel, Ordering::Acquire);
     }
 
-    /// Takes back what nobody has picked up; false when somebody has it.
+    /// Takes back what was not picked up; false when its user has it.
     pub(super) fn take_back(&self) -> bool {
         let taken = self
             .state
@@ -79,12 +79,12 @@ impl Claim {
         taken.is_ok()
     }
 
-    /// Whether somebody has it in hand.
+    /// Whether its user has it in hand.
     pub(super) fn is_held(&self) -> bool {
         self.state.load(Ordering::Acquire) == HELD
     }
 
-    /// Its renewal is due: whoever has not picked it up by now does not get it.
+    /// Its renewal is due: a user who has not picked it up by now does not get it.
     pub(super) fn pick_up_or_return(&self, now: Moment) -> PickUp {
         let state = self.state.load(Ordering::Acquire);
         match state {
@@ -117,38 +117,38 @@ mod tests {
 
     #[test]
     fn what_is_picked_up_is_held_and_cannot_be_returned() {
-        let claim = Claim::offered(PATIENCE, at(100));
-        assert!(claim.pick_up() && claim.pick_up());
-        assert_eq!(claim.pick_up_or_return(at(1_000)), PickUp::Held);
+        let in_hand = InHand::offered(PATIENCE, at(100));
+        assert!(in_hand.pick_up() && in_hand.pick_up());
+        assert_eq!(in_hand.pick_up_or_return(at(1_000)), PickUp::Held);
     }
 
     #[test]
     fn what_lies_there_is_returned_after_a_while_for_good() {
-        let claim = Claim::offered(PATIENCE, at(100));
-        assert_eq!(claim.pick_up_or_return(at(109)), PickUp::Wait(at(110)));
-        assert_eq!(claim.pick_up_or_return(at(110)), PickUp::Gone);
-        claim.put_down(at(111));
-        assert!(!claim.pick_up(), "it has gone back");
-        assert_eq!(claim.pick_up_or_return(at(112)), PickUp::Gone);
+        let in_hand = InHand::offered(PATIENCE, at(100));
+        assert_eq!(in_hand.pick_up_or_return(at(109)), PickUp::Wait(at(110)));
+        assert_eq!(in_hand.pick_up_or_return(at(110)), PickUp::Gone);
+        in_hand.put_down(at(111));
+        assert!(!in_hand.pick_up(), "it has gone back");
+        assert_eq!(in_hand.pick_up_or_return(at(112)), PickUp::Gone);
     }
 
     #[test]
     fn it_can_be_put_down_again() {
-        let claim = Claim::offered(PATIENCE, at(0));
-        assert!(claim.pick_up());
-        claim.put_down(at(200));
-        assert_eq!(claim.pick_up_or_return(at(205)), PickUp::Wait(at(210)));
-        assert!(claim.pick_up());
-        assert_eq!(claim.pick_up_or_return(at(300)), PickUp::Held);
+        let in_hand = InHand::offered(PATIENCE, at(0));
+        assert!(in_hand.pick_up());
+        in_hand.put_down(at(200));
+        assert_eq!(in_hand.pick_up_or_return(at(205)), PickUp::Wait(at(210)));
+        assert!(in_hand.pick_up());
+        assert_eq!(in_hand.pick_up_or_return(at(300)), PickUp::Held);
     }
 
     #[test]
     fn either_it_is_picked_up_or_it_goes_back() {
         for _ in 0..2_000 {
-            let claim = Claim::offered(Duration::ZERO, at(1));
+            let in_hand = InHand::offered(Duration::ZERO, at(1));
             let (taken, word) = std::thread::scope(|scope| {
-                let taking = scope.spawn(|| claim.pick_up());
-                let word = claim.pick_up_or_return(at(2));
+                let taking = scope.spawn(|| in_hand.pick_up());
+                let word = in_hand.pick_up_or_return(at(2));
                 (taking.join().unwrap(), word)
             });
             let expected = if taken { PickUp::Held } else { PickUp::Gone };

@@ -1,0 +1,120 @@
+//! [`LocalGrant`]: a grant of the store, on its way from guard to guard of this
+//! process.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::oneshot;
+
+use super::local_queue::WaiterPlace;
+use super::lock::Lock;
+use crate::clock::Moment;
+use crate::engine::{Contention, Finish, Quiescer, Tenure};
+use crate::error::LossCause;
+use crate::model::LeaseTerms;
+
+/// What the store has granted to a lock of this process. An owner hands it over
+/// to the next waiter, within bounds, or gives it back; dropped, it is given
+/// back too.
+#[derive(Debug)]
+pub(super) struct LocalGrant {
+    /// The tenure of the present or last guard.
+    pub(super) tenure: Tenure,
+    pub(super) terms: LeaseTerms,
+    pub(super) granted_at: Moment,
+    pub(super) finished: oneshot::Receiver<Finish>,
+    pub(super) place: Arc<OwnerPlace>,
+    pub(super) contention: Contention,
+    /// Says that the local side of the tenure has ended.
+    pub(super) quiescer: Quiescer,
+}
+
+impl LocalGrant {
+    /// Whether the owner at `place` may hand it over without the store. When
+    /// its turn among processes is over, the next bid of this one comes later.
+    pub(super) fn may_be_handed_over(&self, lock: &Lock, place: &WaiterPlace) -> bool {
+        if !place.has_successor() {
+            return false;
+        }
+        let (engine, options) = (lock.engine(), lock.options());
+        let now = engine.clock().now();
+        let age = now.since(self.granted_at);
+        let times = self.tenure.own_token().hand_over();
+        let within = !options.shares_fence && options.hand_over.allows(times, age);
+        if !within {
+            lock.queue().let_others_first(now + engine.courtesy());
+        }
+        // One that is about to end is not worth having: its renewal is late.
+        let enough = (self.terms.transition() / 2).max(self.terms.lease() / 8);
+        within && self.tenure.lease_left() > enough
+    }
+
+    /// The same under the next token, for a waiter of `lock`; `None` when it is
+    /// not worth having any more.
+    pub(super) fn taken_over(mut self, lock: &Lock) -> Option<Self> {
+        self.tenure = self.tenure.succeeded_by(lock.hold_limit())?;
+        // Who shares a fence needs a number of its own.
+        let is_ours = self.tenure.pick_up()
+            && self.terms == lock.terms()
+            && !self.tenure.is_lost()
+            && !lock.options().shares_fence;
+        is_ours.then_some(self)
+    }
+
+    /// Gives it back to the store and says how that went. The owner's place in
+    /// the queue is kept until the store has answered: the next waiter could
+    /// only be refused before.
+    pub(super) fn give_back(self, place: Option<WaiterPlace>) -> oneshot::Receiver<Finish> {
+        self.tenure.end(LossCause::Released);
+        if let Some(place) = place {
+            self.place.keep(place);
+        }
+        drop(self.contention);
+        self.finished
+    }
+}
+
+/// The place in the local queue of the guard that owns, within reach of the
+/// engine: a guard that is lost bars the others of its process no more than
+/// those of another.
+#[derive(Debug, Default)]
+pub(super) struct OwnerPlace(Mutex<Owner>);
+
+#[derive(Debug, Default)]
+struct Owner {
+    /// None while the grant is on its way from one guard to the next.
+    place: Option<WaiterPlace>,
+    is_over: bool,
+}
+
+impl OwnerPlace {
+    /// Keeps `place` in the queue while the grant lasts.
+    pub(super) fn keep(&self, place: WaiterPlace) {
+        let mut owner = self.owner();
+        let left = if owner.is_over {
+            Some(place)
+        } else {
+            owner.place.replace(place)
+        };
+        // A place is left outside of the mutex: the next waiter is told.
+        drop(owner);
+        drop(left);
+    }
+
+    /// The place, if the grant is not over.
+    pub(super) fn take(&self) -> Option<WaiterPlace> {
+        self.owner().place.take()
+    }
+
+    /// The grant is over: the owner leaves the queue.
+    pub(super) fn leave(&self) {
+        let mut owner = self.owner();
+        owner.is_over = true;
+        let left = owner.place.take();
+        drop(owner);
+        drop(left);
+    }
+
+    fn owner(&self) -> MutexGuard<'_, Owner> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
