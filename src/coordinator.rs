@@ -12,7 +12,7 @@ use tokio::runtime::Handle;
 pub use lazy::LazyCoordinator;
 
 use crate::backend::url::StoreUrl;
-use crate::backend::{AnyBackend, AnyHoldStore, Backend, Traced};
+use crate::backend::{AnyBackend, AnyHoldStore, Backend};
 use crate::clock::Clock;
 use crate::engine::{Dice, Engine, Settings};
 use crate::error::{Error, ErrorKind, Outcome, Result};
@@ -376,7 +376,7 @@ impl CoordinatorBuilder {
             true => self.clock,
             false => self.clock.ignoring_wall(),
         };
-        let backend = AnyBackend::new(Traced::new(backend));
+        let backend = AnyBackend::new(backend);
         let dice = self.seed.map_or_else(Dice::random, Dice::seeded);
         let engine = Engine::new(backend, clock, runtime, self.settings, dice);
         let hub = Hub::new(engine.clone(), Ids::made_by(&self.ids));

@@ -5,14 +5,14 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Answer, AnyBackend, Backend, Bid, Held};
+use super::{Administration, Answer, AnyAdministration, AnyBackend, Backend, Bid, Held};
 use crate::error::Result;
 use crate::model::{FencingToken, MutexName};
 
 /// A [`Backend`] that keeps, beside its holder, how often a lock is held: the
 /// layout that Bedrock and Redisson share. Reentrancy itself is counted in the
 /// process; the store only shows the count.
-pub trait HoldStore: Backend {
+pub trait HoldStore: Backend + Administration {
     /// As [`acquire`](Backend::acquire), and how long the server that answered
     /// has been up: one that has just restarted may have forgotten a holder.
     /// It never waits for a wake-up's subscription to stand; whoever listens
@@ -77,6 +77,12 @@ impl AnyHoldStore {
     #[must_use]
     pub fn backend(&self) -> &AnyBackend {
         &self.backend
+    }
+
+    /// What a person may do to it and ask of it.
+    #[must_use]
+    pub fn administration(&self) -> AnyAdministration<'_> {
+        self.holds.administration()
     }
 
     /// As [`HoldStore::take`].
@@ -160,6 +166,7 @@ trait Erased: Send + Sync {
     fn undo<'a>(&'a self, bid: &'a Bid) -> Boxed<'a, ()>;
     fn held<'a>(&'a self, names: &'a [MutexName]) -> Boxed<'a, Vec<Hold>>;
     fn server_id(&self) -> Boxed<'_, String>;
+    fn administration(&self) -> AnyAdministration<'_>;
 }
 
 impl<H: HoldStore> Erased for H {
@@ -180,5 +187,8 @@ impl<H: HoldStore> Erased for H {
     }
     fn server_id(&self) -> Boxed<'_, String> {
         Box::pin(HoldStore::server_id(self))
+    }
+    fn administration(&self) -> AnyAdministration<'_> {
+        AnyAdministration::new(self)
     }
 }

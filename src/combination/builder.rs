@@ -6,7 +6,7 @@ use tokio::runtime::Handle;
 
 use super::lock::CombinationLock;
 use super::node_url::{NodeUrl, Wanted, of_node, slowest_ping, warn_of_slowness};
-use crate::backend::{AnyBackend, AnyHoldStore, Traced};
+use crate::backend::{AnyBackend, AnyHoldStore};
 use crate::clock::Clock;
 use crate::engine::{Dice, Engine, Settings};
 use crate::error::{Error, ErrorKind, Outcome, Result};
@@ -197,7 +197,7 @@ impl CombinationBuilder {
             quiesce: Duration::ZERO,
             inline_callbacks: false,
         };
-        let backend = AnyBackend::new(Traced::new(combined.clone()));
+        let backend = AnyBackend::new(combined.clone());
         let engine = Engine::new(backend, clock, runtime()?, settings, Dice::random());
         let holds = AnyHoldStore::new(combined.clone());
         let desk = Desk::new(Hub::new(engine, Ids::holders()), Some(holds));

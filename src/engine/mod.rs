@@ -57,7 +57,7 @@ pub(crate) use trouble::{TroubleBoard, TroubleReporter};
 pub(crate) use wake::backoff;
 pub(crate) use watch::Watch;
 
-use crate::backend::{AnyBackend, Backend, LeaseBound, Traced, Wakeup};
+use crate::backend::{AnyBackend, Backend, LeaseBound, Wakeup};
 use crate::clock::Clock;
 use crate::error::{Error, ErrorKind, Outcome, Result};
 use crate::model::{ContenderId, Jitter, LeaseTerms, MutexName};
@@ -143,7 +143,7 @@ impl Engine {
         let shared = &self.0;
         Self::telling(
             shared.troubles.clone(),
-            AnyBackend::new(Traced::new(backend.clone())),
+            backend.clone(),
             shared.clock.clone(),
             shared.runtime.clone(),
             shared.settings.clone(),
