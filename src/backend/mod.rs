@@ -7,6 +7,7 @@ mod bid;
 mod finding;
 mod hint;
 mod hold;
+mod hold_server;
 mod inventory;
 mod ledger;
 mod listing;
@@ -24,6 +25,7 @@ pub use bid::{Bid, Held, Nonce};
 pub use finding::{Finding, Severity};
 pub use hint::{Hint, Hints, Interest};
 pub use hold::{AnyHoldStore, Hold, HoldStore};
+pub use hold_server::{AnyHoldServer, HoldServer};
 pub use inventory::{AnyInventory, Inventory};
 pub use ledger::{
     AnyLedger, Claim, ClaimAnswer, Ledger, LedgerEntry, LedgerLine, Ledgers, OtherPlan, TickEnd,

@@ -2,8 +2,8 @@
 
 use super::Coordinator;
 use crate::backend::{
-    Administration, Answer, Backend, Finding, Hold, Inventory, Ledger, Listing, Page, Profile,
-    Prune, Pruned,
+    Administration, Answer, AnyHoldStore, Backend, Finding, Hold, HoldServer, Inventory, Ledger,
+    Listing, Page, Profile, Prune, Pruned,
 };
 use crate::engine::Troubles;
 use crate::error::{Error, Outcome, Result};
@@ -123,8 +123,8 @@ impl Coordinator {
     /// # Cancel safety
     /// Dropping it changes nothing.
     pub async fn reentrant_locks(&self, names: &[MutexName]) -> Result<Vec<Hold>> {
-        match &self.holds {
-            Some(holds) => self.ask(LONG, holds.held(names)).await?,
+        match self.holds.as_ref().and_then(AnyHoldStore::server) {
+            Some(server) => self.ask(LONG, server.held(names)).await?,
             None => Ok(Vec::new()),
         }
     }

@@ -8,7 +8,7 @@ use super::grant::{Grant, Part};
 use super::look::merged;
 use super::unlock::{Told, passed};
 use crate::backend::{
-    Administration, Answer, AnyAdministration, Backend, Bid, Finding, Held, Hints, Hold, HoldStore,
+    Administration, Answer, AnyAdministration, Backend, Bid, Finding, Held, Hints, HoldStore,
     Interest, Profile,
 };
 use crate::error::{Error, ErrorKind, Outcome, Result};
@@ -16,11 +16,6 @@ use crate::model::{FencingToken, MutexName, MutexOwner};
 
 /// How long a close waits for the nodes that are slow to unlock.
 const LAST_UNLOCKS: Duration = Duration::from_secs(5);
-
-fn unsupported(what: &str) -> Error {
-    Error::new(ErrorKind::Invalid, Outcome::DidNot)
-        .with_message(format!("combination locks have no {what}"))
-}
 
 impl HoldStore for Combined {
     async fn take(&self, bid: &Bid) -> Result<(Answer, Duration)> {
@@ -47,14 +42,6 @@ impl HoldStore for Combined {
 
     async fn undo(&self, bid: &Bid) -> Result<()> {
         self.leave(bid).await
-    }
-
-    async fn held(&self, _names: &[MutexName]) -> Result<Vec<Hold>> {
-        Err(unsupported("listing: their keys look like anybody's"))
-    }
-
-    async fn server_id(&self) -> Result<String> {
-        Err(unsupported("single server"))
     }
 }
 

@@ -23,8 +23,8 @@ use super::scripts::Lua;
 use super::watch::{Says, sharded};
 use crate::backend::url::StoreUrl;
 use crate::backend::{
-    Administration, Answer, AnyAdministration, Backend, Bid, Finding, Held, Hints, Hold, HoldStore,
-    Interest, Profile,
+    Administration, Answer, AnyAdministration, AnyHoldServer, Backend, Bid, Finding, Held, Hints,
+    Hold, HoldServer, HoldStore, Interest, Profile,
 };
 use crate::clock::Clock;
 use crate::error::{ErrorKind, Result};
@@ -185,6 +185,12 @@ impl HoldStore for RedisHash {
         self.free_and(&bid.name, holder, "", "").await.map(drop)
     }
 
+    fn server(&self) -> Option<AnyHoldServer<'_>> {
+        Some(AnyHoldServer::new(self))
+    }
+}
+
+impl HoldServer for RedisHash {
     async fn held(&self, names: &[MutexName]) -> Result<Vec<Hold>> {
         list::survey(self, names).await
     }
