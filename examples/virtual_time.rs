@@ -49,7 +49,7 @@ async fn main() -> Result<()> {
     // What if an operator takes the lock away in the middle of it?
     let (first, ()) = tokio::join!(nightly_job(&here), async {
         tokio::time::sleep(Duration::from_secs(1800)).await;
-        use tenure::backend::Backend;
+        use tenure::backend::Administration as _;
         let taken = store.revoke(there.name(), None).await;
         assert!(taken.is_ok_and(|answer| answer.is_won()));
     });

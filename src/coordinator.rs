@@ -12,7 +12,7 @@ use tokio::runtime::Handle;
 pub use lazy::LazyCoordinator;
 
 use crate::backend::url::StoreUrl;
-use crate::backend::{AnyBackend, AnyHoldStore, Backend, Traced};
+use crate::backend::{AnyBackend, AnyHoldStore, Backend};
 use crate::clock::Clock;
 use crate::engine::{Engine, Random, Settings};
 use crate::error::{Error, ErrorKind, Outcome, Result};
@@ -376,7 +376,7 @@ impl CoordinatorBuilder {
             true => self.clock,
             false => self.clock.ignoring_wall(),
         };
-        let backend = AnyBackend::new(Traced::new(backend));
+        let backend = AnyBackend::new(backend);
         let random = self.seed.map_or_else(Random::unseeded, Random::seeded);
         let engine = Engine::new(backend, clock, runtime, self.settings, random);
         let locks = Locks::new(engine.clone(), Ids::made_by(&self.ids));

@@ -1,19 +1,20 @@
 //! [`AnyBackend`]: a backend whose type has been forgotten.
 
+use std::any::Any;
 use std::fmt;
-use std::pin::Pin;
 use std::sync::Arc;
 
+use super::traced::{Boxed, boxed, span};
 use super::{
-    Answer, AnyHoldStore, Backend, Bid, Claim, ClaimAnswer, Finding, Held, Hints, Interest,
-    LedgerEntry, Ledgers, Listing, Page, Profile, Prune, Pruned, TickEnd,
+    Answer, AnyAdministration, AnyHoldStore, AnyInventory, AnyLedger, Backend, Bid, Held, Hints,
+    Interest, Profile,
 };
-use crate::error::Result;
-use crate::model::{FencingToken, MutexName};
+use crate::error::{Error, Result};
+use crate::model::MutexName;
 
-type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
-
-/// What a URL opens and what wrappers wrap: any backend, cheap to clone.
+/// What a URL opens and what a coordinator stands on: any backend, cheap to
+/// clone. Each call costs one box, and runs in a `tracing` span of level DEBUG,
+/// target `tenure::store`.
 ///
 /// ```
 /// use tenure::backend::{AnyBackend, Backend};
@@ -21,14 +22,19 @@ type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 ///
 /// let any = AnyBackend::new(Memory::new());
 /// assert_eq!(any.profile().scheme, "memory");
+/// assert!(any.ledger().is_some());
 /// ```
 #[derive(Clone)]
 pub struct AnyBackend(Arc<dyn Erased>, Option<Arc<AnyHoldStore>>);
 
 impl AnyBackend {
-    /// Forgets the type of `backend`.
+    /// Forgets the type of `backend`. One that is forgotten already stays as it
+    /// is: its calls are boxed and traced once.
     pub fn new(backend: impl Backend) -> Self {
-        Self(Arc::new(backend), None)
+        match (&backend as &dyn Any).downcast_ref::<Self>() {
+            Some(any) => any.clone(),
+            None => Self(Arc::new(backend), None),
+        }
     }
 
     /// The same, whose reentrant locks lie in `holds`.
@@ -41,6 +47,31 @@ impl AnyBackend {
     #[must_use]
     pub fn holds(&self) -> Option<&AnyHoldStore> {
         self.1.as_deref()
+    }
+
+    /// Its ledger, for whoever cannot do without.
+    pub(crate) fn needed_ledger(&self) -> Result<AnyLedger<'_>> {
+        self.0
+            .ledger()
+            .ok_or_else(|| self.lacks("keeps no ledger of schedules"))
+    }
+
+    /// Its inventory, for whoever cannot do without.
+    pub(crate) fn needed_inventory(&self) -> Result<AnyInventory<'_>> {
+        self.0.inventory().ok_or_else(|| {
+            self.lacks("cannot tell its mutexes from other data: name the one you mean")
+        })
+    }
+
+    /// Its administration, for whoever cannot do without.
+    pub(crate) fn needed_administration(&self) -> Result<AnyAdministration<'_>> {
+        self.0.administration().ok_or_else(|| {
+            self.lacks("has no administration: nothing can be revoked or checked in it")
+        })
+    }
+
+    fn lacks(&self, what: &str) -> Error {
+        Error::invalid(format!("the store {:?} {what}", self.0.profile().scheme))
     }
 }
 
@@ -59,20 +90,10 @@ trait Erased: fmt::Debug + Send + Sync {
     fn leave<'a>(&'a self, bid: &'a Bid) -> Boxed<'a, Result<()>>;
     fn owner<'a>(&'a self, name: &'a MutexName) -> Boxed<'a, Result<Answer>>;
     fn changes(&self, interest: &Interest) -> Hints;
-    fn list<'a>(&'a self, page: &'a Page) -> Boxed<'a, Result<Listing>>;
-    fn revoke<'a>(
-        &'a self,
-        name: &'a MutexName,
-        token: Option<FencingToken>,
-    ) -> Boxed<'a, Result<Answer>>;
-    fn prune<'a>(&'a self, prune: &'a Prune) -> Boxed<'a, Result<Pruned>>;
-    fn check(&self) -> Boxed<'_, Vec<Finding>>;
-    fn read_ledger<'a>(&'a self, name: &'a MutexName) -> Boxed<'a, Result<Option<LedgerEntry>>>;
-    fn list_ledgers<'a>(&'a self, page: &'a Page) -> Boxed<'a, Result<Ledgers>>;
-    fn claim_tick<'a>(&'a self, held: &'a Held, claim: &'a Claim)
-    -> Boxed<'a, Result<ClaimAnswer>>;
-    fn finish_tick<'a>(&'a self, held: &'a Held, end: &'a TickEnd) -> Boxed<'a, Result<bool>>;
     fn close(&self) -> Boxed<'_, Result<()>>;
+    fn ledger(&self) -> Option<AnyLedger<'_>>;
+    fn inventory(&self) -> Option<AnyInventory<'_>>;
+    fn administration(&self) -> Option<AnyAdministration<'_>>;
 }
 
 impl<B: Backend> Erased for B {
@@ -80,57 +101,38 @@ impl<B: Backend> Erased for B {
         Backend::profile(self)
     }
     fn acquire<'a>(&'a self, bid: &'a Bid) -> Boxed<'a, Result<Answer>> {
-        Box::pin(Backend::acquire(self, bid))
+        let span = span!("acquire", mutex = bid.name, contender = bid.contender);
+        boxed(span, Backend::acquire(self, bid))
     }
     fn renew<'a>(&'a self, held: &'a [Held]) -> Boxed<'a, Vec<Result<Answer>>> {
-        Box::pin(Backend::renew(self, held))
+        let span = span!("renew", count = held.len());
+        boxed(span, Backend::renew(self, held))
     }
     fn release<'a>(&'a self, held: &'a Held) -> Boxed<'a, Result<Answer>> {
-        Box::pin(Backend::release(self, held))
+        let span = span!("release", mutex = held.name, token = held.token);
+        boxed(span, Backend::release(self, held))
     }
     fn leave<'a>(&'a self, bid: &'a Bid) -> Boxed<'a, Result<()>> {
-        Box::pin(Backend::leave(self, bid))
+        let span = span!("leave", mutex = bid.name, contender = bid.contender);
+        boxed(span, Backend::leave(self, bid))
     }
     fn owner<'a>(&'a self, name: &'a MutexName) -> Boxed<'a, Result<Answer>> {
-        Box::pin(Backend::owner(self, name))
+        boxed(span!("owner", mutex = name), Backend::owner(self, name))
     }
     fn changes(&self, interest: &Interest) -> Hints {
         Backend::changes(self, interest)
     }
-    fn list<'a>(&'a self, page: &'a Page) -> Boxed<'a, Result<Listing>> {
-        Box::pin(Backend::list(self, page))
-    }
-    fn revoke<'a>(
-        &'a self,
-        name: &'a MutexName,
-        token: Option<FencingToken>,
-    ) -> Boxed<'a, Result<Answer>> {
-        Box::pin(Backend::revoke(self, name, token))
-    }
-    fn prune<'a>(&'a self, prune: &'a Prune) -> Boxed<'a, Result<Pruned>> {
-        Box::pin(Backend::prune(self, prune))
-    }
-    fn check(&self) -> Boxed<'_, Vec<Finding>> {
-        Box::pin(Backend::check(self))
-    }
-    fn read_ledger<'a>(&'a self, name: &'a MutexName) -> Boxed<'a, Result<Option<LedgerEntry>>> {
-        Box::pin(Backend::read_ledger(self, name))
-    }
-    fn list_ledgers<'a>(&'a self, page: &'a Page) -> Boxed<'a, Result<Ledgers>> {
-        Box::pin(Backend::list_ledgers(self, page))
-    }
-    fn claim_tick<'a>(
-        &'a self,
-        held: &'a Held,
-        claim: &'a Claim,
-    ) -> Boxed<'a, Result<ClaimAnswer>> {
-        Box::pin(Backend::claim_tick(self, held, claim))
-    }
-    fn finish_tick<'a>(&'a self, held: &'a Held, end: &'a TickEnd) -> Boxed<'a, Result<bool>> {
-        Box::pin(Backend::finish_tick(self, held, end))
-    }
     fn close(&self) -> Boxed<'_, Result<()>> {
-        Box::pin(Backend::close(self))
+        boxed(span!("close"), Backend::close(self))
+    }
+    fn ledger(&self) -> Option<AnyLedger<'_>> {
+        Backend::ledger(self)
+    }
+    fn inventory(&self) -> Option<AnyInventory<'_>> {
+        Backend::inventory(self)
+    }
+    fn administration(&self) -> Option<AnyAdministration<'_>> {
+        Backend::administration(self)
     }
 }
 
@@ -156,31 +158,16 @@ impl Backend for AnyBackend {
     fn changes(&self, interest: &Interest) -> Hints {
         self.0.changes(interest)
     }
-    async fn list(&self, page: &Page) -> Result<Listing> {
-        self.0.list(page).await
-    }
-    async fn revoke(&self, name: &MutexName, token: Option<FencingToken>) -> Result<Answer> {
-        self.0.revoke(name, token).await
-    }
-    async fn prune(&self, prune: &Prune) -> Result<Pruned> {
-        self.0.prune(prune).await
-    }
-    async fn check(&self) -> Vec<Finding> {
-        self.0.check().await
-    }
-    async fn read_ledger(&self, name: &MutexName) -> Result<Option<LedgerEntry>> {
-        self.0.read_ledger(name).await
-    }
-    async fn list_ledgers(&self, page: &Page) -> Result<Ledgers> {
-        self.0.list_ledgers(page).await
-    }
-    async fn claim_tick(&self, held: &Held, claim: &Claim) -> Result<ClaimAnswer> {
-        self.0.claim_tick(held, claim).await
-    }
-    async fn finish_tick(&self, held: &Held, end: &TickEnd) -> Result<bool> {
-        self.0.finish_tick(held, end).await
-    }
     async fn close(&self) -> Result<()> {
         self.0.close().await
+    }
+    fn ledger(&self) -> Option<AnyLedger<'_>> {
+        self.0.ledger()
+    }
+    fn inventory(&self) -> Option<AnyInventory<'_>> {
+        self.0.inventory()
+    }
+    fn administration(&self) -> Option<AnyAdministration<'_>> {
+        self.0.administration()
     }
 }

@@ -1,18 +1,20 @@
 //! [`HoldStore`]: locks that their holder may take more than once.
 
 use std::fmt;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Answer, AnyBackend, Backend, Bid, Held};
+use super::traced::{Boxed, boxed, span};
+use super::{
+    Administration, Answer, AnyAdministration, AnyBackend, AnyHoldServer, Backend, Bid, Held,
+};
 use crate::error::Result;
 use crate::model::{FencingToken, MutexName};
 
 /// A [`Backend`] that keeps, beside its holder, how often a lock is held: the
 /// layout that Bedrock and Redisson share. Reentrancy itself is counted in the
 /// process; the store only shows the count.
-pub trait HoldStore: Backend {
+pub trait HoldStore: Backend + Administration {
     /// As [`acquire`](Backend::acquire), and how long the server that answered
     /// has been up: one that has just restarted may have forgotten a holder.
     /// It never waits for a wake-up's subscription to stand; whoever listens
@@ -30,13 +32,10 @@ pub trait HoldStore: Backend {
     /// nobody: what nobody relied on ends, and whoever waits waits for another.
     fn undo(&self, bid: &Bid) -> impl Future<Output = Result<()>> + Send;
 
-    /// Those of `names` that are held, in the order of their names; without
-    /// names all that the store can tell from other keys.
-    fn held(&self, names: &[MutexName]) -> impl Future<Output = Result<Vec<Hold>>> + Send;
-
-    /// What the server calls itself: no other has the same, under whatever
-    /// address it is reached. It may change when the server restarts.
-    fn server_id(&self) -> impl Future<Output = Result<String>> + Send;
+    /// The one server on which its locks lie, if it is one.
+    fn server(&self) -> Option<AnyHoldServer<'_>> {
+        None
+    }
 }
 
 /// A reentrant lock that is held.
@@ -54,8 +53,6 @@ pub struct Hold {
     /// The last grant's token, where there is one.
     pub token: Option<FencingToken>,
 }
-
-type Boxed<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 'a>>;
 
 /// Any [`HoldStore`], its type forgotten; cheap to clone.
 #[derive(Clone)]
@@ -77,6 +74,12 @@ impl AnyHoldStore {
     #[must_use]
     pub fn backend(&self) -> &AnyBackend {
         &self.backend
+    }
+
+    /// What a person may do to it and ask of it.
+    #[must_use]
+    pub fn administration(&self) -> AnyAdministration<'_> {
+        self.holds.administration()
     }
 
     /// As [`HoldStore::take`].
@@ -123,26 +126,10 @@ impl AnyHoldStore {
         self.holds.undo(bid).await
     }
 
-    /// As [`HoldStore::held`].
-    ///
-    /// # Errors
-    /// As there.
-    ///
-    /// # Cancel safety
-    /// It changes nothing.
-    pub async fn held(&self, names: &[MutexName]) -> Result<Vec<Hold>> {
-        self.holds.held(names).await
-    }
-
-    /// As [`HoldStore::server_id`].
-    ///
-    /// # Errors
-    /// As there.
-    ///
-    /// # Cancel safety
-    /// It changes nothing.
-    pub async fn server_id(&self) -> Result<String> {
-        self.holds.server_id().await
+    /// As [`HoldStore::server`].
+    #[must_use]
+    pub fn server(&self) -> Option<AnyHoldServer<'_>> {
+        self.holds.server()
     }
 }
 
@@ -154,31 +141,34 @@ impl fmt::Debug for AnyHoldStore {
 
 /// [`HoldStore`] with boxed futures, which a trait object can have.
 trait Erased: Send + Sync {
-    fn take<'a>(&'a self, bid: &'a Bid) -> Boxed<'a, (Answer, Duration)>;
-    fn record<'a>(&'a self, held: &'a Held, count: u32) -> Boxed<'a, bool>;
-    fn ping(&self) -> Boxed<'_, ()>;
-    fn undo<'a>(&'a self, bid: &'a Bid) -> Boxed<'a, ()>;
-    fn held<'a>(&'a self, names: &'a [MutexName]) -> Boxed<'a, Vec<Hold>>;
-    fn server_id(&self) -> Boxed<'_, String>;
+    fn take<'a>(&'a self, bid: &'a Bid) -> Boxed<'a, Result<(Answer, Duration)>>;
+    fn record<'a>(&'a self, held: &'a Held, count: u32) -> Boxed<'a, Result<bool>>;
+    fn ping(&self) -> Boxed<'_, Result<()>>;
+    fn undo<'a>(&'a self, bid: &'a Bid) -> Boxed<'a, Result<()>>;
+    fn server(&self) -> Option<AnyHoldServer<'_>>;
+    fn administration(&self) -> AnyAdministration<'_>;
 }
 
 impl<H: HoldStore> Erased for H {
-    fn take<'a>(&'a self, bid: &'a Bid) -> Boxed<'a, (Answer, Duration)> {
-        Box::pin(HoldStore::take(self, bid))
+    fn take<'a>(&'a self, bid: &'a Bid) -> Boxed<'a, Result<(Answer, Duration)>> {
+        let span = span!("take", mutex = bid.name, contender = bid.contender);
+        boxed(span, HoldStore::take(self, bid))
     }
-    fn record<'a>(&'a self, held: &'a Held, count: u32) -> Boxed<'a, bool> {
-        Box::pin(HoldStore::record(self, held, count))
+    fn record<'a>(&'a self, held: &'a Held, count: u32) -> Boxed<'a, Result<bool>> {
+        let span = span!("record", mutex = held.name, token = held.token);
+        boxed(span, HoldStore::record(self, held, count))
     }
-    fn ping(&self) -> Boxed<'_, ()> {
-        Box::pin(HoldStore::ping(self))
+    fn ping(&self) -> Boxed<'_, Result<()>> {
+        boxed(span!("ping"), HoldStore::ping(self))
     }
-    fn undo<'a>(&'a self, bid: &'a Bid) -> Boxed<'a, ()> {
-        Box::pin(HoldStore::undo(self, bid))
+    fn undo<'a>(&'a self, bid: &'a Bid) -> Boxed<'a, Result<()>> {
+        let span = span!("undo", mutex = bid.name, contender = bid.contender);
+        boxed(span, HoldStore::undo(self, bid))
     }
-    fn held<'a>(&'a self, names: &'a [MutexName]) -> Boxed<'a, Vec<Hold>> {
-        Box::pin(HoldStore::held(self, names))
+    fn server(&self) -> Option<AnyHoldServer<'_>> {
+        HoldStore::server(self)
     }
-    fn server_id(&self) -> Boxed<'_, String> {
-        Box::pin(HoldStore::server_id(self))
+    fn administration(&self) -> AnyAdministration<'_> {
+        AnyAdministration::new(self)
     }
 }

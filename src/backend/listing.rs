@@ -161,34 +161,43 @@ fn found<'de, D: serde::Deserializer<'de>>(from: D) -> Result<MutexName, D::Erro
     Ok(MutexName::found(text.as_bytes()))
 }
 
-/// A page of mutexes, in the order of their names.
+impl Listed for Entry {
+    fn name(&self) -> &MutexName {
+        &self.name
+    }
+}
+
+/// What can stand in a [`Listing`].
+pub trait Listed {
+    /// By which it is ordered.
+    fn name(&self) -> &MutexName;
+}
+
+/// A page of mutexes, or of [ledgers](super::LedgerLine), in the order of their
+/// names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Listing {
-    /// The mutexes.
-    pub entries: Vec<Entry>,
+pub struct Listing<T = Entry> {
+    /// What is on it.
+    pub entries: Vec<T>,
     /// Where the next page begins; `None` when this was the last.
     pub next: Option<MutexName>,
-    /// The store's time, to which the owners' times compare.
+    /// The store's time, to which the times of the entries compare.
     pub now: StoreTime,
     /// What the store keeps for the next page.
     pub bookmark: Option<Bookmark>,
 }
 
-impl Listing {
+impl<T: Listed> Listing<T> {
     /// A page; pass it one more entry than `page` asks for, if there is one.
     #[must_use]
-    pub fn of(mut entries: Vec<Entry>, page: &Page, now: StoreTime) -> Self {
+    pub fn of(mut entries: Vec<T>, page: &Page, now: StoreTime) -> Self {
         let more = entries.len() > page.limit;
         entries.truncate(page.limit);
-        let next = if more {
-            entries.last().map(|entry| entry.name.clone())
-        } else {
-            None
-        };
+        let last = entries.last().filter(|_| more);
         Self {
+            next: last.map(|entry| entry.name().clone()),
             entries,
-            next,
             now,
             bookmark: None,
         }

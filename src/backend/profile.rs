@@ -32,7 +32,7 @@ pub enum LeaseBound {
     Session(LeaseTerms),
 }
 
-/// What a store can do. Tests and engine go by it, never by a store's name.
+/// How a store behaves. Tests and engine go by it, never by a store's name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Profile {
@@ -49,10 +49,8 @@ pub struct Profile {
     pub bound: LeaseBound,
     /// Whether a grant keeps its bid's nonce.
     pub nonce: bool,
-    /// Whether schedules can keep a ledger.
-    pub ledger: bool,
-    /// Whether its mutexes can be listed, and grants are told to observers: not
-    /// in a layout whose other users do neither.
+    /// Whether grants are told to observers: not in a layout whose other users
+    /// do not.
     pub observable: bool,
     /// The longest that the head waiter goes without looking, in case a wake-up
     /// was lost.
@@ -61,7 +59,7 @@ pub struct Profile {
 
 impl Profile {
     /// A store that tells its waiters: unordered, on a server's wall clock,
-    /// with nonces and a ledger.
+    /// with nonces.
     #[must_use]
     pub fn push(scheme: &'static str) -> Self {
         Self {
@@ -71,7 +69,6 @@ impl Profile {
             clock: StoreClock::ServerWall,
             bound: LeaseBound::Terms,
             nonce: true,
-            ledger: true,
             observable: true,
             safety_look: Duration::from_secs(2),
         }
@@ -122,16 +119,7 @@ impl Profile {
         }
     }
 
-    /// The same, with no ledger.
-    #[must_use]
-    pub fn without_ledger(self) -> Self {
-        Self {
-            ledger: false,
-            ..self
-        }
-    }
-
-    /// The same, whose mutexes cannot be listed and whose grants are not told.
+    /// The same, whose grants are not told.
     #[must_use]
     pub fn unobservable(self) -> Self {
         Self {

@@ -6,7 +6,7 @@ use tokio::runtime::Handle;
 
 use super::lock::CombinationLock;
 use super::node_url::{NodeUrl, Wanted, of_node, slowest_ping, warn_of_slowness};
-use crate::backend::{AnyBackend, AnyHoldStore, Traced};
+use crate::backend::{AnyBackend, AnyHoldStore, HoldServer};
 use crate::clock::Clock;
 use crate::engine::{Engine, Random, Settings};
 use crate::error::{Error, ErrorKind, Outcome, Result};
@@ -197,7 +197,7 @@ impl CombinationBuilder {
             quiesce: Duration::ZERO,
             inline_callbacks: false,
         };
-        let backend = AnyBackend::new(Traced::new(combined.clone()));
+        let backend = AnyBackend::new(combined.clone());
         let engine = Engine::new(backend, clock, runtime()?, settings, Random::unseeded());
         let holds = AnyHoldStore::new(combined.clone());
         let reentrant_locks = ReentrantLocks::new(Locks::new(engine, Ids::holders()), Some(holds));
@@ -233,7 +233,10 @@ impl CombinationBuilder {
             let seat = join(&url.text, &url.url, self.clock.clone()).await;
             let seat = seat.map_err(|error| of_node(place, error))?;
             let ping = slowest_ping(seat.store(), &self.clock, place).await?;
-            let id = seat.store().server_id().await;
+            let id = match seat.store().server() {
+                Some(server) => server.server_id().await,
+                None => Err(Error::invalid("a node is one server, not several")),
+            };
             let id = id.map_err(|error| of_node(place, error))?;
             if let Some((twin, _)) = ids.iter().find(|(_, other)| *other == id) {
                 return Err(is_twin(place, twin));

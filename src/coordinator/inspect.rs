@@ -1,7 +1,10 @@
 //! What a person asks a store: who owns what, is it well, free that one.
 
 use super::Coordinator;
-use crate::backend::{Answer, Backend, Finding, Hold, Listing, Page, Profile, Prune, Pruned};
+use crate::backend::{
+    Administration, Answer, AnyHoldStore, Backend, Finding, Hold, HoldServer, Inventory, Ledger,
+    Listing, Page, Profile, Prune, Pruned,
+};
 use crate::engine::Troubles;
 use crate::error::{Error, Outcome, Result};
 use crate::model::{FencingToken, LeaseTerms, MutexName};
@@ -38,12 +41,16 @@ impl Coordinator {
     /// ```
     ///
     /// # Errors
-    /// When the store does not answer, or with an error.
+    /// [`Invalid`](crate::ErrorKind::Invalid) over a store that cannot tell its
+    /// mutexes from other data; when the store does not answer, or with an
+    /// error.
     ///
     /// # Cancel safety
     /// Dropping it changes nothing.
     pub async fn list(&self, page: &Page) -> Result<Listing> {
-        self.ask(LONG, self.engine.backend().list(page)).await?
+        let backend = self.engine.backend();
+        self.ask(LONG, async { backend.needed_inventory()?.list(page).await })
+            .await?
     }
 
     /// The schedules of the store, also those of others, a page at a time in the
@@ -91,9 +98,14 @@ impl Coordinator {
     /// Dropping it changes nothing.
     pub async fn schedules(&self, page: &Page) -> Result<Schedules> {
         let backend = self.engine.backend();
-        let ledgers = self.ask(LONG, backend.list_ledgers(page)).await??;
-        let names: Vec<_> = ledgers.lines.iter().map(|line| line.name.clone()).collect();
-        let mutexes = match backend.profile().observable && !names.is_empty() {
+        let ledgers = async { backend.needed_ledger()?.list_ledgers(page).await };
+        let ledgers = self.ask(LONG, ledgers).await??;
+        let names: Vec<_> = ledgers
+            .entries
+            .iter()
+            .map(|line| line.name.clone())
+            .collect();
+        let mutexes = match backend.inventory().is_some() && !names.is_empty() {
             true => self.list(&Page::of(names)).await?.entries,
             false => Vec::new(),
         };
@@ -111,8 +123,8 @@ impl Coordinator {
     /// # Cancel safety
     /// Dropping it changes nothing.
     pub async fn reentrant_locks(&self, names: &[MutexName]) -> Result<Vec<Hold>> {
-        match &self.holds {
-            Some(holds) => self.ask(LONG, holds.held(names)).await?,
+        match self.holds.as_ref().and_then(AnyHoldStore::server) {
+            Some(server) => self.ask(LONG, server.held(names)).await?,
             None => Ok(Vec::new()),
         }
     }
@@ -172,7 +184,9 @@ impl Coordinator {
         name: &MutexName,
         token: Option<FencingToken>,
     ) -> Result<Answer> {
-        let answer = self.ask(1, self.engine.backend().revoke(name, token)).await;
+        let backend = self.engine.backend();
+        let revoking = async { backend.needed_administration()?.revoke(name, token).await };
+        let answer = self.ask(1, revoking).await;
         answer
             .and_then(std::convert::identity)
             .map_err(|error| error.with_mutex(name))
@@ -206,11 +220,10 @@ impl Coordinator {
     /// Dropped, it has removed some and leaves the rest.
     pub async fn prune(&self, prune: &Prune) -> Result<Pruned> {
         let mut prune = prune.clone();
-        let mut sum = Pruned::default();
+        let (mut sum, backend) = (Pruned::default(), self.engine.backend());
         loop {
-            let pruned = self
-                .ask(LONG, self.engine.backend().prune(&prune))
-                .await??;
+            let pruning = async { backend.needed_inventory()?.prune(&prune).await };
+            let pruned = self.ask(LONG, pruning).await??;
             sum.mutexes += pruned.mutexes;
             sum.schedules += pruned.schedules;
             prune.bookmark = pruned.bookmark;
@@ -229,7 +242,11 @@ impl Coordinator {
     /// # Cancel safety
     /// Dropping it changes nothing.
     pub async fn check(&self) -> Result<Vec<Finding>> {
-        self.ask(1, self.engine.backend().check()).await
+        let backend = self.engine.backend();
+        self.ask(1, async {
+            Ok(backend.needed_administration()?.check().await)
+        })
+        .await?
     }
 
     /// What fails from now on and is tried again: of locks that are waited for,
@@ -238,6 +255,20 @@ impl Coordinator {
     #[must_use]
     pub fn troubles(&self) -> Troubles {
         self.engine.troubles()
+    }
+
+    /// Whether the store keeps a ledger: then a schedule's runs are known to
+    /// all, and [`schedules`](Self::schedules) tells of them.
+    #[must_use]
+    pub fn has_ledger(&self) -> bool {
+        self.engine.backend().ledger().is_some()
+    }
+
+    /// Whether the store can tell its mutexes from other data, so that
+    /// [`list`](Self::list) and [`prune`](Self::prune) can find them.
+    #[must_use]
+    pub fn has_inventory(&self) -> bool {
+        self.engine.backend().inventory().is_some()
     }
 
     /// How the store behaves.

@@ -60,7 +60,7 @@ pub use trouble::{Doing, Trouble, TroubleNews, Troubles};
 pub(crate) use trouble::{TroubleBoard, TroubleReporter};
 pub(crate) use wake::backoff;
 
-use crate::backend::{AnyBackend, Backend, LeaseBound, Traced, Wakeup};
+use crate::backend::{AnyBackend, Backend, LeaseBound, Wakeup};
 use crate::clock::Clock;
 use crate::error::{Error, ErrorKind, Outcome, Result};
 use crate::model::{ContenderId, LeaseTerms, MutexName};
@@ -135,7 +135,7 @@ impl Engine {
         let parts = &self.0;
         Self::telling(
             parts.troubles.clone(),
-            AnyBackend::new(Traced::new(backend.clone())),
+            backend.clone(),
             parts.clock.clone(),
             parts.runtime.clone(),
             parts.settings.clone(),

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::guard::LockGuard;
 use crate::backend::{
-    Backend, Claim, ClaimAnswer, Held, LedgerEntry, OtherPlan, TickEnd, TickState,
+    Claim, ClaimAnswer, Held, Ledger, LedgerEntry, OtherPlan, TickEnd, TickState,
 };
 use crate::engine::Engine;
 use crate::error::{Error, ErrorKind, Outcome, Result};
@@ -100,7 +100,8 @@ impl LockGuard {
         let (engine, tenure) = (self.lock().engine(), self.tenure());
         let held = tenure.grant();
         let about = |error: Error| error.with_mutex(&held.name);
-        let entry = limited(engine, engine.backend().read_ledger(&held.name)).await;
+        let ledger = engine.backend().needed_ledger().map_err(about)?;
+        let entry = limited(engine, ledger.read_ledger(&held.name)).await;
         let entry = entry.map_err(about)?;
         let now = tenure.store_now();
         if let Some(before) = entry
@@ -118,7 +119,7 @@ impl LockGuard {
         let claim = Claim::new(plan, now, tick, now)
             .replacing_plan()
             .begun_at(now);
-        let answer = limited(engine, engine.backend().claim_tick(held, &claim)).await;
+        let answer = limited(engine, ledger.claim_tick(held, &claim)).await;
         let turn = OpenTurn {
             engine: engine.clone(),
             held: held.clone(),
@@ -194,8 +195,9 @@ impl OpenTurn {
         let end = TickEnd::new(self.tick, done);
         let until = self.engine.clock().now() + self.engine.terms().lease();
         let mut failures = 0;
+        let ledger = self.engine.backend().needed_ledger()?;
         loop {
-            let call = self.engine.backend().finish_tick(&self.held, &end);
+            let call = ledger.finish_tick(&self.held, &end);
             match limited(&self.engine, call).await {
                 Ok(is_ours) => return Ok(is_ours),
                 Err(error) if self.engine.clock().now() >= until => {

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::oneshot;
 
-use crate::backend::{Backend, Claim, ClaimAnswer, Held, LedgerEntry, TickEnd};
+use crate::backend::{AnyLedger, Backend, Claim, ClaimAnswer, Held, Ledger, LedgerEntry, TickEnd};
 use crate::engine::{Doing, Engine, Tenure, TroubleReporter};
 use crate::error::{Error, ErrorKind, Outcome, Result};
 use crate::model::{MutexName, StoreTime};
@@ -30,8 +30,8 @@ impl LedgerClient {
         }
     }
 
-    pub(super) fn has_ledger(&self) -> bool {
-        self.engine.backend().profile().ledger
+    fn ledger(&self) -> Option<AnyLedger<'_>> {
+        self.engine.backend().ledger()
     }
 
     fn own(&self) -> std::sync::MutexGuard<'_, Option<LedgerEntry>> {
@@ -39,11 +39,10 @@ impl LedgerClient {
     }
 
     pub(super) async fn read_once(&self) -> Result<Option<LedgerEntry>> {
-        if !self.has_ledger() {
+        let Some(ledger) = self.ledger() else {
             return Ok(self.own().clone());
-        }
-        let read = self.engine.backend().read_ledger(&self.name);
-        let read = limited(&self.engine, read).await;
+        };
+        let read = limited(&self.engine, ledger.read_ledger(&self.name)).await;
         told(&self.reporter, &self.name, read)
     }
 
@@ -61,11 +60,11 @@ impl LedgerClient {
     /// The store's word on a claim, as soon as it answers.
     pub(super) async fn claim(&self, tenure: &Tenure, claim: &Claim) -> ClaimAnswer {
         let held = tenure.grant();
-        if !self.has_ledger() {
+        let Some(ledger) = self.ledger() else {
             let claim = begun(tenure, claim);
             *self.own() = Some(LedgerEntry::claimed(&claim, held.token));
             return ClaimAnswer::Claimed;
-        }
+        };
         let what = if claim.only_plan {
             "write the plan"
         } else {
@@ -74,8 +73,7 @@ impl LedgerClient {
         let mut failures = 0;
         loop {
             let claim = begun(tenure, claim);
-            let call = self.engine.backend().claim_tick(held, &claim);
-            let answer = limited(&self.engine, call).await;
+            let answer = limited(&self.engine, ledger.claim_tick(held, &claim)).await;
             match told(&self.reporter, &self.name, answer) {
                 Ok(answer) => return answer,
                 Err(error) => self.again(&mut failures, what, &error).await,
@@ -89,7 +87,7 @@ impl LedgerClient {
     /// a lease has passed: a run that came to its end should not be taken for
     /// one that did not.
     pub(super) async fn finish(&self, held: &Held, end: TickEnd, at: StoreTime) {
-        if !self.has_ledger() {
+        if self.ledger().is_none() {
             if let Some(entry) = &mut *self.own() {
                 entry.end(&end, at);
             }
@@ -130,10 +128,13 @@ fn begun(tenure: &Tenure, claim: &Claim) -> Claim {
 }
 
 async fn record(engine: &Engine, held: &Held, end: TickEnd, reporter: &Mutex<TroubleReporter>) {
+    let Some(ledger) = engine.backend().ledger() else {
+        return;
+    };
     let clock = engine.clock();
     let until = clock.now() + engine.terms().lease();
     for failures in 1.. {
-        let recorded = limited(engine, engine.backend().finish_tick(held, &end)).await;
+        let recorded = limited(engine, ledger.finish_tick(held, &end)).await;
         let error = match told(reporter, &held.name, recorded) {
             Ok(true) => return,
             Ok(false) => {

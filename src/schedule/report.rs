@@ -184,7 +184,7 @@ impl Schedules {
             ScheduleReport::new(line, mutex, now)
         };
         Self {
-            reports: ledgers.lines.into_iter().map(report).collect(),
+            reports: ledgers.entries.into_iter().map(report).collect(),
             now,
             next: ledgers.next,
             bookmark: ledgers.bookmark,

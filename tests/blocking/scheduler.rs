@@ -4,12 +4,13 @@ use std::sync::mpsc;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use tenure::backend::{Backend, TickState};
+use tenure::backend::TickState;
 use tenure::blocking::{Coordinator, Tick};
 use tenure::model::MutexName;
 use tenure::schedule::{RunOutcome, ScheduleConfig};
 use tenure::stores::memory::Memory;
 use tenure::{ErrorKind, Outcome};
+use tenure_testkit::Whole as _;
 use tenure_testkit::fault::{Call, Fault};
 
 use super::support::{LONG, coordinator, faulty, long_terms, millis, terms, until};

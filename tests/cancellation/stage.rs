@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use tenure::Coordinator;
-use tenure::backend::{Backend, Page};
+use tenure::backend::Page;
 use tenure::clock::Clock;
 use tenure::stores::memory::Memory;
+use tenure_testkit::Whole as _;
 use tenure_testkit::fault::{Call, Fault, FaultBackend, Faults};
 use tokio::task::JoinHandle;
 

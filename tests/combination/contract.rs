@@ -8,7 +8,7 @@ use tenure::CombinationLock;
 use tenure::clock::Clock;
 use tenure::combination::Combined;
 use tenure::model::LeaseTerms;
-use tenure_testkit::contract::{self, Subject};
+use tenure_testkit::contract::{self, Part, Subject};
 use tenure_testkit::servers::Redis;
 use tokio::task::LocalSet;
 
@@ -29,6 +29,10 @@ impl Subject for Three {
             .durable_nodes(true)
             .backend()
             .await
+    }
+
+    fn lacks(&self) -> &[Part] {
+        &[Part::Ledger, Part::Inventory]
     }
 
     fn clock(&self) -> Clock {

@@ -12,13 +12,14 @@ use std::rc::Rc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use tenure::backend::{Backend, Page};
+use tenure::backend::Page;
 use tenure::clock::{Clock, VirtualHost};
 use tenure::lock::Fence;
 use tenure::model::{ContenderId, ContenderIdGenerator, LeaseTerms, StoreTime};
 use tenure::service::LocalContender;
 use tenure::stores::memory::Memory;
 use tenure::{CampaignEvent, Coordinator, Tenure};
+use tenure_testkit::Whole as _;
 use tenure_testkit::fault::{Call, Fault, FaultBackend, Faults, Rates};
 use tenure_testkit::history::{Event, History, TenureId, What};
 use tenure_testkit::judge::judge;

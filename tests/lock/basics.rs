@@ -6,6 +6,7 @@ use tenure::backend::{Backend, Page};
 use tenure::lock::LockOptions;
 use tenure::model::{LeaseTerms, MutexOwner};
 use tenure::{ErrorKind, LossCause};
+use tenure_testkit::Whole as _;
 use tenure_testkit::fault::{Call, Fault};
 
 use super::support::World;

@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-use tenure::backend::{Backend, Page};
+use tenure::backend::Page;
 use tenure::lock::LockOptions;
 use tenure::{CampaignEvent, ErrorKind, Leadership, LossCause};
+use tenure_testkit::Whole as _;
 use tenure_testkit::fault::{Call, Fault};
 
 use super::support::World;

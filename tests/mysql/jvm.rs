@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use sqlx::{ConnectOptions as _, MySqlConnection, Row as _};
 use tenure::backend::{Backend, Hint, Interest};
+use tenure_testkit::Whole as _;
 
 use crate::SERVER;
 use crate::ground::{bid, client, renew, until, win};

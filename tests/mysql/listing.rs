@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use tenure::Coordinator;
 use tenure::backend::{Backend, Page, Prune};
+use tenure_testkit::Whole as _;
 
 use crate::SERVER;
 use crate::ground::{bid, client, win};

@@ -3,6 +3,7 @@
 
 use tenure::backend::{AnyBackend, Backend, Severity};
 use tenure::{Error, ErrorKind, Outcome, Retry};
+use tenure_testkit::Whole as _;
 
 use crate::SERVER;
 use crate::ground::{bid, client, renew, terms, win};

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use tenure::backend::{AnyBackend, Backend};
+use tenure_testkit::Whole as _;
 use tenure_testkit::servers::MariaDb;
 
 use crate::ground::{bid, client, renew, win};

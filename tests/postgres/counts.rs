@@ -6,6 +6,7 @@ use std::time::Duration;
 use tenure::Coordinator;
 use tenure::backend::{Backend, Interest};
 use tenure::service::{ContendService, LocalContender};
+use tenure_testkit::Whole as _;
 use tenure_testkit::servers::Postgres;
 
 use crate::ground::{bid, client, renew, terms, until, win};

@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 
 use tenure::backend::{Backend, Interest};
+use tenure_testkit::Whole as _;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 

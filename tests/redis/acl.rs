@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use tenure::backend::{Backend, Severity};
 use tenure::{ErrorKind, Outcome, Retry};
+use tenure_testkit::Whole as _;
 use tenure_testkit::servers::{Redis, wait};
 
 use crate::permits::{granted, is_enough_for_all, is_enough_for_locks, lines, nothing_denied};

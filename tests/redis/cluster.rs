@@ -5,6 +5,7 @@ use std::time::Duration;
 use tenure::Coordinator;
 use tenure::backend::{Backend, Hint, Page};
 use tenure::model::MutexName;
+use tenure_testkit::Whole as _;
 use tenure_testkit::servers::{Redis, RedisCluster};
 
 use crate::support::{PATIENCE, Waiter, bid, eventually, long, name, open, terms, win};

@@ -1,6 +1,7 @@
 //! What the doctor says of servers that may take over from each other.
 
-use tenure::backend::{Backend, Finding, Severity};
+use tenure::backend::{Finding, Severity};
+use tenure_testkit::Whole as _;
 use tenure_testkit::servers::{Redis, RedisCluster, wait};
 
 use crate::support::{open, url};

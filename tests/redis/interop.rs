@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use tenure::backend::{Backend, Hint, Interest};
+use tenure_testkit::Whole as _;
 
 use crate::jvm::Jvm;
 use crate::support::{

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use tenure::Coordinator;
 use tenure::backend::{Backend, Page};
+use tenure_testkit::Whole as _;
 use tenure_testkit::servers::{Redis, RedisCluster};
 
 use crate::listing_damage::all;

@@ -2,6 +2,7 @@
 
 use tenure::backend::{Backend, Claim, ClaimAnswer, Interest, Page, Severity, TickEnd};
 use tenure::model::StoreTime;
+use tenure_testkit::Whole as _;
 use tenure_testkit::servers::{Redis, RedisBuilder};
 
 use crate::support::{Waiter, bid, long, name, open, win};

@@ -2,6 +2,7 @@
 
 use tenure::backend::{Backend, Severity};
 use tenure::{ErrorKind, Outcome, Retry};
+use tenure_testkit::Whole as _;
 use tenure_testkit::servers::Redis;
 
 use crate::support::{bid, calls, client, eventually, fresh, long, lose, name, shared, url, win};

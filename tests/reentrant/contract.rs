@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tenure::clock::Clock;
 use tenure::stores::redis::RedisHash;
-use tenure_testkit::contract::Subject;
+use tenure_testkit::contract::{Part, Subject};
 use tenure_testkit::servers::Redis;
 
 static SERVER: LazyLock<Redis> = LazyLock::new(|| Redis::start().expect("a Redis server"));
@@ -18,6 +18,10 @@ impl Subject for Hash {
     async fn client(&self) -> tenure::Result<RedisHash> {
         let url = format!("redis://127.0.0.1:{}", SERVER.port());
         RedisHash::open(&url.parse()?, Clock::boot()).await
+    }
+
+    fn lacks(&self) -> &[Part] {
+        &[Part::Ledger, Part::Inventory]
     }
 
     fn clock(&self) -> Clock {

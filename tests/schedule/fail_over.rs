@@ -76,7 +76,7 @@ async fn a_grant_that_was_revoked_is_noticed_at_the_claim() {
         .unwrap();
     until(|| diary.runs().len() == 2).await;
     let name = tenure::model::MutexName::new(super::support::NAME).unwrap();
-    let revoked = tenure::backend::Backend::revoke(&world.store, &name, None);
+    let revoked = tenure::backend::Administration::revoke(&world.store, &name, None);
     assert!(revoked.await.unwrap().is_won());
     until(|| diary.runs().len() == 4).await;
     let runs = diary.runs();

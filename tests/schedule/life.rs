@@ -292,7 +292,7 @@ async fn a_store_without_a_ledger_still_has_one_leader() {
     let world = World::new();
     let diary = Diary::new(&world);
     let store = Mortal::new(world.store.another_client(), &Fate::immortal()).without_ledger();
-    assert!(!store.profile().ledger);
+    assert!(store.ledger().is_none());
     let coordinator = Coordinator::builder()
         .clock(world.clock.clone())
         .terms(terms())

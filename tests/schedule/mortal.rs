@@ -5,10 +5,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use tenure::Result;
 use tenure::backend::{
-    Answer, Backend, Bid, Claim, ClaimAnswer, Finding, Held, Hints, Interest, LedgerEntry, Ledgers,
-    Listing, Page, Profile, Prune, Pruned, TickEnd,
+    Administration, Answer, AnyAdministration, AnyInventory, AnyLedger, Backend, Bid, Claim,
+    ClaimAnswer, Finding, Held, Hints, Interest, Inventory, Ledger, LedgerEntry, Ledgers, Listing,
+    Page, Profile, Prune, Pruned, TickEnd,
 };
 use tenure::model::{FencingToken, MutexName};
+use tenure_testkit::Whole as _;
 use tokio::sync::watch;
 
 /// When a process dies. Every call to the store has two steps, before and
@@ -79,7 +81,7 @@ impl<B: Backend> Mortal<B> {
         }
     }
 
-    /// The same, which says that it keeps no ledger.
+    /// The same, which keeps no ledger.
     pub(crate) fn without_ledger(self) -> Self {
         Self {
             has_ledger: false,
@@ -97,12 +99,7 @@ impl<B: Backend> Mortal<B> {
 
 impl<B: Backend> Backend for Mortal<B> {
     fn profile(&self) -> Profile {
-        let profile = self.inner.profile();
-        if self.has_ledger {
-            profile
-        } else {
-            profile.without_ledger()
-        }
+        self.inner.profile()
     }
 
     async fn acquire(&self, bid: &Bid) -> Result<Answer> {
@@ -129,22 +126,46 @@ impl<B: Backend> Backend for Mortal<B> {
         self.inner.changes(interest)
     }
 
-    async fn list(&self, page: &Page) -> Result<Listing> {
-        self.around(self.inner.list(page)).await
+    async fn close(&self) -> Result<()> {
+        self.around(self.inner.close()).await
     }
 
-    async fn revoke(&self, name: &MutexName, token: Option<FencingToken>) -> Result<Answer> {
-        self.around(self.inner.revoke(name, token)).await
+    fn inventory(&self) -> Option<AnyInventory<'_>> {
+        self.inner.inventory().map(|_| AnyInventory::new(self))
+    }
+
+    fn administration(&self) -> Option<AnyAdministration<'_>> {
+        self.inner
+            .administration()
+            .map(|_| AnyAdministration::new(self))
+    }
+
+    fn ledger(&self) -> Option<AnyLedger<'_>> {
+        self.has_ledger.then(|| AnyLedger::new(self))
+    }
+}
+
+impl<B: Backend> Inventory for Mortal<B> {
+    async fn list(&self, page: &Page) -> Result<Listing> {
+        self.around(self.inner.list(page)).await
     }
 
     async fn prune(&self, prune: &Prune) -> Result<Pruned> {
         self.around(self.inner.prune(prune)).await
     }
+}
+
+impl<B: Backend> Administration for Mortal<B> {
+    async fn revoke(&self, name: &MutexName, token: Option<FencingToken>) -> Result<Answer> {
+        self.around(self.inner.revoke(name, token)).await
+    }
 
     async fn check(&self) -> Vec<Finding> {
         self.around(self.inner.check()).await
     }
+}
 
+impl<B: Backend> Ledger for Mortal<B> {
     async fn read_ledger(&self, name: &MutexName) -> Result<Option<LedgerEntry>> {
         self.around(self.inner.read_ledger(name)).await
     }
@@ -159,9 +180,5 @@ impl<B: Backend> Backend for Mortal<B> {
 
     async fn finish_tick(&self, held: &Held, end: &TickEnd) -> Result<bool> {
         self.around(self.inner.finish_tick(held, end)).await
-    }
-
-    async fn close(&self) -> Result<()> {
-        self.around(self.inner.close()).await
     }
 }

@@ -10,6 +10,7 @@ use tenure::model::{FencingToken, LeaseTerms, MutexName, StoreTime};
 use tenure::schedule::ScheduleConfig;
 use tenure::stores::memory::Memory;
 use tenure::{Coordinator, Scheduler, Tick};
+use tenure_testkit::Whole as _;
 use tenure_testkit::fault::{FaultBackend, Faults};
 
 use super::mortal::{Fate, Mortal};

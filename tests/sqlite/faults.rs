@@ -9,6 +9,7 @@ use tenure::backend::{Backend, Bid, Claim, ClaimAnswer, Severity};
 use tenure::model::StoreTime;
 use tenure::service::LocalContender;
 use tenure::{Coordinator, ErrorKind, Outcome, Retry};
+use tenure_testkit::Whole as _;
 use tenure_testkit::peer::Peer;
 
 use crate::support::{Place, SOON, id, name, open, terms};

@@ -2,6 +2,7 @@
 
 use tenure::ErrorKind;
 use tenure::backend::{Backend, Bid, Page};
+use tenure_testkit::Whole as _;
 
 use crate::support::{Place, id, name, open, terms};
 

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use tenure::backend::{Backend, Bid, Severity};
 use tenure::{Coordinator, ErrorKind};
+use tenure_testkit::Whole as _;
 use tenure_testkit::peer::Peer;
 
 use crate::support::{Place, SOON, id, name, open, terms};

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use tenure::ErrorKind;
 use tenure::backend::{Backend, Bid, Severity};
+use tenure_testkit::Whole as _;
 use tenure_testkit::peer::Peer;
 
 use crate::support::{Place, SOON, id, name, open, terms};

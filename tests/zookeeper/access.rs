@@ -5,6 +5,7 @@ use std::time::Duration;
 use tenure::ErrorKind;
 use tenure::backend::{Backend, LeaseBound, Page, Severity};
 
+use tenure_testkit::Whole as _;
 use tenure_testkit::servers::ZooKeeper;
 
 use crate::ground::{SERVER, bid, client, name};

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use tenure::backend::{Backend as _, Severity};
 use tenure::service::{ContendService, LocalContender};
 use tenure::{Coordinator, ErrorKind};
+use tenure_testkit::Whole as _;
 use tenure_testkit::servers::find::Server;
 
 use crate::ground::{PATIENCE, SERVER, client, coordinator, name, until};

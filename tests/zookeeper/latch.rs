@@ -6,6 +6,7 @@ use std::time::Duration;
 use tenure::backend::{Backend, Interest};
 use tenure::model::{MutexName, MutexState};
 use tenure::service::{ContendService, Contender, LocalContender, Retriever};
+use tenure_testkit::Whole as _;
 use tenure_testkit::servers::{Flow, Proxy, Way, ZooKeeper};
 
 use crate::ground::{PATIENCE, SERVER, bid, client, coordinator, metric, name, raw, until};

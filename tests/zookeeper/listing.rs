@@ -6,6 +6,7 @@ use std::time::Duration;
 use tenure::Coordinator;
 use tenure::backend::{AnyBackend, Backend, Bid, Page, Prune};
 use tenure::model::{FencingToken, MutexName};
+use tenure_testkit::Whole as _;
 
 use crate::ground::{SERVER, bid, client, make, raw};
 use crate::listing_damage::{damage, is_isolated_and_mended};

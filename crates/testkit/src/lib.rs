@@ -9,5 +9,7 @@ pub mod history;
 pub mod judge;
 pub mod peer;
 pub mod servers;
+mod whole;
 
 pub use at_the_end::AtTheEnd;
+pub use whole::Whole;

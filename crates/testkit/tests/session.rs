@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use tenure::Result;
 use tenure::backend::{
-    Answer, Backend, Bid, Claim, ClaimAnswer, Finding, Held, Hints, Interest, LedgerEntry, Ledgers,
-    Listing, Page, Profile, Prune, Pruned, TickEnd,
+    Administration, Answer, AnyAdministration, AnyInventory, AnyLedger, Backend, Bid, Claim,
+    ClaimAnswer, Finding, Held, Hints, Interest, Inventory, Ledger, LedgerEntry, Ledgers, Listing,
+    Page, Profile, Prune, Pruned, TickEnd,
 };
 use tenure::clock::Clock;
 use tenure::model::{FencingToken, LeaseTerms, MutexName};
@@ -93,21 +94,50 @@ impl Backend for Session {
         self.inner.changes(interest)
     }
 
-    async fn list(&self, page: &Page) -> Result<Listing> {
-        self.inner.list(page).await
+    async fn close(&self) -> Result<()> {
+        self.heart.abort();
+        let grants = std::mem::take(&mut *self.grants.lock().unwrap());
+        for held in grants {
+            // A session that is closed takes its grants with it.
+            self.inner.release(&held).await.ok();
+        }
+        self.inner.close().await
     }
 
-    async fn revoke(&self, name: &MutexName, token: Option<FencingToken>) -> Result<Answer> {
-        self.inner.revoke(name, token).await
+    fn inventory(&self) -> Option<AnyInventory<'_>> {
+        Some(AnyInventory::new(self))
+    }
+
+    fn administration(&self) -> Option<AnyAdministration<'_>> {
+        Some(AnyAdministration::new(self))
+    }
+
+    fn ledger(&self) -> Option<AnyLedger<'_>> {
+        Some(AnyLedger::new(self))
+    }
+}
+
+impl Inventory for Session {
+    async fn list(&self, page: &Page) -> Result<Listing> {
+        self.inner.list(page).await
     }
 
     async fn prune(&self, prune: &Prune) -> Result<Pruned> {
         self.inner.prune(prune).await
     }
+}
+
+impl Administration for Session {
+    async fn revoke(&self, name: &MutexName, token: Option<FencingToken>) -> Result<Answer> {
+        self.inner.revoke(name, token).await
+    }
+
     async fn check(&self) -> Vec<Finding> {
         self.inner.check().await
     }
+}
 
+impl Ledger for Session {
     async fn read_ledger(&self, name: &MutexName) -> Result<Option<LedgerEntry>> {
         self.inner.read_ledger(name).await
     }
@@ -122,16 +152,6 @@ impl Backend for Session {
 
     async fn finish_tick(&self, held: &Held, end: &TickEnd) -> Result<bool> {
         self.inner.finish_tick(held, end).await
-    }
-
-    async fn close(&self) -> Result<()> {
-        self.heart.abort();
-        let grants = std::mem::take(&mut *self.grants.lock().unwrap());
-        for held in grants {
-            // A session that is closed takes its grants with it.
-            self.inner.release(&held).await.ok();
-        }
-        self.inner.close().await
     }
 }
 

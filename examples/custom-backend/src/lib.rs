@@ -7,8 +7,8 @@
 //!
 //! 1. **Say what it can do** in [`Backend::profile`]. This one must be looked
 //!    at ([`Profile::poll`]), serves no particular order, has no column for a
-//!    nonce and keeps no ledger of schedules. Tenure goes by the profile: do
-//!    not promise more than the store keeps.
+//!    nonce. Tenure goes by the profile: do not promise more than the store
+//!    keeps.
 //! 2. **Make a grant one atomic step.** `acquire` must decide and write at
 //!    once: a lock here, one statement or script on a server. It takes what is
 //!    free, under a token larger than every one before; it never renews. See
@@ -22,6 +22,11 @@
 //! 5. **Prove it.** `tests/contract.rs` describes the store as a `Subject` and
 //!    has a test for each sentence of the contract.
 //!
+//! That is all that locks and leaders need. What people see and do is optional:
+//! this store can tell its mutexes from other data ([`Backend::inventory`]), and
+//! lets them be freed by force ([`Backend::administration`]). It keeps no ledger
+//! of schedules, so it does not mention one.
+//!
 //! Then hand it over: `Coordinator::with_backend(client, terms)`.
 
 pub mod table;
@@ -33,8 +38,8 @@ use std::time::Duration;
 
 use table::Table;
 use tenure::backend::{
-    Answer, Backend, Bid, Claim, ClaimAnswer, Finding, Held, Hints, Interest, LedgerEntry, Ledgers,
-    Listing, Page, Profile, Prune, Pruned, TickEnd,
+    Administration, Answer, AnyAdministration, AnyInventory, Backend, Bid, Finding, Held, Hints,
+    Interest, Inventory, Listing, Page, Profile, Prune, Pruned,
 };
 use tenure::clock::Clock;
 use tenure::model::{FencingToken, MutexName};
@@ -86,11 +91,6 @@ impl Client {
         }
         Ok(&self.board.table)
     }
-
-    fn no_ledger<T>(&self) -> Result<T> {
-        self.table()?;
-        Err(Error::invalid("a whiteboard keeps no ledger of schedules"))
-    }
 }
 
 impl Backend for Client {
@@ -98,7 +98,6 @@ impl Backend for Client {
         Profile::poll("whiteboard", INTERVAL)
             .monotonic()
             .without_nonce()
-            .without_ledger()
     }
 
     async fn acquire(&self, bid: &Bid) -> Result<Answer> {
@@ -127,41 +126,37 @@ impl Backend for Client {
         watch::watch(&self.board, interest, self.open.subscribe())
     }
 
-    async fn list(&self, page: &Page) -> Result<Listing> {
-        Ok(self.table()?.list(page))
+    async fn close(&self) -> Result<()> {
+        self.closed.store(true, Ordering::Release);
+        self.open.send_replace(false);
+        Ok(())
     }
 
-    async fn revoke(&self, name: &MutexName, token: Option<FencingToken>) -> Result<Answer> {
-        Ok(self.table()?.revoke(name, token))
+    fn inventory(&self) -> Option<AnyInventory<'_>> {
+        Some(AnyInventory::new(self))
+    }
+
+    fn administration(&self) -> Option<AnyAdministration<'_>> {
+        Some(AnyAdministration::new(self))
+    }
+}
+
+impl Inventory for Client {
+    async fn list(&self, page: &Page) -> Result<Listing> {
+        Ok(self.table()?.list(page))
     }
 
     async fn prune(&self, prune: &Prune) -> Result<Pruned> {
         Ok(self.table()?.prune(prune))
     }
+}
+
+impl Administration for Client {
+    async fn revoke(&self, name: &MutexName, token: Option<FencingToken>) -> Result<Answer> {
+        Ok(self.table()?.revoke(name, token))
+    }
 
     async fn check(&self) -> Vec<Finding> {
         vec![Finding::good("whiteboard", "readable and writable")]
-    }
-
-    async fn read_ledger(&self, _: &MutexName) -> Result<Option<LedgerEntry>> {
-        self.no_ledger()
-    }
-
-    async fn list_ledgers(&self, _: &Page) -> Result<Ledgers> {
-        self.no_ledger()
-    }
-
-    async fn claim_tick(&self, _: &Held, _: &Claim) -> Result<ClaimAnswer> {
-        self.no_ledger()
-    }
-
-    async fn finish_tick(&self, _: &Held, _: &TickEnd) -> Result<bool> {
-        self.no_ledger()
-    }
-
-    async fn close(&self) -> Result<()> {
-        self.closed.store(true, Ordering::Release);
-        self.open.send_replace(false);
-        Ok(())
     }
 }

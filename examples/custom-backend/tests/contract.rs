@@ -5,7 +5,7 @@ use std::sync::Arc;
 use custom_backend::{Client, Whiteboard};
 use tenure::Result;
 use tenure::clock::Clock;
-use tenure_testkit::contract::Subject;
+use tenure_testkit::contract::{Part, Subject};
 
 struct OneBoard {
     board: Arc<Whiteboard>,
@@ -25,6 +25,10 @@ impl Subject for OneBoard {
 
     async fn client(&self) -> Result<Client> {
         Ok(Client::new(&self.board))
+    }
+
+    fn lacks(&self) -> &[Part] {
+        &[Part::Ledger]
     }
 
     fn clock(&self) -> Clock {

@@ -8,19 +8,14 @@ use super::grant::{Grant, Part};
 use super::look::merged;
 use super::unlock::{Told, passed};
 use crate::backend::{
-    Answer, Backend, Bid, Claim, ClaimAnswer, Finding, Held, Hints, Hold, HoldStore, Interest,
-    LedgerEntry, Ledgers, Listing, Page, Profile, Prune, Pruned, TickEnd,
+    Administration, Answer, AnyAdministration, Backend, Bid, Finding, Held, Hints, HoldStore,
+    Interest, Profile,
 };
 use crate::error::{Error, ErrorKind, Outcome, Result};
 use crate::model::{FencingToken, MutexName, MutexOwner};
 
 /// How long a close waits for the nodes that are slow to unlock.
 const LAST_UNLOCKS: Duration = Duration::from_secs(5);
-
-fn unsupported(what: &str) -> Error {
-    Error::new(ErrorKind::Invalid, Outcome::DidNot)
-        .with_message(format!("combination locks have no {what}"))
-}
 
 impl HoldStore for Combined {
     async fn take(&self, bid: &Bid) -> Result<(Answer, Duration)> {
@@ -48,21 +43,12 @@ impl HoldStore for Combined {
     async fn undo(&self, bid: &Bid) -> Result<()> {
         self.leave(bid).await
     }
-
-    async fn held(&self, _names: &[MutexName]) -> Result<Vec<Hold>> {
-        Err(unsupported("listing: their keys look like anybody's"))
-    }
-
-    async fn server_id(&self) -> Result<String> {
-        Err(unsupported("single server"))
-    }
 }
 
 impl Backend for Combined {
     fn profile(&self) -> Profile {
         Profile::push("redis")
             .without_nonce()
-            .without_ledger()
             .unobservable()
             .looking_every(self.0.safety_look)
     }
@@ -141,11 +127,33 @@ impl Backend for Combined {
         Hints::new(merged(hints.collect(), closed, self.0.clock.clone()))
     }
 
-    async fn list(&self, _page: &Page) -> Result<Listing> {
-        self.0.check_open()?;
-        Err(unsupported("listing: their keys look like anybody's"))
+    async fn close(&self) -> Result<()> {
+        self.0.closed.send_replace(true);
+        let left = self.0.unlocked_within(LAST_UNLOCKS).await;
+        let mut result = Ok(());
+        for node in &self.0.nodes {
+            if node.leave() {
+                result = result.and(node.store().backend().close().await);
+            }
+        }
+        if left.is_empty() {
+            return result;
+        }
+        Err(
+            Error::new(ErrorKind::Unconfirmed, Outcome::MayHave).with_message(format!(
+                "closed before every node had confirmed its unlock; for one expiry at most the \
+                 lock may still stand on {}",
+                left.join(", ")
+            )),
+        )
     }
 
+    fn administration(&self) -> Option<AnyAdministration<'_>> {
+        Some(AnyAdministration::new(self))
+    }
+}
+
+impl Administration for Combined {
     async fn revoke(&self, name: &MutexName, token: Option<FencingToken>) -> Result<Answer> {
         self.0.check_open()?;
         let now = || Shared::store_time(self.0.clock.now());
@@ -170,11 +178,6 @@ impl Backend for Combined {
         }
     }
 
-    async fn prune(&self, _prune: &Prune) -> Result<Pruned> {
-        self.0.check_open()?;
-        Err(unsupported("pruning: their keys look like anybody's"))
-    }
-
     async fn check(&self) -> Vec<Finding> {
         let mut findings = Vec::new();
         for node in &self.0.nodes {
@@ -182,52 +185,11 @@ impl Backend for Combined {
                 let remedy = "see whether it is up and reachable from here";
                 findings.push(Finding::bad(node.label().to_owned(), trouble, remedy));
             }
-            for mut finding in node.store().backend().check().await {
+            for mut finding in node.store().administration().check().await {
                 finding.subject = format!("{}: {}", node.label(), finding.subject).into();
                 findings.push(finding);
             }
         }
         findings
-    }
-
-    async fn read_ledger(&self, _name: &MutexName) -> Result<Option<LedgerEntry>> {
-        self.0.check_open()?;
-        Err(unsupported("schedules"))
-    }
-
-    async fn list_ledgers(&self, _page: &Page) -> Result<Ledgers> {
-        self.0.check_open()?;
-        Err(unsupported("schedules"))
-    }
-
-    async fn claim_tick(&self, _held: &Held, _claim: &Claim) -> Result<ClaimAnswer> {
-        self.0.check_open()?;
-        Err(unsupported("schedules"))
-    }
-
-    async fn finish_tick(&self, _held: &Held, _end: &TickEnd) -> Result<bool> {
-        self.0.check_open()?;
-        Err(unsupported("schedules"))
-    }
-
-    async fn close(&self) -> Result<()> {
-        self.0.closed.send_replace(true);
-        let left = self.0.unlocked_within(LAST_UNLOCKS).await;
-        let mut result = Ok(());
-        for node in &self.0.nodes {
-            if node.leave() {
-                result = result.and(node.store().backend().close().await);
-            }
-        }
-        if left.is_empty() {
-            return result;
-        }
-        Err(
-            Error::new(ErrorKind::Unconfirmed, Outcome::MayHave).with_message(format!(
-                "closed before every node had confirmed its unlock; for one expiry at most the \
-                 lock may still stand on {}",
-                left.join(", ")
-            )),
-        )
     }
 }

@@ -3,7 +3,7 @@
 use super::client::{Combined, Shared};
 use super::grant::Grant;
 use super::unlock::{Told, passed};
-use crate::backend::{Answer, Backend, Held};
+use crate::backend::{Administration, Answer, Held};
 use crate::error::{Error, ErrorKind, Outcome, Result};
 use crate::model::{MutexName, MutexOwner};
 
@@ -53,7 +53,8 @@ impl Combined {
     pub(super) async fn free_anybody(&self, name: &MutexName) -> Result<bool> {
         let (mut freed, mut answered) = (false, 0);
         for node in self.0.nodes.iter().rev() {
-            let revoking = node.store().backend().revoke(name, None);
+            let administration = node.store().administration();
+            let revoking = administration.revoke(name, None);
             if let Ok(answer) = node.ask(None, revoking).await {
                 answered += 1;
                 freed |= answer.is_won();

@@ -8,8 +8,9 @@ use std::time::{Duration, SystemTime};
 use super::table::Table;
 use super::watch::Clients;
 use crate::backend::{
-    Answer, Backend, Bid, Claim, ClaimAnswer, Finding, Held, Hints, Interest, LedgerEntry, Ledgers,
-    Listing, Page, Profile, Prune, Pruned, TickEnd,
+    Administration, Answer, AnyAdministration, AnyInventory, AnyLedger, Backend, Bid, Claim,
+    ClaimAnswer, Finding, Held, Hints, Interest, Inventory, Ledger, LedgerEntry, Ledgers, Listing,
+    Page, Profile, Prune, Pruned, TickEnd,
 };
 use crate::clock::{Clock, Moment};
 use crate::error::{Error, Result};
@@ -192,16 +193,39 @@ impl Backend for Memory {
         }
     }
 
+    async fn close(&self) -> Result<()> {
+        let mut state = self.state();
+        self.client.closed.store(true, Ordering::Relaxed);
+        state.clients.remove(self.client.number);
+        Ok(())
+    }
+
+    fn inventory(&self) -> Option<AnyInventory<'_>> {
+        Some(AnyInventory::new(self))
+    }
+
+    fn administration(&self) -> Option<AnyAdministration<'_>> {
+        Some(AnyAdministration::new(self))
+    }
+
+    fn ledger(&self) -> Option<AnyLedger<'_>> {
+        Some(AnyLedger::new(self))
+    }
+}
+
+impl Inventory for Memory {
     async fn list(&self, page: &Page) -> Result<Listing> {
         self.locked(|state, now| state.table.list(now, page))
     }
 
-    async fn revoke(&self, name: &MutexName, token: Option<FencingToken>) -> Result<Answer> {
-        self.locked(|state, now| state.table.revoke(now, name, token, &mut state.clients))
-    }
-
     async fn prune(&self, prune: &Prune) -> Result<Pruned> {
         self.locked(|state, now| state.table.prune(now, prune))
+    }
+}
+
+impl Administration for Memory {
+    async fn revoke(&self, name: &MutexName, token: Option<FencingToken>) -> Result<Answer> {
+        self.locked(|state, now| state.table.revoke(now, name, token, &mut state.clients))
     }
 
     async fn check(&self) -> Vec<Finding> {
@@ -210,7 +234,9 @@ impl Backend for Memory {
             "this process only; forgotten with it",
         )]
     }
+}
 
+impl Ledger for Memory {
     async fn read_ledger(&self, name: &MutexName) -> Result<Option<LedgerEntry>> {
         self.locked(|state, _| state.table.read_ledger(name))
     }
@@ -225,12 +251,5 @@ impl Backend for Memory {
 
     async fn finish_tick(&self, held: &Held, end: &TickEnd) -> Result<bool> {
         self.locked(|state, now| state.table.finish_tick(now, held, end))
-    }
-
-    async fn close(&self) -> Result<()> {
-        let mut state = self.state();
-        self.client.closed.store(true, Ordering::Relaxed);
-        state.clients.remove(self.client.number);
-        Ok(())
     }
 }

@@ -12,8 +12,9 @@ use super::ledger;
 use super::schema::{self, Create, INT_WARNING, Inspect, Layout, Schedules};
 use super::statements::Statements;
 use crate::backend::{
-    Answer, Backend, Bid, Claim, ClaimAnswer, Finding, Held, Hints, Interest, LedgerEntry, Ledgers,
-    Listing, Page, Profile, Prune, Pruned, TickEnd,
+    Administration, Answer, AnyAdministration, AnyInventory, AnyLedger, Backend, Bid, Claim,
+    ClaimAnswer, Finding, Held, Hints, Interest, Inventory, Ledger, LedgerEntry, Ledgers, Listing,
+    Page, Profile, Prune, Pruned, TickEnd,
 };
 use crate::clock::Clock;
 use crate::error::Result;
@@ -352,23 +353,47 @@ impl Backend for MySql {
         hints
     }
 
-    async fn list(&self, page: &Page) -> Result<Listing> {
-        self.list_page(page).await
+    async fn close(&self) -> Result<()> {
+        self.0.watch.close();
+        self.0.pool.close().await;
+        Ok(())
     }
 
-    async fn revoke(&self, name: &MutexName, token: Option<FencingToken>) -> Result<Answer> {
-        self.free(name, Free::Revoked(self.to(), name.clone(), token))
-            .await
+    fn inventory(&self) -> Option<AnyInventory<'_>> {
+        Some(AnyInventory::new(self))
+    }
+
+    fn administration(&self) -> Option<AnyAdministration<'_>> {
+        Some(AnyAdministration::new(self))
+    }
+
+    fn ledger(&self) -> Option<AnyLedger<'_>> {
+        Some(AnyLedger::new(self))
+    }
+}
+
+impl Inventory for MySql {
+    async fn list(&self, page: &Page) -> Result<Listing> {
+        self.list_page(page).await
     }
 
     async fn prune(&self, prune: &Prune) -> Result<Pruned> {
         self.prune_step(prune).await
     }
+}
+
+impl Administration for MySql {
+    async fn revoke(&self, name: &MutexName, token: Option<FencingToken>) -> Result<Answer> {
+        self.free(name, Free::Revoked(self.to(), name.clone(), token))
+            .await
+    }
 
     async fn check(&self) -> Vec<Finding> {
         self.survey().await
     }
+}
 
+impl Ledger for MySql {
     async fn read_ledger(&self, name: &MutexName) -> Result<Option<LedgerEntry>> {
         self.read(ledger::Read(self.to(), name.clone())).await
     }
@@ -385,12 +410,6 @@ impl Backend for MySql {
     async fn finish_tick(&self, held: &Held, end: &TickEnd) -> Result<bool> {
         let (to, held, end) = (self.to(), held.clone(), *end);
         self.write(ledger::Finish { to, held, end }).await
-    }
-
-    async fn close(&self) -> Result<()> {
-        self.0.watch.close();
-        self.0.pool.close().await;
-        Ok(())
     }
 }
 

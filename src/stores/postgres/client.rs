@@ -11,8 +11,9 @@ use super::statements::Statements;
 use super::watch::Listening;
 use super::wire::Wire;
 use crate::backend::{
-    Answer, Backend, Bid, Claim, ClaimAnswer, Finding, Held, Hints, Interest, LedgerEntry, Ledgers,
-    Listing, Page, Profile, Prune, Pruned, TickEnd,
+    Administration, Answer, AnyAdministration, AnyInventory, AnyLedger, Backend, Bid, Claim,
+    ClaimAnswer, Finding, Held, Hints, Interest, Inventory, Ledger, LedgerEntry, Ledgers, Listing,
+    Page, Profile, Prune, Pruned, TickEnd,
 };
 use crate::clock::Clock;
 use crate::error::{Error, ErrorKind, Outcome, Result};
@@ -259,10 +260,36 @@ impl Backend for Postgres {
         hints
     }
 
+    async fn close(&self) -> Result<()> {
+        self.0.watch.close();
+        self.0.pool.close().await;
+        Ok(())
+    }
+
+    fn inventory(&self) -> Option<AnyInventory<'_>> {
+        Some(AnyInventory::new(self))
+    }
+
+    fn administration(&self) -> Option<AnyAdministration<'_>> {
+        Some(AnyAdministration::new(self))
+    }
+
+    fn ledger(&self) -> Option<AnyLedger<'_>> {
+        Some(AnyLedger::new(self))
+    }
+}
+
+impl Inventory for Postgres {
     async fn list(&self, page: &Page) -> Result<Listing> {
         self.list_page(page).await
     }
 
+    async fn prune(&self, prune: &Prune) -> Result<Pruned> {
+        self.prune_step(prune).await
+    }
+}
+
+impl Administration for Postgres {
     async fn revoke(&self, name: &MutexName, token: Option<FencingToken>) -> Result<Answer> {
         if token.is_none() && self.mend(name).await? {
             let find = One::find(self.statements(), self.wire(), name);
@@ -273,14 +300,12 @@ impl Backend for Postgres {
             .await
     }
 
-    async fn prune(&self, prune: &Prune) -> Result<Pruned> {
-        self.prune_step(prune).await
-    }
-
     async fn check(&self) -> Vec<Finding> {
         self.survey().await
     }
+}
 
+impl Ledger for Postgres {
     async fn read_ledger(&self, name: &MutexName) -> Result<Option<LedgerEntry>> {
         let to = Arc::clone(self.statements());
         self.read(ledger::Read(to, self.wire(), name.clone())).await
@@ -312,12 +337,6 @@ impl Backend for Postgres {
             end,
         })
         .await
-    }
-
-    async fn close(&self) -> Result<()> {
-        self.0.watch.close();
-        self.0.pool.close().await;
-        Ok(())
     }
 }
 

@@ -20,8 +20,9 @@ use super::watch::{Registry, Says};
 use super::{dead_waiters, health, ledger, ledgers, list, look, prune, renew};
 use crate::backend::url::StoreUrl;
 use crate::backend::{
-    Answer, Backend, Bid, Claim, ClaimAnswer, Finding, Held, Hints, Interest, LedgerEntry, Ledgers,
-    Listing, Page, Profile, Prune, Pruned, TickEnd,
+    Administration, Answer, AnyAdministration, AnyInventory, AnyLedger, Backend, Bid, Claim,
+    ClaimAnswer, Finding, Held, Hints, Interest, Inventory, Ledger, LedgerEntry, Ledgers, Listing,
+    Page, Profile, Prune, Pruned, TickEnd,
 };
 use crate::clock::{Clock, Moment};
 use crate::error::{Error, ErrorKind, Outcome, Result};
@@ -337,11 +338,39 @@ impl Backend for Redis {
         Hints::new(self.0.registry.listen(channels))
     }
 
+    async fn close(&self) -> Result<()> {
+        self.0.closed.store(true, Ordering::Relaxed);
+        self.0.registry.close();
+        self.0.fleet.close();
+        Ok(())
+    }
+
+    fn inventory(&self) -> Option<AnyInventory<'_>> {
+        Some(AnyInventory::new(self))
+    }
+
+    fn administration(&self) -> Option<AnyAdministration<'_>> {
+        Some(AnyAdministration::new(self))
+    }
+
+    fn ledger(&self) -> Option<AnyLedger<'_>> {
+        Some(AnyLedger::new(self))
+    }
+}
+
+impl Inventory for Redis {
     async fn list(&self, page: &Page) -> Result<Listing> {
         self.check_open()?;
         list::list(self, page).await
     }
 
+    async fn prune(&self, prune: &Prune) -> Result<Pruned> {
+        self.check_open()?;
+        prune::prune(self, prune).await
+    }
+}
+
+impl Administration for Redis {
     async fn revoke(&self, name: &MutexName, token: Option<FencingToken>) -> Result<Answer> {
         if std::str::from_utf8(name.as_bytes()).is_err() {
             self.check_open()?;
@@ -356,15 +385,12 @@ impl Backend for Redis {
         reply.answer(None)
     }
 
-    async fn prune(&self, prune: &Prune) -> Result<Pruned> {
-        self.check_open()?;
-        prune::prune(self, prune).await
-    }
-
     async fn check(&self) -> Vec<Finding> {
         health::check(self).await
     }
+}
 
+impl Ledger for Redis {
     async fn read_ledger(&self, name: &MutexName) -> Result<Option<LedgerEntry>> {
         ledger::read(self, name).await
     }
@@ -380,13 +406,6 @@ impl Backend for Redis {
 
     async fn finish_tick(&self, held: &Held, end: &TickEnd) -> Result<bool> {
         ledger::finish(self, held, end).await
-    }
-
-    async fn close(&self) -> Result<()> {
-        self.0.closed.store(true, Ordering::Relaxed);
-        self.0.registry.close();
-        self.0.fleet.close();
-        Ok(())
     }
 }
 

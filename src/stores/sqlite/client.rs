@@ -15,8 +15,9 @@ use super::database::Database;
 use super::worker::{Job, Worker};
 use crate::backend::url::StoreUrl;
 use crate::backend::{
-    Answer, Backend, Bid, Claim, ClaimAnswer, Finding, Held, Hints, Interest, LedgerEntry, Ledgers,
-    Listing, Page, Profile, Prune, Pruned, TickEnd, Wakeup,
+    Administration, Answer, AnyAdministration, AnyInventory, AnyLedger, Backend, Bid, Claim,
+    ClaimAnswer, Finding, Held, Hints, Interest, Inventory, Ledger, LedgerEntry, Ledgers, Listing,
+    Page, Profile, Prune, Pruned, TickEnd, Wakeup,
 };
 use crate::error::{Error, ErrorKind, Outcome, Result};
 use crate::model::{FencingToken, MutexName};
@@ -275,21 +276,47 @@ impl Backend for Sqlite {
         }
     }
 
+    async fn close(&self) -> Result<()> {
+        // An error here: it is closed already.
+        let _ = self.0.give(Box::new(|worker| worker.closing = true));
+        let mut ended = self.0.ended.clone();
+        match ended.wait_for(|end| *end == End::Closed).await {
+            Ok(_) => Ok(()),
+            Err(_) => Err(broken()),
+        }
+    }
+
+    fn inventory(&self) -> Option<AnyInventory<'_>> {
+        Some(AnyInventory::new(self))
+    }
+
+    fn administration(&self) -> Option<AnyAdministration<'_>> {
+        Some(AnyAdministration::new(self))
+    }
+
+    fn ledger(&self) -> Option<AnyLedger<'_>> {
+        Some(AnyLedger::new(self))
+    }
+}
+
+impl Inventory for Sqlite {
     async fn list(&self, page: &Page) -> Result<Listing> {
         let page = page.clone();
         self.read(move |database| database.read(|table| table.list(&page)))
             .await
     }
 
-    async fn revoke(&self, name: &MutexName, token: Option<FencingToken>) -> Result<Answer> {
-        let name = name.clone();
-        self.free(move |database| database.write(|table| table.revoke(&name, token)))
-            .await
-    }
-
     async fn prune(&self, prune: &Prune) -> Result<Pruned> {
         let prune = prune.clone();
         self.read(move |database| database.write(|table| table.prune(&prune)))
+            .await
+    }
+}
+
+impl Administration for Sqlite {
+    async fn revoke(&self, name: &MutexName, token: Option<FencingToken>) -> Result<Answer> {
+        let name = name.clone();
+        self.free(move |database| database.write(|table| table.revoke(&name, token)))
             .await
     }
 
@@ -303,7 +330,9 @@ impl Backend for Sqlite {
             )]
         })
     }
+}
 
+impl Ledger for Sqlite {
     async fn read_ledger(&self, name: &MutexName) -> Result<Option<LedgerEntry>> {
         let name = name.clone();
         self.read(move |database| database.read(|table| table.read_ledger(&name)))
@@ -326,15 +355,5 @@ impl Backend for Sqlite {
         let (held, end) = (held.clone(), *end);
         self.read(move |database| database.write(|table| table.finish_tick(&held, &end)))
             .await
-    }
-
-    async fn close(&self) -> Result<()> {
-        // An error here: it is closed already.
-        let _ = self.0.give(Box::new(|worker| worker.closing = true));
-        let mut ended = self.0.ended.clone();
-        match ended.wait_for(|end| *end == End::Closed).await {
-            Ok(_) => Ok(()),
-            Err(_) => Err(broken()),
-        }
     }
 }

@@ -15,8 +15,9 @@ use super::nodes::Places;
 use super::session::{Session, unreachable};
 use super::watch::Watch;
 use crate::backend::{
-    Answer, Backend, Bid, Claim, ClaimAnswer, Finding, Held, Hints, Interest, LedgerEntry, Ledgers,
-    Listing, Page, Profile, Prune, Pruned, TickEnd,
+    Administration, Answer, AnyAdministration, AnyInventory, AnyLedger, Backend, Bid, Claim,
+    ClaimAnswer, Finding, Held, Hints, Interest, Inventory, Ledger, LedgerEntry, Ledgers, Listing,
+    Page, Profile, Prune, Pruned, TickEnd,
 };
 use crate::clock::Clock;
 use crate::error::{Error, ErrorKind, Outcome, Result};
@@ -218,23 +219,51 @@ impl Backend for ZooKeeper {
         Hints::new(stream)
     }
 
-    async fn list(&self, page: &Page) -> Result<Listing> {
-        self.store.list(page).await
+    async fn close(&self) -> Result<()> {
+        if let Some(session) = self.store.end() {
+            let clock = &self.store.clock;
+            // A server that does not answer ends the session by itself.
+            let limit = clock.now() + FAREWELL;
+            clock.limit(limit, session.ended()).await;
+        }
+        Ok(())
     }
 
-    async fn revoke(&self, name: &MutexName, token: Option<FencingToken>) -> Result<Answer> {
-        self.store.config.paths.check(name)?;
-        self.store.revoke(name, token).await
+    fn inventory(&self) -> Option<AnyInventory<'_>> {
+        Some(AnyInventory::new(self))
+    }
+
+    fn administration(&self) -> Option<AnyAdministration<'_>> {
+        Some(AnyAdministration::new(self))
+    }
+
+    fn ledger(&self) -> Option<AnyLedger<'_>> {
+        Some(AnyLedger::new(self))
+    }
+}
+
+impl Inventory for ZooKeeper {
+    async fn list(&self, page: &Page) -> Result<Listing> {
+        self.store.list(page).await
     }
 
     async fn prune(&self, prune: &Prune) -> Result<Pruned> {
         self.store.prune(prune).await
     }
+}
+
+impl Administration for ZooKeeper {
+    async fn revoke(&self, name: &MutexName, token: Option<FencingToken>) -> Result<Answer> {
+        self.store.config.paths.check(name)?;
+        self.store.revoke(name, token).await
+    }
 
     async fn check(&self) -> Vec<Finding> {
         self.store.check().await
     }
+}
 
+impl Ledger for ZooKeeper {
     async fn read_ledger(&self, name: &MutexName) -> Result<Option<LedgerEntry>> {
         self.store.read_ledger(name).await
     }
@@ -249,15 +278,5 @@ impl Backend for ZooKeeper {
 
     async fn finish_tick(&self, held: &Held, end: &TickEnd) -> Result<bool> {
         self.store.finish_tick(held, end).await
-    }
-
-    async fn close(&self) -> Result<()> {
-        if let Some(session) = self.store.end() {
-            let clock = &self.store.clock;
-            // A server that does not answer ends the session by itself.
-            let limit = clock.now() + FAREWELL;
-            clock.limit(limit, session.ended()).await;
-        }
-        Ok(())
     }
 }

@@ -2,6 +2,7 @@
 
 use tenure::LossCause;
 use tenure::backend::{Backend, Bid};
+use tenure_testkit::Whole as _;
 
 use crate::support::{Listener, World, name, secs};
 

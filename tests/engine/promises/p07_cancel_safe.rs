@@ -1,7 +1,8 @@
 //! Nothing is left behind by a future that is dropped; and an answer that is
 //! lost is found again or undone.
 
-use tenure::backend::{Backend, Page};
+use tenure::backend::Page;
+use tenure_testkit::Whole as _;
 use tenure_testkit::fault::{Call, Fault};
 
 use crate::support::{World, millis, secs};

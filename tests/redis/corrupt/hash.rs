@@ -3,6 +3,7 @@
 use tenure::backend::{Answer, Backend, HoldStore};
 use tenure::stores::redis::RedisHash;
 use tenure::{Error, Outcome};
+use tenure_testkit::Whole as _;
 use tenure_testkit::servers::Redis;
 use tokio::time::timeout;
 

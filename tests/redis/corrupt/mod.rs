@@ -14,6 +14,7 @@ use tenure::backend::{
 use tenure::model::{MutexName, StoreTime};
 use tenure::stores::redis::Redis as Client;
 use tenure::{Error, ErrorKind, Outcome};
+use tenure_testkit::Whole as _;
 use tenure_testkit::servers::Redis;
 use tokio::task::JoinSet;
 

@@ -7,6 +7,7 @@ use tenure::Coordinator;
 use tenure::backend::{Backend, Bid, Claim, ClaimAnswer, LedgerEntry, Page, TickEnd, TickState};
 use tenure::model::{ContenderId, LeaseTerms, MutexName, StoreTime};
 use tenure::schedule::RunResult;
+use tenure_testkit::Whole as _;
 
 const BEGUN: StoreTime = StoreTime::from_millis(1_700_000_000_000);
 
@@ -63,7 +64,11 @@ pub(crate) async fn works_with_notes(client: &impl Backend) {
 
 async fn lists(client: &impl Backend, names: &[MutexName]) {
     let ledgers = client.list_ledgers(&Page::first(10)).await.expect("a page");
-    let told: Vec<_> = ledgers.lines.iter().map(|line| line.name.clone()).collect();
+    let told: Vec<_> = ledgers
+        .entries
+        .iter()
+        .map(|line| line.name.clone())
+        .collect();
     assert_eq!(told, names, "{ledgers:?}");
 }
 

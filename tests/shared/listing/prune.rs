@@ -6,6 +6,7 @@ use std::time::Duration;
 use tenure::Coordinator;
 use tenure::backend::{Backend, Bid, Claim, ClaimAnswer, Prune};
 use tenure::model::{ContenderId, FencingToken, LeaseTerms, MutexName, StoreTime};
+use tenure_testkit::Whole as _;
 
 #[allow(dead_code, reason = "ZooKeeper has tests of its own for it")]
 fn long() -> LeaseTerms {

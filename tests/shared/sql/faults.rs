@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use tenure::backend::{Backend, Interest};
 use tenure::{ErrorKind, Outcome, Retry};
+use tenure_testkit::Whole as _;
 
 use crate::dialect;
 use crate::ground::{bid, client, terms, until, win};

@@ -10,6 +10,7 @@ use tenure::backend::{
 };
 use tenure::model::{FencingToken, StoreTime};
 use tenure::{ErrorKind, Outcome, Retry};
+use tenure_testkit::Whole as _;
 use tokio::time::timeout;
 
 use crate::SERVER;

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use tenure::backend::{Backend, Claim, ClaimAnswer};
+use tenure_testkit::Whole as _;
 
 use crate::ground::{bid, client, renew, terms, win};
 use crate::{SERVER, dialect};

@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use tenure::backend::{AnyBackend, Backend, Bid, Claim, ClaimAnswer, Held, Page, TickEnd};
+use tenure_testkit::Whole as _;
 use tenure_testkit::servers::Proxy;
 
 use crate::Server;

@@ -4,7 +4,7 @@ mod contract;
 mod own;
 
 use tenure::Result;
-use tenure::backend::{AnyBackend, Traced};
+use tenure::backend::AnyBackend;
 use tenure::clock::Clock;
 use tenure::stores::memory::Memory;
 use tenure_testkit::contract::Subject;
@@ -37,7 +37,7 @@ impl Subject for Bare {
     }
 }
 
-/// The same store under every wrapper, as a coordinator uses it.
+/// The same store, its type forgotten, as a coordinator uses it.
 struct Wrapped(Bare);
 
 impl Wrapped {
@@ -47,11 +47,10 @@ impl Wrapped {
 }
 
 impl Subject for Wrapped {
-    type Backend = Traced<AnyBackend>;
+    type Backend = AnyBackend;
 
     async fn client(&self) -> Result<Self::Backend> {
-        let any = AnyBackend::new(self.0.client().await?);
-        Ok(Traced::new(any))
+        Ok(AnyBackend::new(self.0.client().await?))
     }
 
     fn clock(&self) -> Clock {

@@ -8,6 +8,7 @@ use tenure::clock::Clock;
 use tenure::model::{ContenderId, LeaseTerms, MutexName};
 use tenure::stores::{self, memory::Memory};
 use tenure::{ErrorKind, Result};
+use tenure_testkit::Whole as _;
 
 fn bid(name: &str, id: &str) -> Bid {
     let (name, id) = (MutexName::new(name).unwrap(), ContenderId::new(id).unwrap());

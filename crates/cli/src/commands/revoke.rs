@@ -141,7 +141,7 @@ async fn find(coordinator: &Coordinator, text: &str) -> Result<Seen, Failure> {
         goes_on: false,
         fault: None,
     };
-    if !coordinator.profile().observable {
+    if !coordinator.has_inventory() {
         return Ok(seen);
     }
     let mut page = Page::of([name]);

@@ -1,11 +1,14 @@
 //! After close there is nothing.
 
-use tenure::backend::{Backend, Claim, Interest, LeaseBound, Page, TickEnd};
+use std::time::Duration;
+
+use tenure::backend::{Backend, Claim, Interest, LeaseBound, Page, Prune, TickEnd};
 use tenure::model::StoreTime;
 use tenure::{ErrorKind, Outcome, Result};
 
 use super::ground::not_applicable;
-use super::{Ground, Subject};
+use super::{Ground, Part, Subject};
+use crate::Whole as _;
 
 fn is_closed<T>(call: &str, result: Result<T>) {
     match result {
@@ -23,7 +26,6 @@ pub async fn calls_after_close_fail_as_closed(subject: &impl Subject) {
     let client = ground.client().await;
     let bid = ground.bid(&ground.name("m"), "a");
     let held = ground.win(&client, &bid).await.held;
-    let ledger = client.profile().ledger;
     client.close().await.expect("close");
     is_closed("acquire", client.acquire(&bid).await);
     let renewed = client.renew(&[held.clone(), held.clone()]).await;
@@ -34,9 +36,16 @@ pub async fn calls_after_close_fail_as_closed(subject: &impl Subject) {
     is_closed("release", client.release(&held).await);
     is_closed("leave", client.leave(&bid).await);
     is_closed("owner", client.owner(&bid.name).await);
-    is_closed("list", client.list(&Page::first(10)).await);
-    is_closed("revoke", client.revoke(&bid.name, None).await);
-    if ledger {
+    let sentence = "calls_after_close_fail_as_closed";
+    if !ground.has_none(&client, Part::Inventory, sentence) {
+        is_closed("list", client.list(&Page::first(10)).await);
+        let prune = Prune::unused_for(Duration::from_secs(3600));
+        is_closed("prune", client.prune(&prune).await);
+    }
+    if !ground.has_none(&client, Part::Administration, sentence) {
+        is_closed("revoke", client.revoke(&bid.name, None).await);
+    }
+    if !ground.has_none(&client, Part::Ledger, sentence) {
         let claim = Claim::new("plan", StoreTime::ZERO, 1, StoreTime::ZERO);
         is_closed("read_ledger", client.read_ledger(&bid.name).await);
         let ledgers = client.list_ledgers(&Page::first(10)).await;

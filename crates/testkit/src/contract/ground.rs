@@ -8,7 +8,7 @@ use tenure::backend::{Answer, Backend, Bid, Held, LeaseBound, Profile, Wakeup};
 use tenure::clock::{Clock, Moment};
 use tenure::model::{ContenderId, FencingToken, LeaseTerms, MutexName, MutexOwner, StoreTime};
 
-use super::Subject;
+use super::{Part, Subject};
 
 /// A won bid, with the moments between which the store applied it.
 #[derive(Clone, Debug)]
@@ -70,6 +70,30 @@ impl<'a, S: Subject> Ground<'a, S> {
     pub(crate) async fn lasting_client(&self) -> S::Backend {
         let client = self.subject.lasting_client().await;
         client.unwrap_or_else(|error| panic!("the subject cannot open a client: {error:?}"))
+    }
+
+    /// Whether the store has no such part, as its subject must have declared.
+    /// Then one line says that `sentence` says nothing about it.
+    pub(crate) fn has_none(&self, client: &S::Backend, part: Part, sentence: &str) -> bool {
+        let has = match part {
+            Part::Ledger => client.ledger().is_some(),
+            Part::Inventory => client.inventory().is_some(),
+            Part::Administration => client.administration().is_some(),
+        };
+        let declared = self.subject.lacks().contains(&part);
+        assert!(
+            has || declared,
+            "{part:?} is missing: it was not passed on, or must be declared"
+        );
+        assert!(
+            !has || !declared,
+            "{part:?} is there, though it was declared to be missing"
+        );
+        if !has {
+            let scheme = client.profile().scheme;
+            say(&format!("has none: {scheme}: {sentence}: {part:?}\n"));
+        }
+        !has
     }
 
     pub(crate) fn clock(&self) -> Clock {
@@ -327,10 +351,15 @@ pub(crate) fn same_end(left: &MutexOwner, right: &MutexOwner, why: &str) {
     }
 }
 
-/// Says that a sentence says nothing about this store. Not through the print
-/// macros: the test harness would swallow it.
+/// Says that a sentence says nothing about this store.
 pub(crate) fn not_applicable(profile: &Profile, sentence: &str, why: &str) {
     let scheme = profile.scheme;
-    let line = format!("not applicable by profile: {scheme}: {sentence}: {why}\n");
+    say(&format!(
+        "not applicable by profile: {scheme}: {sentence}: {why}\n"
+    ));
+}
+
+/// Not through the print macros: the test harness would swallow it.
+fn say(line: &str) {
     std::io::stderr().write_all(line.as_bytes()).ok();
 }

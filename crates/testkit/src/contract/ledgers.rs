@@ -3,17 +3,8 @@
 use tenure::backend::{Backend, Claim, ClaimAnswer, LedgerEntry, LedgerLine, Page, TickEnd};
 use tenure::model::{MutexName, StoreTime};
 
-use super::ground::not_applicable;
-use super::{Ground, Subject};
-
-/// Says so of a store that keeps no ledgers.
-fn unlisted(client: &impl Backend, sentence: &str) -> bool {
-    let profile = client.profile();
-    if !profile.ledger {
-        not_applicable(&profile, sentence, "it keeps no ledger");
-    }
-    !profile.ledger
-}
+use super::{Ground, Part, Subject};
+use crate::Whole as _;
 
 /// Writes a ledger under each of `names`, and frees the mutexes again.
 async fn write<S: Subject>(
@@ -61,7 +52,7 @@ fn told(lines: &[LedgerLine]) -> Vec<(MutexName, LedgerEntry)> {
 pub async fn all_ledgers_are_listed_page_by_page(subject: &impl Subject) {
     let ground = Ground::new(subject);
     let client = ground.lasting_client().await;
-    if unlisted(&client, "all_ledgers_are_listed_page_by_page") {
+    if ground.has_none(&client, Part::Ledger, "all_ledgers_are_listed_page_by_page") {
         return;
     }
     let written = write(&ground, &client, &["b", "é", "a", "B", "a/b", "~", "日"]).await;
@@ -70,9 +61,9 @@ pub async fn all_ledgers_are_listed_page_by_page(subject: &impl Subject) {
         let mut page = Page::first(limit);
         loop {
             let ledgers = page_of(&client, &page).await;
-            assert!(ledgers.lines.len() <= limit, "a page has its limit");
+            assert!(ledgers.entries.len() <= limit, "a page has its limit");
             assert!(ledgers.now > StoreTime::ZERO, "a page has its time");
-            lines.extend(ledgers.lines.clone());
+            lines.extend(ledgers.entries.clone());
             let Some(next) = ledgers.next_page(&page) else {
                 break;
             };
@@ -91,7 +82,7 @@ pub async fn all_ledgers_are_listed_page_by_page(subject: &impl Subject) {
 pub async fn named_ledgers_are_looked_up(subject: &impl Subject) {
     let ground = Ground::new(subject);
     let client = ground.lasting_client().await;
-    if unlisted(&client, "named_ledgers_are_looked_up") {
+    if ground.has_none(&client, Part::Ledger, "named_ledgers_are_looked_up") {
         return;
     }
     let mut written = write(&ground, &client, &["b", "a", "other"]).await;
@@ -99,7 +90,7 @@ pub async fn named_ledgers_are_looked_up(subject: &impl Subject) {
     let ledgers = page_of(&client, &Page::of(names)).await;
     assert_eq!(ledgers.next, None, "a page of names has no next");
     written.retain(|(name, _)| *name != ground.name("other"));
-    assert_eq!(told(&ledgers.lines), written, "each once, and no other");
+    assert_eq!(told(&ledgers.entries), written, "each once, and no other");
     let none = page_of(&client, &Page::of([ground.name("none")])).await;
-    assert_eq!(none.lines, []);
+    assert_eq!(none.entries, []);
 }

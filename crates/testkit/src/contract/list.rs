@@ -2,17 +2,8 @@
 
 use tenure::backend::{Backend, Entry, Page};
 
-use super::ground::not_applicable;
-use super::{Ground, Subject, Waiter};
-
-/// Says so of a store that cannot be listed.
-fn unlisted(client: &impl Backend, sentence: &str) -> bool {
-    let profile = client.profile();
-    if !profile.observable {
-        not_applicable(&profile, sentence, "its mutexes cannot be listed");
-    }
-    !profile.observable
-}
+use super::{Ground, Part, Subject, Waiter};
+use crate::Whole as _;
 
 /// The entries of this test, page by page.
 async fn pages<S: Subject>(
@@ -56,7 +47,7 @@ async fn pages<S: Subject>(
 pub async fn a_listing_tells_owner_and_token(subject: &impl Subject) {
     let ground = Ground::new(subject);
     let client = ground.lasting_client().await;
-    if unlisted(&client, "a_listing_tells_owner_and_token") {
+    if ground.has_none(&client, Part::Inventory, "a_listing_tells_owner_and_token") {
         return;
     }
     let win = ground
@@ -75,7 +66,11 @@ pub async fn a_listing_tells_owner_and_token(subject: &impl Subject) {
 pub async fn pages_follow_each_other_in_the_order_of_names(subject: &impl Subject) {
     let ground = Ground::new(subject);
     let client = ground.lasting_client().await;
-    if unlisted(&client, "pages_follow_each_other_in_the_order_of_names") {
+    if ground.has_none(
+        &client,
+        Part::Inventory,
+        "pages_follow_each_other_in_the_order_of_names",
+    ) {
         return;
     }
     let mut wins = Vec::new();
@@ -99,7 +94,7 @@ pub async fn pages_follow_each_other_in_the_order_of_names(subject: &impl Subjec
 pub async fn a_listing_tells_who_waits(subject: &impl Subject) {
     let ground = Ground::new(subject);
     let client = ground.lasting_client().await;
-    if unlisted(&client, "a_listing_tells_who_waits") {
+    if ground.has_none(&client, Part::Inventory, "a_listing_tells_who_waits") {
         return;
     }
     let name = ground.name("m");
@@ -128,7 +123,7 @@ pub async fn a_listing_tells_who_waits(subject: &impl Subject) {
 pub async fn a_free_mutex_is_not_listed(subject: &impl Subject) {
     let ground = Ground::new(subject);
     let (client, other) = (ground.client().await, ground.client().await);
-    if unlisted(&client, "a_free_mutex_is_not_listed") {
+    if ground.has_none(&client, Part::Inventory, "a_free_mutex_is_not_listed") {
         return;
     }
     let bid = ground.long_bid(&ground.name("released"), "a");
@@ -156,7 +151,7 @@ pub async fn a_free_mutex_is_not_listed(subject: &impl Subject) {
 pub async fn named_mutexes_are_looked_up(subject: &impl Subject) {
     let ground = Ground::new(subject);
     let client = ground.lasting_client().await;
-    if unlisted(&client, "named_mutexes_are_looked_up") {
+    if ground.has_none(&client, Part::Inventory, "named_mutexes_are_looked_up") {
         return;
     }
     let mut wins = Vec::new();

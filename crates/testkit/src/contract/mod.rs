@@ -28,9 +28,10 @@
 //! ```
 //!
 //! The suite goes by the [`Profile`](tenure::backend::Profile) and never skips
-//! in silence. Where a store says that it cannot do a thing, the sentence tests
-//! the opposite that the contract documents (no ledger: a claim is an error),
-//! or one line on standard error names it as *not applicable by profile*.
+//! in silence. Where a store behaves in another way, the sentence tests the
+//! opposite that the contract documents, or one line on standard error names it
+//! as *not applicable by profile*. Where a store lacks a [`Part`], which its
+//! subject must declare, the line says that it *has none*.
 //!
 //! Sentences about time hold on real stores under load, because they judge only
 //! what can be judged: an answer that came back before the grant's local
@@ -66,5 +67,5 @@ mod waiter;
 
 pub(crate) use ground::{Ground, Win};
 pub use sentences::SENTENCES;
-pub use subject::Subject;
+pub use subject::{Part, Subject};
 pub(crate) use waiter::Waiter;

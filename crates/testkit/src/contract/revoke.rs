@@ -3,7 +3,8 @@
 use tenure::backend::{Answer, Backend};
 use tenure::model::{FencingToken, MutexName};
 
-use super::{Ground, Subject, Waiter};
+use super::{Ground, Part, Subject, Waiter};
+use crate::Whole as _;
 
 async fn revoke(client: &impl Backend, name: &MutexName, token: Option<FencingToken>) -> Answer {
     let answer = client.revoke(name, token).await;
@@ -14,6 +15,13 @@ async fn revoke(client: &impl Backend, name: &MutexName, token: Option<FencingTo
 pub async fn a_revocation_frees_whoever_owns(subject: &impl Subject) {
     let ground = Ground::new(subject);
     let (here, there) = (ground.client().await, ground.client().await);
+    if ground.has_none(
+        &here,
+        Part::Administration,
+        "a_revocation_frees_whoever_owns",
+    ) {
+        return;
+    }
     let name = ground.name("m");
     let win = ground.win(&here, &ground.bid(&name, "a")).await;
     let answer = revoke(&there, &name, None).await;
@@ -38,6 +46,13 @@ pub async fn a_revocation_frees_whoever_owns(subject: &impl Subject) {
 pub async fn a_revocation_by_token_frees_that_grant_only(subject: &impl Subject) {
     let ground = Ground::new(subject);
     let client = ground.client().await;
+    if ground.has_none(
+        &client,
+        Part::Administration,
+        "a_revocation_by_token_frees_that_grant_only",
+    ) {
+        return;
+    }
     let name = ground.name("m");
     let win = ground.win(&client, &ground.bid(&name, "a")).await;
     for number in [win.token().store() - 1, win.token().store() + 1] {
@@ -61,6 +76,13 @@ pub async fn a_revocation_by_token_frees_that_grant_only(subject: &impl Subject)
 pub async fn revoking_a_free_mutex_is_refused(subject: &impl Subject) {
     let ground = Ground::new(subject);
     let client = ground.client().await;
+    if ground.has_none(
+        &client,
+        Part::Administration,
+        "revoking_a_free_mutex_is_refused",
+    ) {
+        return;
+    }
     let name = ground.name("m");
     let answer = revoke(&client, &name, None).await;
     assert!(!answer.is_won(), "nobody ever owned it: {answer:?}");
@@ -76,6 +98,13 @@ pub async fn revoking_a_free_mutex_is_refused(subject: &impl Subject) {
 pub async fn a_waiter_gets_what_was_revoked(subject: &impl Subject) {
     let ground = Ground::new(subject);
     let (here, there) = (ground.lasting_client().await, ground.lasting_client().await);
+    if ground.has_none(
+        &here,
+        Part::Administration,
+        "a_waiter_gets_what_was_revoked",
+    ) {
+        return;
+    }
     let name = ground.name("m");
     ground.win(&here, &ground.long_bid(&name, "a")).await;
     let mut waiter = Waiter::stand(&ground, &there, ground.bid(&name, "b")).await;

@@ -7,6 +7,17 @@ use tenure::backend::Backend;
 use tenure::clock::Clock;
 use tenure::model::LeaseTerms;
 
+/// What a store may be without.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// [`Backend::ledger`].
+    Ledger,
+    /// [`Backend::inventory`].
+    Inventory,
+    /// [`Backend::administration`].
+    Administration,
+}
+
 /// What the suite must know about a store to test it.
 pub trait Subject {
     /// The backend under test.
@@ -20,6 +31,13 @@ pub trait Subject {
     /// Where leases hang on a session: one with a long session.
     fn lasting_client(&self) -> impl Future<Output = Result<Self::Backend>> {
         self.client()
+    }
+
+    /// What the store is meant to be without. One that it lacks and does not
+    /// name here fails the suite: a wrapper that forgets to pass a part on
+    /// would be seen by nobody.
+    fn lacks(&self) -> &[Part] {
+        &[]
     }
 
     /// The clock to wait with: the one that the store's leases follow.
@@ -62,6 +80,9 @@ impl<S: Subject> Subject for &S {
     }
     fn lasting_client(&self) -> impl Future<Output = Result<Self::Backend>> {
         (**self).lasting_client()
+    }
+    fn lacks(&self) -> &[Part] {
+        (**self).lacks()
     }
     fn clock(&self) -> Clock {
         (**self).clock()

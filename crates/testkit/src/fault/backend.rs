@@ -3,14 +3,16 @@
 use std::sync::Arc;
 
 use tenure::backend::{
-    Answer, Backend, Bid, Claim, ClaimAnswer, Finding, Held, Hints, Interest, LedgerEntry, Ledgers,
-    Listing, Page, Profile, Prune, Pruned, TickEnd,
+    Administration, Answer, AnyAdministration, AnyInventory, AnyLedger, Backend, Bid, Claim,
+    ClaimAnswer, Finding, Held, Hints, Interest, Inventory, Ledger, LedgerEntry, Ledgers, Listing,
+    Page, Profile, Prune, Pruned, TickEnd,
 };
 use tenure::model::{FencingToken, MutexName};
 use tenure::{Error, ErrorKind, Outcome, Result};
 
 use super::hints::FaultyHints;
 use super::{Call, Fault, Faults};
+use crate::Whole as _;
 
 /// Any backend, with the faults that its [`Faults`] handle tells.
 #[derive(Debug)]
@@ -205,6 +207,29 @@ impl<B: Backend> Backend for FaultBackend<B> {
         Hints::new(FaultyHints::new(inner, self.faults.clone(), &name))
     }
 
+    async fn close(&self) -> Result<()> {
+        self.run(Call::Close, Vec::new(), |inner| async move {
+            inner.close().await
+        })
+        .await
+    }
+
+    fn inventory(&self) -> Option<AnyInventory<'_>> {
+        self.inner.inventory().map(|_| AnyInventory::new(self))
+    }
+
+    fn administration(&self) -> Option<AnyAdministration<'_>> {
+        self.inner
+            .administration()
+            .map(|_| AnyAdministration::new(self))
+    }
+
+    fn ledger(&self) -> Option<AnyLedger<'_>> {
+        self.inner.ledger().map(|_| AnyLedger::new(self))
+    }
+}
+
+impl<B: Backend> Inventory for FaultBackend<B> {
     async fn list(&self, page: &Page) -> Result<Listing> {
         let page = page.clone();
         let listing = self.run(Call::List, Vec::new(), move |inner| {
@@ -214,20 +239,22 @@ impl<B: Backend> Backend for FaultBackend<B> {
         listing.await.map_err(only_read)
     }
 
-    async fn revoke(&self, name: &MutexName, token: Option<FencingToken>) -> Result<Answer> {
-        let (names, name) = (vec![name.clone()], name.clone());
-        self.run(Call::Revoke, names, move |inner| {
-            let name = name.clone();
-            async move { inner.revoke(&name, token).await }
-        })
-        .await
-    }
-
     async fn prune(&self, prune: &Prune) -> Result<Pruned> {
         let prune = prune.clone();
         self.run(Call::Prune, Vec::new(), move |inner| {
             let prune = prune.clone();
             async move { inner.prune(&prune).await }
+        })
+        .await
+    }
+}
+
+impl<B: Backend> Administration for FaultBackend<B> {
+    async fn revoke(&self, name: &MutexName, token: Option<FencingToken>) -> Result<Answer> {
+        let (names, name) = (vec![name.clone()], name.clone());
+        self.run(Call::Revoke, names, move |inner| {
+            let name = name.clone();
+            async move { inner.revoke(&name, token).await }
         })
         .await
     }
@@ -244,7 +271,9 @@ impl<B: Backend> Backend for FaultBackend<B> {
             )]
         })
     }
+}
 
+impl<B: Backend> Ledger for FaultBackend<B> {
     async fn read_ledger(&self, name: &MutexName) -> Result<Option<LedgerEntry>> {
         let (names, name) = (vec![name.clone()], name.clone());
         let entry = self.run(Call::ReadLedger, names, move |inner| {
@@ -279,13 +308,6 @@ impl<B: Backend> Backend for FaultBackend<B> {
         self.run(Call::FinishTick, names, move |inner| {
             let held = held.clone();
             async move { inner.finish_tick(&held, &end).await }
-        })
-        .await
-    }
-
-    async fn close(&self) -> Result<()> {
-        self.run(Call::Close, Vec::new(), |inner| async move {
-            inner.close().await
         })
         .await
     }

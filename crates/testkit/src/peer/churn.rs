@@ -1,5 +1,6 @@
 //! Writing without a pause.
 
+use crate::Whole as _;
 use tenure::Result;
 use tenure::backend::url::StoreUrl;
 use tenure::backend::{Backend, Bid, Claim, TickEnd};

@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use tenure::Result;
 use tenure::backend::{
-    Answer, Backend, Bid, Claim, ClaimAnswer, Entry, Finding, Held, Hint, Hints, Interest,
-    LedgerEntry, Ledgers, Listing, Page, Profile, Prune, Pruned, TickEnd,
+    Administration, Answer, AnyAdministration, AnyInventory, AnyLedger, Backend, Bid, Claim,
+    ClaimAnswer, Entry, Finding, Held, Hint, Hints, Interest, Inventory, Ledger, LedgerEntry,
+    Ledgers, Listing, Page, Profile, Prune, Pruned, TickEnd,
 };
 use tenure::clock::Clock;
 use tenure::model::{FencingToken, LeaseTerms, MutexName, MutexOwner};
@@ -326,6 +327,27 @@ impl Backend for Broken {
         }
     }
 
+    async fn close(&self) -> Result<()> {
+        if self.is(Flaw::IdleClose) {
+            return Ok(());
+        }
+        self.inner.close().await
+    }
+
+    fn inventory(&self) -> Option<AnyInventory<'_>> {
+        Some(AnyInventory::new(self))
+    }
+
+    fn administration(&self) -> Option<AnyAdministration<'_>> {
+        Some(AnyAdministration::new(self))
+    }
+
+    fn ledger(&self) -> Option<AnyLedger<'_>> {
+        Some(AnyLedger::new(self))
+    }
+}
+
+impl Inventory for Broken {
     async fn list(&self, page: &Page) -> Result<Listing> {
         let named = page.names.is_some() && self.is(Flaw::ListsOthers);
         let page = if named { &Page::first(1000) } else { page };
@@ -341,11 +363,6 @@ impl Backend for Broken {
             listing.entries = entries.collect();
         }
         Ok(listing)
-    }
-
-    async fn revoke(&self, name: &MutexName, token: Option<FencingToken>) -> Result<Answer> {
-        let token = token.filter(|_| !self.is(Flaw::RevokeAny));
-        self.inner.revoke(name, token).await
     }
 
     async fn prune(&self, prune: &Prune) -> Result<Pruned> {
@@ -364,11 +381,20 @@ impl Backend for Broken {
         }
         self.inner.prune(prune).await
     }
+}
+
+impl Administration for Broken {
+    async fn revoke(&self, name: &MutexName, token: Option<FencingToken>) -> Result<Answer> {
+        let token = token.filter(|_| !self.is(Flaw::RevokeAny));
+        self.inner.revoke(name, token).await
+    }
 
     async fn check(&self) -> Vec<Finding> {
         self.inner.check().await
     }
+}
 
+impl Ledger for Broken {
     async fn read_ledger(&self, name: &MutexName) -> Result<Option<LedgerEntry>> {
         self.inner.read_ledger(name).await
     }
@@ -376,7 +402,7 @@ impl Backend for Broken {
     async fn list_ledgers(&self, page: &Page) -> Result<Ledgers> {
         let mut ledgers = self.inner.list_ledgers(page).await?;
         if self.is(Flaw::LedgersReversed) {
-            ledgers.lines.reverse();
+            ledgers.entries.reverse();
         }
         Ok(ledgers)
     }
@@ -399,13 +425,6 @@ impl Backend for Broken {
     async fn finish_tick(&self, held: &Held, end: &TickEnd) -> Result<bool> {
         let finished = self.inner.finish_tick(held, end).await?;
         Ok(finished || self.is(Flaw::FinishAlways))
-    }
-
-    async fn close(&self) -> Result<()> {
-        if self.is(Flaw::IdleClose) {
-            return Ok(());
-        }
-        self.inner.close().await
     }
 }
 

@@ -7,6 +7,7 @@ use tenure::backend::{Backend, Page};
 use tenure::clock::Clock;
 use tenure::stores::memory::Memory;
 use tenure::{ErrorKind, Outcome};
+use tenure_testkit::Whole as _;
 use tenure_testkit::fault::{Call, Fault, FaultBackend, Faults, Rates};
 
 use crate::{bid, store, won};

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use tenure::backend::{Backend, Hint, Hints, Interest};
 use tenure::stores::memory::Memory;
+use tenure_testkit::Whole as _;
 use tenure_testkit::fault::{FaultBackend, Faults, HintFault};
 
 use crate::{bid, store, won};

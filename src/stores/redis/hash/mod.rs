@@ -23,11 +23,11 @@ use super::scripts::Lua;
 use super::watch::{Says, sharded};
 use crate::backend::url::StoreUrl;
 use crate::backend::{
-    Answer, Backend, Bid, Claim, ClaimAnswer, Finding, Held, Hints, Hold, HoldStore, Interest,
-    LedgerEntry, Ledgers, Listing, Page, Profile, Prune, Pruned, TickEnd,
+    Administration, Answer, AnyAdministration, AnyHoldServer, Backend, Bid, Finding, Held, Hints,
+    Hold, HoldServer, HoldStore, Interest, Profile,
 };
 use crate::clock::Clock;
-use crate::error::{Error, ErrorKind, Outcome, Result};
+use crate::error::{ErrorKind, Result};
 use crate::model::{FencingToken, MutexName};
 
 /// The reentrant locks of a Redis store; clones are the same client.
@@ -149,11 +149,6 @@ fn grant(token: FencingToken) -> String {
     format!("{} held", token.store())
 }
 
-fn unsupported(what: &str) -> Error {
-    Error::new(ErrorKind::Invalid, Outcome::DidNot)
-        .with_message(format!("reentrant locks in Redis have no {what}"))
-}
-
 impl fmt::Debug for RedisHash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("RedisHash").field(&self.redis).finish()
@@ -190,6 +185,12 @@ impl HoldStore for RedisHash {
         self.free_and(&bid.name, holder, "", "").await.map(drop)
     }
 
+    fn server(&self) -> Option<AnyHoldServer<'_>> {
+        Some(AnyHoldServer::new(self))
+    }
+}
+
+impl HoldServer for RedisHash {
     async fn held(&self, names: &[MutexName]) -> Result<Vec<Hold>> {
         list::survey(self, names).await
     }
@@ -209,7 +210,6 @@ impl Backend for RedisHash {
     fn profile(&self) -> Profile {
         Profile::push(self.redis.0.config.scheme)
             .without_nonce()
-            .without_ledger()
             .unobservable()
     }
 
@@ -249,46 +249,22 @@ impl Backend for RedisHash {
         Hints::new(self.redis.0.registry.listen(vec![channel]))
     }
 
-    async fn list(&self, _page: &Page) -> Result<Listing> {
-        self.redis.check_open()?;
-        Err(unsupported("listing: their keys look like anybody's"))
+    async fn close(&self) -> Result<()> {
+        self.redis.close().await
     }
 
+    fn administration(&self) -> Option<AnyAdministration<'_>> {
+        Some(AnyAdministration::new(self))
+    }
+}
+
+impl Administration for RedisHash {
     async fn revoke(&self, name: &MutexName, token: Option<FencingToken>) -> Result<Answer> {
         let token = token.map_or_else(String::new, |token| token.store().to_string());
         self.free(name, "", &token).await
     }
 
-    async fn prune(&self, _prune: &Prune) -> Result<Pruned> {
-        self.redis.check_open()?;
-        Err(unsupported("pruning: their keys look like anybody's"))
-    }
-
     async fn check(&self) -> Vec<Finding> {
         self.redis.check().await
-    }
-
-    async fn read_ledger(&self, _name: &MutexName) -> Result<Option<LedgerEntry>> {
-        self.redis.check_open()?;
-        Err(unsupported("schedules"))
-    }
-
-    async fn list_ledgers(&self, _page: &Page) -> Result<Ledgers> {
-        self.redis.check_open()?;
-        Err(unsupported("schedules"))
-    }
-
-    async fn claim_tick(&self, _held: &Held, _claim: &Claim) -> Result<ClaimAnswer> {
-        self.redis.check_open()?;
-        Err(unsupported("schedules"))
-    }
-
-    async fn finish_tick(&self, _held: &Held, _end: &TickEnd) -> Result<bool> {
-        self.redis.check_open()?;
-        Err(unsupported("schedules"))
-    }
-
-    async fn close(&self) -> Result<()> {
-        self.redis.close().await
     }
 }

@@ -36,7 +36,7 @@ pub(super) async fn tell(
 }
 
 async fn schedules(rows: &mut [Row], coordinator: &Coordinator) -> tenure::Result<()> {
-    if !coordinator.profile().ledger || rows.is_empty() {
+    if !coordinator.has_ledger() || rows.is_empty() {
         return Ok(());
     }
     let named = rows.iter().map(|row| MutexName::found(&row.name));
