@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use tokio::runtime::Handle;
 use tokio::sync::watch;
@@ -17,6 +17,7 @@ use crate::backend::{Bid, Held, Nonce};
 use crate::clock::{Clock, Moment};
 use crate::error::{Error, Result};
 use crate::model::{ContenderId, FencingToken, MutexOwner, StoreTime, chance};
+use crate::stores::kit::wall;
 
 /// Several servers as one store; clones are the same.
 #[doc(hidden)]
@@ -187,9 +188,7 @@ impl Shared {
 /// A number for the engine above, larger than any before in this process.
 pub(super) fn next_token() -> Result<FencingToken> {
     static LAST: AtomicU64 = AtomicU64::new(0);
-    let wall = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .map_or(0, |since| u64::try_from(since.as_micros()).unwrap_or(0));
+    let wall = u64::try_from(wall().as_micros()).unwrap_or(0);
     LAST.fetch_max(wall, Ordering::Relaxed);
     FencingToken::from_store(LAST.fetch_add(1, Ordering::Relaxed) + 1)
 }

@@ -2,12 +2,17 @@
 //!
 //! | file | what it is |
 //! | --- | --- |
+//! | `clock` | the time of a store that tells it only in its answers |
 //! | `hints` | the hints of one listener, from who knows to who wants to know |
 //! | `listeners` | who listens to which name in this process |
 
+mod clock;
 mod hints;
 mod listeners;
 
+#[cfg(any(feature = "mysql", feature = "postgres", feature = "zookeeper"))]
+pub(super) use clock::HeardClock;
+pub(super) use clock::wall;
 pub(super) use hints::HintStream;
 #[cfg(any(feature = "redis", all(feature = "sqlite", target_os = "linux")))]
 pub(super) use hints::{HintSender, hints};

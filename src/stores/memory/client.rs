@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use super::table::Table;
 use super::watch::Clients;
@@ -14,6 +14,7 @@ use crate::backend::{
 use crate::clock::{Clock, Moment};
 use crate::error::{Error, Result};
 use crate::model::{FencingToken, MutexName, StoreTime};
+use crate::stores::kit::wall;
 
 /// A client of a memory store; clones are the same client.
 ///
@@ -72,10 +73,7 @@ impl Memory {
     /// A store of its own on `clock`.
     #[must_use]
     pub fn with_clock(clock: Clock) -> Self {
-        let wall = SystemTime::now()
-            .duration_since(SystemTime::UNIX_EPOCH)
-            .unwrap_or_default();
-        Self::at_epoch(clock, StoreTime::ZERO + wall)
+        Self::at_epoch(clock, StoreTime::ZERO + wall())
     }
 
     /// A store of its own whose clock shows `epoch` now: for simulations that

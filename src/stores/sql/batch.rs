@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use tokio::task::JoinSet;
 
-use super::pool::{Driver, Pool};
+use super::client::Client;
+use super::dialect::Dialect;
 use crate::backend::{Answer, Held};
 use crate::clock::Clock;
 use crate::error::{Error, ErrorKind, Outcome, Result};
@@ -50,63 +51,61 @@ impl Batch {
     }
 }
 
-/// A client that renews a batch by one statement, around the rows that others
-/// hold.
-pub(in crate::stores) trait Renewing: Clone + Send + Sync + 'static {
-    /// One statement for `some`, and what it did for each of them.
-    fn renew_some(
-        &self,
-        terms: &LeaseTerms,
-        some: &[Held],
-    ) -> impl Future<Output = Vec<Passed>> + Send;
-}
-
-/// Renews all of `held` in as few statements as can be.
-pub(in crate::stores) async fn renew<C: Renewing, D: Driver>(
-    client: &C,
-    pool: &Pool<D>,
-    held: &[Held],
-) -> Vec<Result<Answer>> {
-    let clock = pool.clock();
-    let mut answers: Vec<_> = held.iter().map(|_| None).collect();
-    let mut batches = Batch::split(held);
-    if batches.len() == 1 {
-        let batch = batches.remove(0);
-        for (place, answer) in batch
-            .places
-            .iter()
-            .zip(renew_batch(client, clock, &batch).await)
-        {
-            answers[*place] = Some(answer);
-        }
-    } else {
-        let mut tasks = JoinSet::new();
-        for batch in batches {
-            let (its, clock) = (client.clone(), clock.clone());
-            let task = async move {
-                let answers = renew_batch(&its, &clock, &batch).await;
-                (batch.places, answers)
-            };
-            tasks.spawn_on(task, pool.runtime());
-        }
-        while let Some(Ok((places, batch))) = tasks.join_next().await {
-            for (place, answer) in places.into_iter().zip(batch) {
-                answers[place] = Some(answer);
+impl<D: Dialect> Client<D> {
+    /// Renews all of `held` in as few statements as can be.
+    pub(super) async fn renew_all(&self, held: &[Held]) -> Vec<Result<Answer>> {
+        let mut answers: Vec<_> = held.iter().map(|_| None).collect();
+        let mut batches = Batch::split(held);
+        if batches.len() == 1 {
+            let batch = batches.remove(0);
+            for (place, answer) in batch.places.iter().zip(renew_batch(self, &batch).await) {
+                answers[*place] = Some(answer);
+            }
+        } else {
+            let mut tasks = JoinSet::new();
+            for batch in batches {
+                let its = self.clone();
+                let task = async move {
+                    let answers = renew_batch(&its, &batch).await;
+                    (batch.places, answers)
+                };
+                tasks.spawn_on(task, self.pool().runtime());
+            }
+            while let Some(Ok((places, batch))) = tasks.join_next().await {
+                for (place, answer) in places.into_iter().zip(batch) {
+                    answers[place] = Some(answer);
+                }
             }
         }
+        answers
+            .into_iter()
+            .map(|answer| answer.unwrap_or_else(|| Err(runtime_ended())))
+            .collect()
     }
-    answers
-        .into_iter()
-        .map(|answer| answer.unwrap_or_else(|| Err(runtime_ended())))
-        .collect()
 }
 
-async fn renew_batch<C: Renewing>(client: &C, clock: &Clock, batch: &Batch) -> Vec<Result<Answer>> {
+async fn renew_batch<D: Dialect>(client: &Client<D>, batch: &Batch) -> Vec<Result<Answer>> {
     let mut passes = Passes::over(&batch.held);
-    while let Some(some) = passes.next(clock).await {
-        passes.note(client.renew_some(&batch.terms, &some).await);
+    while let Some(some) = passes.next(client.pool().clock()).await {
+        passes.note(renew_some(client, &batch.terms, some).await);
     }
     passes.answers()
+}
+
+/// One statement for `some`, and what it did for each of them.
+async fn renew_some<D: Dialect>(
+    client: &Client<D>,
+    terms: &LeaseTerms,
+    some: Vec<Held>,
+) -> Vec<Passed> {
+    let error = match D::renew(client, terms, &some).await {
+        Ok(passed) if passed.len() == some.len() => return passed,
+        Ok(_) => Error::new(ErrorKind::Store, Outcome::MayHave)
+            .with_message("the server did not answer every renewal of a batch"),
+        Err(error) => error,
+    };
+    let about = |held: &Held| Passed::Answered(Err(error.clone().with_mutex(&held.name)));
+    some.iter().map(about).collect()
 }
 
 /// The task of a batch is gone with the runtime that it ran on.
@@ -179,7 +178,7 @@ impl Passes {
     }
 }
 
-/// Somebody else holds the row of `name`.
+/// Another transaction holds the row of `name`.
 pub(in crate::stores) fn locked(name: &MutexName) -> Error {
     Error::new(ErrorKind::Timeout, Outcome::DidNot)
         .with_message("another transaction holds the row's lock")

@@ -17,6 +17,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 use crate::clock::{Clock, Moment};
 use crate::error::{Error, ErrorKind, Outcome, Result};
+use crate::model::StoreTime;
 
 /// A connection that answered this recently is believed to live.
 const FRESH: Duration = Duration::from_secs(1);
@@ -32,14 +33,30 @@ const GRACE: Duration = Duration::from_millis(500);
 /// failure) is sent again at once.
 const RACES: usize = 20;
 
-/// One or a few statements that belong together.
-pub(in crate::stores) trait Ask<C>: Send + Sync + 'static {
+/// What a server is asked, by one or a few statements that belong together.
+pub(in crate::stores) trait Question: Send + Sync + 'static {
     type Reply: Send + 'static;
 
-    fn ask(&self, connection: &mut C) -> impl Future<Output = sqlx::Result<Self::Reply>> + Send;
+    /// What an answer that was lost may mean.
+    const EFFECT: Effect;
+
+    /// The server's time, where the reply has it.
+    fn time(_: &Self::Reply) -> Option<StoreTime> {
+        None
+    }
 }
 
-/// What differs between the databases.
+/// How a database puts a question, and reads the reply. It may be asked again
+/// after a lost race.
+pub(in crate::stores) trait Answers<Q: Question>: Driver {
+    fn answer(
+        &self,
+        connection: &mut Self::Connection,
+        question: &Q,
+    ) -> impl Future<Output = sqlx::Result<Q::Reply>> + Send;
+}
+
+/// What the pool must know of a database.
 pub(in crate::stores) trait Driver: Send + Sync + 'static {
     type Connection: sqlx::Connection;
 
@@ -50,7 +67,7 @@ pub(in crate::stores) trait Driver: Send + Sync + 'static {
     fn fault(&self, error: &dyn sqlx::error::DatabaseError) -> Fault;
 
     /// Where the server is, for messages.
-    fn place(&self) -> String;
+    fn place(&self) -> &str;
 }
 
 /// What an error that the server answered means.
@@ -68,7 +85,8 @@ pub(in crate::stores) enum Fault {
     Outdated(Error),
 }
 
-/// Whether a call that was lost may have changed something.
+/// Whether a call that was lost may have changed something: the engine undoes
+/// what may have been done before it tries again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::stores) enum Effect {
     Reads,
@@ -146,7 +164,6 @@ impl<D: Driver> Pool<D> {
         }))
     }
 
-    #[cfg(feature = "postgres")]
     pub(in crate::stores) fn driver(&self) -> &D {
         &self.0.driver
     }
@@ -164,15 +181,13 @@ impl<D: Driver> Pool<D> {
     /// # Cancel safety
     /// Dropped before it was sent, nothing happens; afterwards the statement
     /// ends by itself, and its connection stays in order.
-    pub(in crate::stores) async fn ask<A: Ask<D::Connection>>(
-        &self,
-        ask: A,
-        effect: Effect,
-    ) -> Result<A::Reply> {
+    pub(in crate::stores) async fn ask<Q: Question>(&self, question: Q) -> Result<Q::Reply>
+    where
+        D: Answers<Q>,
+    {
         self.0.check_open()?;
         let permit = Arc::clone(&self.0.permits).acquire_owned().await;
-        self.ask_with(permit.map_err(|_| closed())?, ask, effect)
-            .await
+        self.ask_with(permit.map_err(|_| closed())?, question).await
     }
 
     /// The same, also over the connection that is kept for those who cannot
@@ -180,39 +195,38 @@ impl<D: Driver> Pool<D> {
     ///
     /// # Cancel safety
     /// As that of [`ask`](Self::ask).
-    pub(in crate::stores) async fn ask_urgently<A: Ask<D::Connection>>(
-        &self,
-        ask: A,
-        effect: Effect,
-    ) -> Result<A::Reply> {
+    pub(in crate::stores) async fn ask_urgently<Q: Question>(&self, question: Q) -> Result<Q::Reply>
+    where
+        D: Answers<Q>,
+    {
         self.0.check_open()?;
         let permit = tokio::select! {
             biased;
             permit = Arc::clone(&self.0.permits).acquire_owned() => permit,
             permit = Arc::clone(&self.0.spare).acquire_owned() => permit,
         };
-        self.ask_with(permit.map_err(|_| closed())?, ask, effect)
-            .await
+        self.ask_with(permit.map_err(|_| closed())?, question).await
     }
 
-    async fn ask_with<A: Ask<D::Connection>>(
+    async fn ask_with<Q: Question>(
         &self,
         permit: OwnedSemaphorePermit,
-        ask: A,
-        effect: Effect,
-    ) -> Result<A::Reply> {
+        question: Q,
+    ) -> Result<Q::Reply>
+    where
+        D: Answers<Q>,
+    {
         let (reply, answer) = oneshot::channel();
-        let serve = Arc::clone(&self.0).serve(permit, ask, effect, reply);
+        let serve = Arc::clone(&self.0).serve(permit, question, reply);
         self.0.runtime.spawn(serve);
         answer.await.unwrap_or_else(|_| {
             // The task is gone without a word: its runtime has ended.
-            Err(Error::new(ErrorKind::Closed, effect.outcome())
+            Err(Error::new(ErrorKind::Closed, Q::EFFECT.outcome())
                 .with_message("the runtime of the store's connections has ended"))
         })
     }
 
     /// An error when it has been closed.
-    #[cfg(feature = "mysql")]
     pub(in crate::stores) fn check_open(&self) -> Result<()> {
         self.0.check_open()
     }
@@ -237,18 +251,19 @@ impl<D: Driver> Shared<D> {
         Ok(())
     }
 
-    async fn serve<A: Ask<D::Connection>>(
+    async fn serve<Q: Question>(
         self: Arc<Self>,
         permit: OwnedSemaphorePermit,
-        ask: A,
-        effect: Effect,
-        mut reply: oneshot::Sender<Result<A::Reply>>,
-    ) {
+        question: Q,
+        mut reply: oneshot::Sender<Result<Q::Reply>>,
+    ) where
+        D: Answers<Q>,
+    {
         let sent = AtomicBool::new(false);
         let result = tokio::select! {
             biased;
             // Dropped half way, it drops its connection too.
-            result = self.attempt(&ask, effect, &sent) => result,
+            result = self.attempt(&question, &sent) => result,
             () = self.given_up(&mut reply) => {
                 tracing::debug!("a call that was given up got no answer; its connection is closed");
                 return;
@@ -256,7 +271,7 @@ impl<D: Driver> Shared<D> {
             () = self.clock.sleep(self.limits.call) => {
                 self.doubt();
                 let sent = sent.load(Ordering::Relaxed);
-                let outcome = if sent { effect.outcome() } else { Outcome::DidNot };
+                let outcome = if sent { Q::EFFECT.outcome() } else { Outcome::DidNot };
                 let limit = self.limits.call;
                 Err(Error::late(self.driver.place(), limit, outcome))
             }
@@ -274,17 +289,16 @@ impl<D: Driver> Shared<D> {
         self.clock.sleep(GRACE).await;
     }
 
-    async fn attempt<A: Ask<D::Connection>>(
-        &self,
-        ask: &A,
-        effect: Effect,
-        sent: &AtomicBool,
-    ) -> Result<A::Reply> {
+    async fn attempt<Q: Question>(&self, question: &Q, sent: &AtomicBool) -> Result<Q::Reply>
+    where
+        D: Answers<Q>,
+    {
         let mut line = self.line().await?;
         sent.store(true, Ordering::Relaxed);
         let mut races = 0;
         loop {
-            let error = match ask.ask(&mut line.connection).await {
+            let answer = self.driver.answer(&mut line.connection, question);
+            let error = match answer.await {
                 Ok(reply) => {
                     self.put_back(line);
                     return Ok(reply);
@@ -310,7 +324,7 @@ impl<D: Driver> Shared<D> {
                 Fault::Outdated(told) => return Err(told.with_source(error)),
                 Fault::Ended => {
                     self.doubt();
-                    return Err(Error::new(ErrorKind::Unreachable, effect.outcome())
+                    return Err(Error::new(ErrorKind::Unreachable, Q::EFFECT.outcome())
                         .with_message(format!("the connection to {} broke", self.driver.place()))
                         .with_source(error));
                 }

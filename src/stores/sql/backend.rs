@@ -1,0 +1,77 @@
+//! The seam to the rest: every SQL store is a [`Backend`].
+
+use super::client::Client;
+use super::dialect::Dialect;
+use super::question::Free;
+use crate::backend::{
+    Answer, Backend, Bid, Claim, ClaimAnswer, Finding, Held, Hints, Interest, LedgerEntry, Ledgers,
+    Listing, Page, Profile, Prune, Pruned, TickEnd,
+};
+use crate::error::Result;
+use crate::model::{FencingToken, MutexName};
+
+impl<D: Dialect> Backend for Client<D> {
+    fn profile(&self) -> Profile {
+        self.dialect().profile()
+    }
+
+    async fn acquire(&self, bid: &Bid) -> Result<Answer> {
+        D::acquire(self, bid).await
+    }
+
+    async fn renew(&self, held: &[Held]) -> Vec<Result<Answer>> {
+        self.renew_all(held).await
+    }
+
+    async fn release(&self, held: &Held) -> Result<Answer> {
+        self.free(Free::Held(held.clone())).await
+    }
+
+    async fn leave(&self, bid: &Bid) -> Result<()> {
+        self.undo(bid).await
+    }
+
+    async fn owner(&self, name: &MutexName) -> Result<Answer> {
+        self.look_at(name).await
+    }
+
+    fn changes(&self, interest: &Interest) -> Hints {
+        self.listen(interest)
+    }
+
+    async fn close(&self) -> Result<()> {
+        self.end().await
+    }
+
+    async fn list(&self, page: &Page) -> Result<Listing> {
+        self.list_page(page).await
+    }
+
+    async fn revoke(&self, name: &MutexName, token: Option<FencingToken>) -> Result<Answer> {
+        self.free(Free::Revoked(name.clone(), token)).await
+    }
+
+    async fn prune(&self, prune: &Prune) -> Result<Pruned> {
+        self.prune_step(prune).await
+    }
+
+    async fn check(&self) -> Vec<Finding> {
+        self.survey().await
+    }
+
+    async fn read_ledger(&self, name: &MutexName) -> Result<Option<LedgerEntry>> {
+        self.ledger(name).await
+    }
+
+    async fn list_ledgers(&self, page: &Page) -> Result<Ledgers> {
+        self.ledgers(page).await
+    }
+
+    async fn claim_tick(&self, held: &Held, claim: &Claim) -> Result<ClaimAnswer> {
+        self.claim(held, claim).await
+    }
+
+    async fn finish_tick(&self, held: &Held, end: &TickEnd) -> Result<bool> {
+        self.finish(held, end).await
+    }
+}
