@@ -37,12 +37,12 @@ use crate::stores::kit::wall;
 /// ```
 #[derive(Clone)]
 pub struct Memory {
-    shared: Arc<Shared>,
+    shared: Arc<Store>,
     client: Arc<Client>,
 }
 
 /// What all clients of one store share.
-pub(super) struct Shared {
+pub(super) struct Store {
     state: Mutex<State>,
     clock: Clock,
     /// The moment at which the store's clock showed `epoch`. The wall clock is
@@ -81,7 +81,7 @@ impl Memory {
     #[doc(hidden)]
     #[must_use]
     pub fn at_epoch(clock: Clock, epoch: StoreTime) -> Self {
-        Self::on(Arc::new(Shared {
+        Self::on(Arc::new(Store {
             state: Mutex::default(),
             origin: clock.now(),
             clock,
@@ -96,7 +96,7 @@ impl Memory {
         Self::on(Arc::clone(&self.shared))
     }
 
-    pub(super) fn on(shared: Arc<Shared>) -> Self {
+    pub(super) fn on(shared: Arc<Store>) -> Self {
         let number = shared.next_client.fetch_add(1, Ordering::Relaxed);
         Self {
             shared,
@@ -107,7 +107,7 @@ impl Memory {
         }
     }
 
-    pub(super) fn downgrade(&self) -> Weak<Shared> {
+    pub(super) fn downgrade(&self) -> Weak<Store> {
         Arc::downgrade(&self.shared)
     }
 
