@@ -1,8 +1,9 @@
 //! [`HeardClock`]: the time of a store that tells it only in its answers.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
+use super::wall;
 use crate::clock::Moment;
 use crate::model::StoreTime;
 
@@ -68,14 +69,6 @@ impl Reading {
         let time = StoreTime::from_millis(self.time.as_millis().saturating_sub(before));
         time + moment.since(self.moment)
     }
-}
-
-/// This host's wall clock, since 1970. It decides nothing: it is where the
-/// times of a store begin that has none of its own.
-pub(in crate::stores) fn wall() -> Duration {
-    SystemTime::now()
-        .duration_since(SystemTime::UNIX_EPOCH)
-        .unwrap_or_default()
 }
 
 #[cfg(test)]

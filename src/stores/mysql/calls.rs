@@ -2,20 +2,18 @@
 
 use std::sync::Arc;
 
-use sqlx::mysql::{
-    MySqlArguments, MySqlConnection, MySqlDatabaseError, MySqlQueryResult, MySqlRow,
-};
+use sqlx::mysql::{MySqlArguments, MySqlDatabaseError, MySqlQueryResult, MySqlRow};
 use sqlx::{AssertSqlSafe, Row as _};
 
-use super::dialect::MySql;
+use super::dialect::{Connection, MySql};
 use crate::backend::{Bid, Held};
-use crate::model::{FencingToken, LeaseTerms, MutexName, StoreTime};
+use crate::model::{FencingToken, MutexName, StoreTime};
 use crate::stores::sql::{
-    Answers, Effect, Find, FindMany, Found, Free, Freed, Question, Row, Rows, padded, text,
+    Answers, Find, FindMany, Found, Free, Freed, Row, Rows, padded, questions, text,
 };
 
 pub(super) fn row(row: &MySqlRow) -> sqlx::Result<Row> {
-    // Somebody else's table may hold what ours cannot: one such row must not
+    // A table of another make may hold what ours cannot: one such row must not
     // hide the others, nor look like a broken connection.
     let words = |column: &str| -> sqlx::Result<String> {
         let bytes: Option<Vec<u8>> = row.try_get_unchecked(column)?;
@@ -49,6 +47,15 @@ pub(super) fn millis(length: std::time::Duration) -> u64 {
     u64::try_from(length.as_millis()).unwrap_or(u64::MAX)
 }
 
+// An Insert writes; but a row without an owner is nothing to undo.
+questions! {
+    Take => Option<u64>, Writes;
+    Insert => (), Reads;
+    Renew => Renewed, Writes, |renewed| renewed.at;
+    CanSkip => bool, Reads;
+    Now => StoreTime, Reads, |now| Some(*now);
+}
+
 /// Takes a free row; answers the stamp of the grant.
 pub(super) struct Take {
     pub(super) bid: Bid,
@@ -56,15 +63,10 @@ pub(super) struct Take {
     pub(super) below: u64,
 }
 
-impl Question for Take {
-    type Reply = Option<u64>;
-    const EFFECT: Effect = Effect::Writes;
-}
-
 impl Answers<Take> for MySql {
     async fn answer(
         &self,
-        connection: &mut MySqlConnection,
+        on: &mut Connection,
         Take { bid, below }: &Take,
     ) -> sqlx::Result<Option<u64>> {
         let skips = self.skips();
@@ -80,12 +82,8 @@ impl Answers<Take> for MySql {
         if !skips {
             query = query.bind(name);
         }
-        let done = query
-            .bind(name)
-            .bind(*below)
-            .execute(&mut *connection)
-            .await?;
-        stamp_of(&done, connection).await
+        let done = query.bind(name).bind(*below).execute(&mut *on).await?;
+        stamp_of(&done, on).await
     }
 }
 
@@ -98,10 +96,7 @@ pub(super) type Query<'q> = sqlx::query::Query<'q, sqlx::MySql, MySqlArguments>;
 
 /// The number that a statement left which reached a row; the server usually
 /// says it at once. It does not when the table has a trigger.
-async fn stamp_of(
-    done: &MySqlQueryResult,
-    connection: &mut MySqlConnection,
-) -> sqlx::Result<Option<u64>> {
+async fn stamp_of(done: &MySqlQueryResult, on: &mut Connection) -> sqlx::Result<Option<u64>> {
     if done.rows_affected() == 0 {
         return Ok(None);
     }
@@ -109,19 +104,15 @@ async fn stamp_of(
         return Ok(Some(done.last_insert_id()));
     }
     let row = sqlx::query("SELECT LAST_INSERT_ID() AS stamp")
-        .fetch_one(connection)
+        .fetch_one(on)
         .await?;
     number(&row, "stamp").map(Some)
 }
 
 impl Answers<Find> for MySql {
-    async fn answer(
-        &self,
-        connection: &mut MySqlConnection,
-        Find(name): &Find,
-    ) -> sqlx::Result<Found> {
+    async fn answer(&self, on: &mut Connection, Find(name): &Find) -> sqlx::Result<Found> {
         let find = query(&self.statements.find).bind(name.as_str());
-        let found = find.fetch_one(connection).await?;
+        let found = find.fetch_one(on).await?;
         let name: Option<Vec<u8>> = found.try_get_unchecked("mutex")?;
         let is_there = name.is_some();
         Ok(Found {
@@ -132,17 +123,13 @@ impl Answers<Find> for MySql {
 }
 
 impl Answers<FindMany> for MySql {
-    async fn answer(
-        &self,
-        connection: &mut MySqlConnection,
-        FindMany(names): &FindMany,
-    ) -> sqlx::Result<Rows> {
+    async fn answer(&self, on: &mut Connection, FindMany(names): &FindMany) -> sqlx::Result<Rows> {
         let size = padded(names.len());
         let mut query = sqlx::query(AssertSqlSafe(self.statements.find_many(size)));
         for name in filled(names, size) {
             query = query.bind(name.as_str());
         }
-        rows(&query.fetch_all(connection).await?)
+        rows(&query.fetch_all(on).await?)
     }
 }
 
@@ -164,20 +151,10 @@ fn filled<T>(items: &[T], size: usize) -> impl Iterator<Item = &T> {
 /// table's character set, and store it with question marks.
 pub(super) struct Insert(pub(super) MutexName);
 
-impl Question for Insert {
-    type Reply = ();
-    /// It writes; but a row without an owner is nothing to undo.
-    const EFFECT: Effect = Effect::Reads;
-}
-
 impl Answers<Insert> for MySql {
-    async fn answer(
-        &self,
-        connection: &mut MySqlConnection,
-        Insert(name): &Insert,
-    ) -> sqlx::Result<()> {
+    async fn answer(&self, on: &mut Connection, Insert(name): &Insert) -> sqlx::Result<()> {
         let insert = query(&self.statements.insert).bind(name.as_str());
-        match insert.execute(connection).await {
+        match insert.execute(on).await {
             Err(error) if !is_duplicate(&error) => Err(error),
             _ => Ok(()),
         }
@@ -197,26 +174,18 @@ pub(super) fn number_of(error: &sqlx::Error) -> Option<u16> {
 /// Whether the server can go around rows that others hold.
 pub(super) struct CanSkip;
 
-impl Question for CanSkip {
-    type Reply = bool;
-    const EFFECT: Effect = Effect::Reads;
-}
-
 impl Answers<CanSkip> for MySql {
-    async fn answer(&self, connection: &mut MySqlConnection, _: &CanSkip) -> sqlx::Result<bool> {
+    async fn answer(&self, on: &mut Connection, _: &CanSkip) -> sqlx::Result<bool> {
         use sqlx::Executor as _;
         let skip = AssertSqlSafe(self.statements.skip());
-        let tried = connection.execute(skip).await;
+        let tried = on.execute(skip).await;
         // Whatever else is wrong will be said when something is renewed.
         Ok(tried.err().as_ref().and_then(number_of) != Some(1064))
     }
 }
 
 /// Renews grants of the same terms.
-pub(super) struct Renew {
-    pub(super) terms: LeaseTerms,
-    pub(super) held: Vec<Held>,
-}
+pub(super) struct Renew(pub(super) Vec<Held>);
 
 pub(super) struct Renewed {
     /// How many.
@@ -225,22 +194,9 @@ pub(super) struct Renewed {
     pub(super) at: Option<StoreTime>,
 }
 
-impl Question for Renew {
-    type Reply = Renewed;
-    const EFFECT: Effect = Effect::Writes;
-
-    fn time(renewed: &Renewed) -> Option<StoreTime> {
-        renewed.at
-    }
-}
-
 impl Answers<Renew> for MySql {
-    async fn answer(
-        &self,
-        connection: &mut MySqlConnection,
-        Renew { terms, held }: &Renew,
-    ) -> sqlx::Result<Renewed> {
-        let size = padded(held.len());
+    async fn answer(&self, on: &mut Connection, Renew(held): &Renew) -> sqlx::Result<Renewed> {
+        let (size, terms) = (padded(held.len()), &held[0].terms);
         let sql = self.statements.renew(size, self.skips());
         let mut query = sqlx::query(AssertSqlSafe(sql));
         for held in filled(held, size) {
@@ -253,8 +209,8 @@ impl Answers<Renew> for MySql {
                 .bind(held.contender.as_str())
                 .bind(held.token.store());
         }
-        let done = query.execute(&mut *connection).await?;
-        let at = stamp_of(&done, connection).await?;
+        let done = query.execute(&mut *on).await?;
+        let at = stamp_of(&done, on).await?;
         Ok(Renewed {
             rows: done.rows_affected(),
             at: at.map(StoreTime::from_millis),
@@ -263,7 +219,7 @@ impl Answers<Renew> for MySql {
 }
 
 impl Answers<Free> for MySql {
-    async fn answer(&self, connection: &mut MySqlConnection, free: &Free) -> sqlx::Result<Freed> {
+    async fn answer(&self, on: &mut Connection, free: &Free) -> sqlx::Result<Freed> {
         let to = &self.statements;
         let name = free.name().as_str();
         let of = |sql| query(sql).bind(name).bind(name);
@@ -278,8 +234,8 @@ impl Answers<Free> for MySql {
                 .bind(token.is_none())
                 .bind(token.map_or(0, FencingToken::store)),
         };
-        let done = query.execute(&mut *connection).await?;
-        let stamp = stamp_of(&done, connection).await?;
+        let done = query.execute(&mut *on).await?;
+        let stamp = stamp_of(&done, on).await?;
         Ok(match stamp {
             Some(now) => Freed::At(StoreTime::from_millis(now)),
             None => Freed::Not(None),
@@ -290,21 +246,10 @@ impl Answers<Free> for MySql {
 /// The server's time.
 pub(super) struct Now;
 
-impl Question for Now {
-    type Reply = StoreTime;
-    const EFFECT: Effect = Effect::Reads;
-
-    fn time(now: &StoreTime) -> Option<StoreTime> {
-        Some(*now)
-    }
-}
-
 impl Answers<Now> for MySql {
-    async fn answer(&self, connection: &mut MySqlConnection, _: &Now) -> sqlx::Result<StoreTime> {
+    async fn answer(&self, on: &mut Connection, _: &Now) -> sqlx::Result<StoreTime> {
         let sql = format!("SELECT {} AS now", super::statements::NOW);
-        let row = sqlx::query(AssertSqlSafe(sql))
-            .fetch_one(connection)
-            .await?;
+        let row = sqlx::query(AssertSqlSafe(sql)).fetch_one(on).await?;
         number(&row, "now").map(StoreTime::from_millis)
     }
 }

@@ -14,7 +14,7 @@ use super::statements::Statements;
 use super::{acquire, error, prune, renew};
 use crate::backend::{Answer, Bid, Held, Profile};
 use crate::error::Result;
-use crate::model::{LeaseTerms, MutexOwner};
+use crate::model::MutexOwner;
 use crate::stores::sql::schema::Inspected;
 use crate::stores::sql::{Client, Dialect, Driver, Fault, POLL, Passed, Removed, Row};
 
@@ -60,10 +60,12 @@ const SESSION: &str = "SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBST
      autocommit = 1, innodb_lock_wait_timeout = 1, lock_wait_timeout = 5; \
      SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED";
 
-impl Driver for MySql {
-    type Connection = MySqlConnection;
+pub(super) type Connection = MySqlConnection;
 
-    async fn connect(&self) -> sqlx::Result<MySqlConnection> {
+impl Driver for MySql {
+    type Connection = Connection;
+
+    async fn connect(&self) -> sqlx::Result<Connection> {
         let mut connection = self.options.connect().await?;
         connection.execute(SESSION).await?;
         Ok(connection)
@@ -129,12 +131,8 @@ impl Dialect for MySql {
         acquire::acquire(client, bid).await
     }
 
-    async fn renew(
-        client: &Client<Self>,
-        terms: &LeaseTerms,
-        some: &[Held],
-    ) -> Result<Vec<Passed>> {
-        renew::renew(client, terms, some).await
+    async fn renew(client: &Client<Self>, some: &[Held]) -> Result<Vec<Passed>> {
+        renew::renew(client, some).await
     }
 
     async fn remove(client: &Client<Self>, unused_for: Duration, ledgers: bool) -> Result<Removed> {

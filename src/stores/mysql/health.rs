@@ -1,16 +1,16 @@
 //! What a person should know about the server and the table.
 
-use sqlx::mysql::{MySqlConnection, MySqlRow};
+use sqlx::mysql::MySqlRow;
 use sqlx::{AssertSqlSafe, Row as _};
 
 use super::calls::number;
-use super::dialect::MySql;
+use super::dialect::{Connection, MySql};
 use super::schema::{INT_LIMIT, INT_WARNING};
 use crate::backend::Finding;
 use crate::stores::sql::{Answers, Survey, Surveyed};
 
 impl Answers<Survey> for MySql {
-    async fn answer(&self, connection: &mut MySqlConnection, _: &Survey) -> sqlx::Result<Surveyed> {
+    async fn answer(&self, on: &mut Connection, _: &Survey) -> sqlx::Result<Surveyed> {
         let sql = format!(
             "SELECT CAST(VERSION() AS CHAR) AS version, \
              CAST(IF(@@global.time_zone = 'SYSTEM', @@system_time_zone, @@global.time_zone) AS CHAR) \
@@ -20,9 +20,7 @@ impl Answers<Survey> for MySql {
              CAST(COALESCE((SELECT MAX(version) FROM {}), 0) AS UNSIGNED) AS largest",
             self.statements.table
         );
-        let row = sqlx::query(AssertSqlSafe(sql))
-            .fetch_one(connection)
-            .await?;
+        let row = sqlx::query(AssertSqlSafe(sql)).fetch_one(on).await?;
         Ok(Surveyed {
             version: row.try_get("version")?,
             findings: [

@@ -1,10 +1,10 @@
 //! The run ledger: one row per schedule, written only while its claimer owns.
 
-use sqlx::mysql::{MySqlConnection, MySqlRow};
+use sqlx::mysql::MySqlRow;
 use sqlx::{AssertSqlSafe, Row as _};
 
 use super::calls::{Query, is_duplicate, number, query};
-use super::dialect::MySql;
+use super::dialect::{Connection, MySql};
 use super::statements::Statements;
 use crate::backend::{ClaimAnswer, LedgerEntry};
 use crate::model::{MutexName, StoreTime};
@@ -16,20 +16,20 @@ use crate::stores::sql::{
 impl Answers<ReadLedger> for MySql {
     async fn answer(
         &self,
-        connection: &mut MySqlConnection,
+        on: &mut Connection,
         ReadLedger(name): &ReadLedger,
     ) -> sqlx::Result<Option<LedgerEntry>> {
-        read(connection, &self.statements, name).await
+        read(on, &self.statements, name).await
     }
 }
 
 async fn read(
-    connection: &mut MySqlConnection,
+    on: &mut Connection,
     to: &Statements,
     name: &MutexName,
 ) -> sqlx::Result<Option<LedgerEntry>> {
     let read = query(&to.ledger().read).bind(name.as_str());
-    let row = read.fetch_optional(connection).await?;
+    let row = read.fetch_optional(on).await?;
     row.as_ref().map(entry).transpose()
 }
 
@@ -48,11 +48,7 @@ fn entry(row: &MySqlRow) -> sqlx::Result<LedgerEntry> {
 }
 
 impl Answers<ListLedgers> for MySql {
-    async fn answer(
-        &self,
-        connection: &mut MySqlConnection,
-        list: &ListLedgers,
-    ) -> sqlx::Result<LedgerRows> {
+    async fn answer(&self, on: &mut Connection, list: &ListLedgers) -> sqlx::Result<LedgerRows> {
         let to = &self.statements;
         let query = match list {
             ListLedgers::After(Some(after), most) => {
@@ -67,7 +63,7 @@ impl Answers<ListLedgers> for MySql {
                     .fold(query, |query, name| query.bind(name.as_str()))
             }
         };
-        let rows = query.fetch_all(connection).await?;
+        let rows = query.fetch_all(on).await?;
         let now = rows.first().map(|row| number(row, "now")).transpose()?;
         let line = |row: &MySqlRow| {
             let name: Vec<u8> = row.try_get_unchecked("name")?;
@@ -89,7 +85,7 @@ struct Claiming<'c> {
 
 impl Claiming<'_> {
     /// Over an earlier claim; whether it was possible.
-    async fn next(&self, connection: &mut MySqlConnection) -> sqlx::Result<bool> {
+    async fn next(&self, on: &mut Connection) -> sqlx::Result<bool> {
         let ClaimTick { held, claim } = self.asked;
         let query = query(&self.to.ledger().claim)
             .bind(&*claim.plan)
@@ -110,12 +106,12 @@ impl Claiming<'_> {
             .bind(claim.again && !claim.only_plan)
             .bind(claim.tick)
             .bind(held.token.value());
-        let done = self.of_grant(query).execute(connection).await?;
+        let done = self.of_grant(query).execute(on).await?;
         Ok(done.rows_affected() > 0)
     }
 
     /// The first of its schedule; whether it is.
-    async fn first(&self, connection: &mut MySqlConnection) -> sqlx::Result<bool> {
+    async fn first(&self, on: &mut Connection) -> sqlx::Result<bool> {
         let ClaimTick { held, claim } = self.asked;
         let query = query(&self.to.ledger().claim_first)
             .bind(held.name.as_str())
@@ -126,16 +122,16 @@ impl Claiming<'_> {
             .bind(held.token.value())
             .bind(claim.state().word());
         let query = self.with_note(query);
-        match self.of_grant(query).execute(connection).await {
+        match self.of_grant(query).execute(on).await {
             Ok(done) => Ok(done.rows_affected() > 0),
             Err(error) if is_duplicate(&error) => Ok(false),
             Err(error) => Err(error),
         }
     }
 
-    async fn owns(&self, connection: &mut MySqlConnection) -> sqlx::Result<bool> {
+    async fn owns(&self, on: &mut Connection) -> sqlx::Result<bool> {
         let query = self.of_grant(query(&self.to.owns));
-        let row = query.fetch_one(connection).await?;
+        let row = query.fetch_one(on).await?;
         Ok(row.try_get::<i64, _>(0)? > 0)
     }
 
@@ -160,24 +156,20 @@ impl Claiming<'_> {
 }
 
 impl Answers<ClaimTick> for MySql {
-    async fn answer(
-        &self,
-        connection: &mut MySqlConnection,
-        asked: &ClaimTick,
-    ) -> sqlx::Result<ClaimAnswer> {
+    async fn answer(&self, on: &mut Connection, asked: &ClaimTick) -> sqlx::Result<ClaimAnswer> {
         let to = &self.statements;
         let claiming = Claiming { to, asked };
         let ClaimTick { held, claim } = asked;
         for _ in 0..CLAIM_TRIES {
-            if claiming.next(connection).await? {
+            if claiming.next(on).await? {
                 return Ok(ClaimAnswer::Claimed);
             }
-            let ledger = read(connection, to, &held.name).await?;
-            if !claiming.owns(connection).await? {
+            let ledger = read(on, to, &held.name).await?;
+            if !claiming.owns(on).await? {
                 return Ok(ClaimAnswer::NotOwner);
             }
             match ledger {
-                None if claiming.first(connection).await? => return Ok(ClaimAnswer::Claimed),
+                None if claiming.first(on).await? => return Ok(ClaimAnswer::Claimed),
                 Some(entry) if !claim.fits(Some(&entry), held.token) => {
                     return Ok(ClaimAnswer::Refused(entry));
                 }
@@ -191,7 +183,7 @@ impl Answers<ClaimTick> for MySql {
 impl Answers<FinishTick> for MySql {
     async fn answer(
         &self,
-        connection: &mut MySqlConnection,
+        on: &mut Connection,
         FinishTick { held, end }: &FinishTick,
     ) -> sqlx::Result<bool> {
         let statements = self.statements.ledger();
@@ -203,7 +195,7 @@ impl Answers<FinishTick> for MySql {
             .bind(held.name.as_str())
             .bind(end.tick)
             .bind(held.token.value())
-            .execute(connection)
+            .execute(on)
             .await?;
         Ok(done.rows_affected() > 0)
     }

@@ -4,25 +4,20 @@
 //! is a range of the primary key. Elsewhere names must be sorted by their bytes
 //! at every page.
 
-use sqlx::mysql::MySqlConnection;
 use sqlx::{AssertSqlSafe, Row as _};
 
 use super::calls::rows;
-use super::dialect::MySql;
+use super::dialect::{Connection, MySql};
 use super::statements::{COLUMNS, NOW};
 use crate::stores::sql::{Answers, List, Rows};
 
 impl Answers<List> for MySql {
-    async fn answer(
-        &self,
-        connection: &mut MySqlConnection,
-        List { after, most }: &List,
-    ) -> sqlx::Result<Rows> {
+    async fn answer(&self, on: &mut Connection, List { after, most }: &List) -> sqlx::Result<Rows> {
         let to = &self.statements;
         let by_bytes = match to.by_bytes.get() {
             Some(known) => *known,
             None => {
-                let found = sorts_by_bytes(connection, &to.names[0]).await?;
+                let found = sorts_by_bytes(on, &to.names[0]).await?;
                 *to.by_bytes.get_or_init(|| found)
             }
         };
@@ -45,11 +40,11 @@ impl Answers<List> for MySql {
         if let Some(after) = after {
             query = query.bind(after.as_str());
         }
-        rows(&query.bind(*most).fetch_all(connection).await?)
+        rows(&query.bind(*most).fetch_all(on).await?)
     }
 }
 
-async fn sorts_by_bytes(connection: &mut MySqlConnection, table: &str) -> sqlx::Result<bool> {
+async fn sorts_by_bytes(on: &mut Connection, table: &str) -> sqlx::Result<bool> {
     let (schema, table) = match table.split_once('.') {
         Some((schema, table)) => (Some(schema), table),
         None => (None, table),
@@ -60,7 +55,7 @@ async fn sorts_by_bytes(connection: &mut MySqlConnection, table: &str) -> sqlx::
     )
     .bind(schema)
     .bind(table)
-    .fetch_optional(connection)
+    .fetch_optional(on)
     .await?;
     let collation = match found {
         Some(found) => found.try_get::<Option<String>, _>("collation")?,

@@ -7,15 +7,14 @@
 
 use std::time::Duration;
 
-use sqlx::mysql::MySqlConnection;
 use sqlx::{AssertSqlSafe, Row as _};
 
 use super::calls::millis;
-use super::dialect::MySql;
+use super::dialect::{Connection, MySql};
 use super::statements::{NOW, SECONDS, SKIP, Statements};
 use crate::error::Result;
 use crate::model::FencingToken;
-use crate::stores::sql::{Answers, Client, Effect, Question, Removed, text};
+use crate::stores::sql::{Answers, Client, Removed, questions, text};
 
 /// How many rows one statement removes: their locks are held for that long.
 const TOGETHER: u64 = 500;
@@ -44,30 +43,26 @@ pub(super) async fn remove(
     })
 }
 
+questions! {
+    RemoveRows => (u64, u64), Writes;
+    RemoveLedgers => u64, Writes;
+}
+
 /// Answers how many were found, and how many of them removed.
 struct RemoveRows {
     unused_for: Duration,
 }
 
-impl Question for RemoveRows {
-    type Reply = (u64, u64);
-    const EFFECT: Effect = Effect::Writes;
-}
-
 impl Answers<RemoveRows> for MySql {
-    async fn answer(
-        &self,
-        connection: &mut MySqlConnection,
-        asked: &RemoveRows,
-    ) -> sqlx::Result<(u64, u64)> {
+    async fn answer(&self, on: &mut Connection, asked: &RemoveRows) -> sqlx::Result<(u64, u64)> {
         let table = &self.statements.table;
         let seconds = asked.unused_for.as_secs();
         let is_old = format!("transition_at < {NOW} AND version + ? < {SECONDS}");
-        // Found without a lock: one row that somebody holds must not be waited
-        // for by all.
+        // Found without a lock: the DELETE must not wait for a row that another
+        // transaction holds and that is not old.
         let sql = format!("SELECT mutex FROM {table} WHERE {is_old} LIMIT {TOGETHER}");
         let found = sqlx::query(AssertSqlSafe(sql)).bind(seconds);
-        let found = found.fetch_all(&mut *connection).await?;
+        let found = found.fetch_all(&mut *on).await?;
         if found.is_empty() {
             return Ok((0, 0));
         }
@@ -80,7 +75,7 @@ impl Answers<RemoveRows> for MySql {
             let name: Vec<u8> = row.try_get_unchecked("mutex")?;
             query = query.bind(text(Some(&name)));
         }
-        let removed = query.execute(connection).await?.rows_affected();
+        let removed = query.execute(on).await?.rows_affected();
         Ok((found.len() as u64, removed))
     }
 }
@@ -89,17 +84,8 @@ struct RemoveLedgers {
     unused_for: Duration,
 }
 
-impl Question for RemoveLedgers {
-    type Reply = u64;
-    const EFFECT: Effect = Effect::Writes;
-}
-
 impl Answers<RemoveLedgers> for MySql {
-    async fn answer(
-        &self,
-        connection: &mut MySqlConnection,
-        asked: &RemoveLedgers,
-    ) -> sqlx::Result<u64> {
+    async fn answer(&self, on: &mut Connection, asked: &RemoveLedgers) -> sqlx::Result<u64> {
         let millis = millis(asked.unused_for);
         let Statements {
             table, schedule, ..
@@ -122,6 +108,6 @@ impl Answers<RemoveLedgers> for MySql {
             false => format!("DELETE FROM {schedule} {old}"),
         };
         let query = sqlx::query(AssertSqlSafe(sql)).bind(millis).bind(millis);
-        Ok(query.execute(connection).await?.rows_affected())
+        Ok(query.execute(on).await?.rows_affected())
     }
 }

@@ -5,19 +5,11 @@ use super::calls::{Renew, millis};
 use super::dialect::MySql;
 use crate::backend::{Answer, Held};
 use crate::error::Result;
-use crate::model::{LeaseTerms, MutexOwner, StoreTime};
+use crate::model::{MutexOwner, StoreTime};
 use crate::stores::sql::{Client, FindMany, Passed};
 
-pub(super) async fn renew(
-    client: &Client<MySql>,
-    terms: &LeaseTerms,
-    some: &[Held],
-) -> Result<Vec<Passed>> {
-    let renew = Renew {
-        terms: *terms,
-        held: some.to_vec(),
-    };
-    let renewed = client.ask_urgently(renew).await?;
+pub(super) async fn renew(client: &Client<MySql>, some: &[Held]) -> Result<Vec<Passed>> {
+    let renewed = client.ask_urgently(Renew(some.to_vec())).await?;
     match renewed.at {
         Some(now) if renewed.rows == some.len() as u64 => {
             let extended = |held| Passed::Answered(Ok(extended(held, now)));
@@ -35,7 +27,8 @@ fn extended(held: &Held, now: StoreTime) -> Answer {
     Answer::won(owner, now)
 }
 
-/// Which of `some` were renewed, if any were `at` a time, which are lost, and
+/// The UPDATE does not say which rows it reached, and one that it did not reach
+/// is lost or merely locked: which of `some` were renewed, if any were `at` a time, which are lost, and
 /// which were there but could not be had.
 async fn which(
     client: &Client<MySql>,

@@ -1,12 +1,12 @@
 //! The tables: how they are made, what one finds, and what to tell a person
 //! whose table does not fit.
 
-use sqlx::mysql::{MySqlConnection, MySqlRow};
+use sqlx::mysql::MySqlRow;
 use sqlx::{AssertSqlSafe, Executor as _, Row as _};
 
 use super::calls::number_of;
 use super::clock::VERSION_LIMIT;
-use super::dialect::MySql;
+use super::dialect::{Connection, MySql};
 use super::statements::Statements;
 use crate::error::{Error, Result};
 use crate::model::ContenderId;
@@ -81,19 +81,15 @@ impl Layout {
 }
 
 impl Answers<Inspect> for MySql {
-    async fn answer(
-        &self,
-        connection: &mut MySqlConnection,
-        _: &Inspect,
-    ) -> sqlx::Result<Inspected> {
+    async fn answer(&self, on: &mut Connection, _: &Inspect) -> sqlx::Result<Inspected> {
         let [mutexes, ledgers] = &self.statements.names;
-        let mutexes = columns(connection, mutexes).await?;
-        let ledgers = columns(connection, ledgers).await?;
+        let mutexes = columns(on, mutexes).await?;
+        let ledgers = columns(on, ledgers).await?;
         Ok(Inspected::new(mutexes, &ledgers))
     }
 }
 
-async fn columns(connection: &mut MySqlConnection, table: &str) -> sqlx::Result<Vec<Column>> {
+async fn columns(on: &mut Connection, table: &str) -> sqlx::Result<Vec<Column>> {
     let (schema, table) = match table.split_once('.') {
         Some((schema, table)) => (Some(schema), table),
         None => (None, table),
@@ -106,7 +102,7 @@ async fn columns(connection: &mut MySqlConnection, table: &str) -> sqlx::Result<
     )
     .bind(schema)
     .bind(table)
-    .fetch_all(connection)
+    .fetch_all(on)
     .await?;
     let column = |row: &MySqlRow| {
         let name: String = row.try_get("name")?;
@@ -137,18 +133,18 @@ pub(super) fn layout(mysql: &MySql, found: &Inspected) -> Result<Layout> {
 }
 
 impl Answers<Create> for MySql {
-    async fn answer(&self, connection: &mut MySqlConnection, _: &Create) -> sqlx::Result<()> {
+    async fn answer(&self, on: &mut Connection, _: &Create) -> sqlx::Result<()> {
         let to = &self.statements;
         for ddl in ddl(to) {
-            connection.execute(AssertSqlSafe(ddl)).await?;
+            on.execute(AssertSqlSafe(ddl)).await?;
         }
-        let ledgers = columns(connection, &to.names[1]).await?;
+        let ledgers = columns(on, &to.names[1]).await?;
         if ledgers.iter().any(|column| column.name == "run") {
             return Ok(());
         }
         let extension = AssertSqlSafe(extension(to));
-        match connection.execute(extension).await {
-            // Somebody else was first.
+        match on.execute(extension).await {
+            // Another process was first.
             Err(error) if number_of(&error) == Some(1060) => Ok(()),
             extended => extended.map(drop),
         }

@@ -16,6 +16,8 @@ pub(super) async fn acquire(client: &Client<Postgres>, bid: &Bid) -> Result<Answ
     let mut taken = take().await?;
     let mut looks = 0;
     loop {
+        // Refused, and no row: another first bid has just made it, after this
+        // statement took its snapshot.
         let Some(row) = &taken.found.row else {
             if looks == LOOKS {
                 return Client::<Postgres>::refused(&bid.name, taken.found);
@@ -27,6 +29,8 @@ pub(super) async fn acquire(client: &Client<Postgres>, bid: &Bid) -> Result<Answ
         if taken.won {
             return row.won();
         }
+        // Refused, and free: the row as it was before the winner whom the take
+        // waited for, or one whose lease has just ended.
         if row.is_free() && looks < LOOKS {
             looks += 1;
             // Seen free by a fresh look, it is free to take.

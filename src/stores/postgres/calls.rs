@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use sqlx::postgres::{PgConnection, PgRow};
+use sqlx::postgres::PgRow;
 use sqlx::{Row as _, ValueRef as _};
 
-use super::dialect::Postgres;
+use super::dialect::{Connection, Postgres};
 use super::wire::Value;
 use crate::backend::{Bid, Held};
-use crate::model::{FencingToken, LeaseTerms, MutexName, StoreTime};
+use crate::model::{FencingToken, MutexName, StoreTime};
 use crate::stores::sql::{
-    Answers, Effect, Find, FindMany, Found, Free, Freed, List, Question, Row, Rows, text,
+    Answers, Find, FindMany, Found, Free, Freed, List, Row, Rows, questions, text,
 };
 
 /// What a statement says: whether it did it; what was written, or what was
@@ -64,7 +64,7 @@ pub(super) fn text_of(row: &PgRow, column: &str) -> sqlx::Result<Option<String>>
 }
 
 pub(super) fn number(row: &PgRow, column: &str) -> sqlx::Result<u64> {
-    // Somebody else's table may hold NULL: one such row must not hide the
+    // A table of another make may hold NULL: one such row must not hide the
     // others, nor look like a broken connection.
     let number: Option<i64> = row.try_get(column)?;
     Ok(u64::try_from(number.unwrap_or(0)).unwrap_or(0))
@@ -78,32 +78,32 @@ impl Postgres {
     /// A statement about one name, which answers one row.
     async fn one(
         &self,
-        connection: &mut PgConnection,
+        on: &mut Connection,
         sql: &Arc<str>,
         values: Vec<Value>,
     ) -> sqlx::Result<Said> {
-        let said = self.many(connection, sql, values).await?;
+        let said = self.many(on, sql, values).await?;
         said.into_iter().next().ok_or(sqlx::Error::RowNotFound)
     }
 
     /// A statement about many names, which answers many rows.
     async fn many(
         &self,
-        connection: &mut PgConnection,
+        on: &mut Connection,
         sql: &Arc<str>,
         values: Vec<Value>,
     ) -> sqlx::Result<Vec<Said>> {
-        let rows = self.wire.rows(connection, sql, values).await?;
+        let rows = self.wire.rows(on, sql, values).await?;
         rows.iter().map(Said::read).collect()
     }
 
     async fn rows(
         &self,
-        connection: &mut PgConnection,
+        on: &mut Connection,
         sql: &Arc<str>,
         values: Vec<Value>,
     ) -> sqlx::Result<Rows> {
-        let said = self.many(connection, sql, values).await?;
+        let said = self.many(on, sql, values).await?;
         Ok(Rows {
             now: said.first().map(|said| said.found.now),
             rows: said.into_iter().filter_map(|said| said.found.row).collect(),
@@ -111,20 +111,16 @@ impl Postgres {
     }
 }
 
+questions! {
+    Take => Said, Writes, |said| Some(said.found.now);
+    Renew => Vec<Said>, Writes, |said| said.first().map(|said| said.found.now);
+}
+
 /// Takes a free mutex.
 pub(super) struct Take(pub(super) Bid);
 
-impl Question for Take {
-    type Reply = Said;
-    const EFFECT: Effect = Effect::Writes;
-
-    fn time(said: &Said) -> Option<StoreTime> {
-        Some(said.found.now)
-    }
-}
-
 impl Answers<Take> for Postgres {
-    async fn answer(&self, connection: &mut PgConnection, Take(bid): &Take) -> sqlx::Result<Said> {
+    async fn answer(&self, on: &mut Connection, Take(bid): &Take) -> sqlx::Result<Said> {
         let values = vec![
             bid.name.as_str().into(),
             bid.contender.as_str().into(),
@@ -132,28 +128,24 @@ impl Answers<Take> for Postgres {
             millis(bid.terms.lease()),
             Value::Text(bid.nonce.to_string()),
         ];
-        self.one(connection, &self.statements.take, values).await
+        self.one(on, &self.statements.take, values).await
     }
 }
 
 impl Answers<Find> for Postgres {
-    async fn answer(
-        &self,
-        connection: &mut PgConnection,
-        Find(name): &Find,
-    ) -> sqlx::Result<Found> {
+    async fn answer(&self, on: &mut Connection, Find(name): &Find) -> sqlx::Result<Found> {
         let values = vec![name.as_str().into()];
-        let said = self.one(connection, &self.statements.find, values).await?;
+        let said = self.one(on, &self.statements.find, values).await?;
         Ok(said.found)
     }
 }
 
 impl Answers<Free> for Postgres {
-    async fn answer(&self, connection: &mut PgConnection, free: &Free) -> sqlx::Result<Freed> {
+    async fn answer(&self, on: &mut Connection, free: &Free) -> sqlx::Result<Freed> {
         if let Free::Revoked(name, None) = free
-            && self.mend(connection, name).await?
+            && self.mend(on, name).await?
         {
-            let found = self.answer(connection, &Find(name.clone())).await?;
+            let found = self.answer(on, &Find(name.clone())).await?;
             return Ok(Freed::At(found.now));
         }
         let to = &self.statements;
@@ -183,7 +175,7 @@ impl Answers<Free> for Postgres {
         };
         let mut values = vec![free.name().as_str().into()];
         values.extend(rest);
-        let said = self.one(connection, sql, values).await?;
+        let said = self.one(on, sql, values).await?;
         Ok(match said.won {
             true => Freed::At(said.found.now),
             false => Freed::Not(Some(said.found)),
@@ -194,7 +186,7 @@ impl Answers<Free> for Postgres {
 impl Postgres {
     /// Begins the row of `name` again if its version can be no token's: nobody
     /// can own it as it is, and a take would go on from there.
-    async fn mend(&self, connection: &mut PgConnection, name: &MutexName) -> sqlx::Result<bool> {
+    async fn mend(&self, on: &mut Connection, name: &MutexName) -> sqlx::Result<bool> {
         let (table, limit) = (&self.statements.table, FencingToken::STORE_LIMIT);
         let sql: Arc<str> = format!(
             "UPDATE {table} SET owner_id = '', acquired_at = 0, ttl_at = 0, transition_at = 0, \
@@ -203,57 +195,32 @@ impl Postgres {
         )
         .into();
         let name = vec![name.as_str().into()];
-        let rows = self.wire.rows(connection, &sql, name).await?;
+        let rows = self.wire.rows(on, &sql, name).await?;
         Ok(!rows.is_empty())
     }
 }
 
 impl Answers<FindMany> for Postgres {
-    async fn answer(
-        &self,
-        connection: &mut PgConnection,
-        FindMany(names): &FindMany,
-    ) -> sqlx::Result<Rows> {
+    async fn answer(&self, on: &mut Connection, FindMany(names): &FindMany) -> sqlx::Result<Rows> {
         let names = names.iter().map(ToString::to_string).collect();
         let values = vec![Value::Texts(names)];
-        self.rows(connection, &self.statements.find_many, values)
-            .await
+        self.rows(on, &self.statements.find_many, values).await
     }
 }
 
 impl Answers<List> for Postgres {
-    async fn answer(
-        &self,
-        connection: &mut PgConnection,
-        List { after, most }: &List,
-    ) -> sqlx::Result<Rows> {
+    async fn answer(&self, on: &mut Connection, List { after, most }: &List) -> sqlx::Result<Rows> {
         let after = after.as_ref().map_or("", MutexName::as_str);
         let values = vec![after.into(), (*most).into()];
-        self.rows(connection, &self.statements.list, values).await
+        self.rows(on, &self.statements.list, values).await
     }
 }
 
 /// Renews grants of the same terms; one answer for each, in their order.
-pub(super) struct Renew {
-    pub(super) terms: LeaseTerms,
-    pub(super) held: Vec<Held>,
-}
-
-impl Question for Renew {
-    type Reply = Vec<Said>;
-    const EFFECT: Effect = Effect::Writes;
-
-    fn time(said: &Vec<Said>) -> Option<StoreTime> {
-        said.first().map(|said| said.found.now)
-    }
-}
+pub(super) struct Renew(pub(super) Vec<Held>);
 
 impl Answers<Renew> for Postgres {
-    async fn answer(
-        &self,
-        connection: &mut PgConnection,
-        Renew { terms, held }: &Renew,
-    ) -> sqlx::Result<Vec<Said>> {
+    async fn answer(&self, on: &mut Connection, Renew(held): &Renew) -> sqlx::Result<Vec<Said>> {
         let texts = |text: &dyn Fn(&Held) -> String| Value::Texts(held.iter().map(text).collect());
         let version = |held: &Held| i64::try_from(held.token.store()).unwrap_or(i64::MAX);
         let values = vec![
@@ -261,9 +228,9 @@ impl Answers<Renew> for Postgres {
             texts(&|held| held.contender.to_string()),
             Value::Ints(held.iter().map(version).collect()),
             texts(&|held| held.nonce.to_string()),
-            millis(terms.ttl()),
-            millis(terms.lease()),
+            millis(held[0].terms.ttl()),
+            millis(held[0].terms.lease()),
         ];
-        self.many(connection, &self.statements.renew, values).await
+        self.many(on, &self.statements.renew, values).await
     }
 }

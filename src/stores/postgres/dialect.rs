@@ -12,7 +12,7 @@ use super::wire::Wire;
 use super::{acquire, error, prune, renew, schema};
 use crate::backend::{Answer, Bid, Held, Profile};
 use crate::error::Result;
-use crate::model::{LeaseTerms, MutexOwner};
+use crate::model::MutexOwner;
 use crate::stores::sql::schema::Inspected;
 use crate::stores::sql::{Client, Dialect, Driver, Fault, Limits, POLL, Passed, Removed, Row};
 
@@ -27,10 +27,12 @@ pub(in crate::stores) struct Postgres {
     pub(super) notify: bool,
 }
 
-impl Driver for Postgres {
-    type Connection = PgConnection;
+pub(super) type Connection = PgConnection;
 
-    async fn connect(&self) -> sqlx::Result<PgConnection> {
+impl Driver for Postgres {
+    type Connection = Connection;
+
+    async fn connect(&self) -> sqlx::Result<Connection> {
         self.options.connect().await
     }
 
@@ -93,12 +95,8 @@ impl Dialect for Postgres {
         acquire::acquire(client, bid).await
     }
 
-    async fn renew(
-        client: &Client<Self>,
-        terms: &LeaseTerms,
-        some: &[Held],
-    ) -> Result<Vec<Passed>> {
-        renew::renew(client, terms, some).await
+    async fn renew(client: &Client<Self>, some: &[Held]) -> Result<Vec<Passed>> {
+        renew::renew(client, some).await
     }
 
     async fn remove(client: &Client<Self>, unused_for: Duration, ledgers: bool) -> Result<Removed> {

@@ -3,19 +3,18 @@
 use std::sync::Arc;
 
 use sqlx::Row as _;
-use sqlx::postgres::PgConnection;
 
-use super::dialect::Postgres;
+use super::dialect::{Connection, Postgres};
 use crate::backend::Finding;
 use crate::stores::sql::{Answers, Survey, Surveyed};
 
 impl Answers<Survey> for Postgres {
-    async fn answer(&self, connection: &mut PgConnection, _: &Survey) -> sqlx::Result<Surveyed> {
+    async fn answer(&self, on: &mut Connection, _: &Survey) -> sqlx::Result<Surveyed> {
         let sql: Arc<str> = "SELECT current_setting('server_version') AS version, \
              current_setting('server_encoding') AS encoding, pg_is_in_recovery() AS is_replica, \
              current_setting('synchronous_commit') AS commit"
             .into();
-        let rows = self.wire.rows(connection, &sql, Vec::new()).await?;
+        let rows = self.wire.rows(on, &sql, Vec::new()).await?;
         let row = rows.first().ok_or(sqlx::Error::RowNotFound)?;
         let encoding: String = row.try_get("encoding")?;
         let commit: String = row.try_get("commit")?;

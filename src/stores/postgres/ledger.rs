@@ -1,10 +1,10 @@
 //! The run ledger: one row per schedule, written only while its claimer owns.
 
 use sqlx::Row as _;
-use sqlx::postgres::{PgConnection, PgRow};
+use sqlx::postgres::PgRow;
 
 use super::calls::{number, text_of};
-use super::dialect::Postgres;
+use super::dialect::{Connection, Postgres};
 use super::wire::Value;
 use crate::backend::{ClaimAnswer, LedgerEntry, LedgerLine};
 use crate::model::{MutexName, StoreTime};
@@ -16,21 +16,21 @@ use crate::stores::sql::{
 impl Answers<ReadLedger> for Postgres {
     async fn answer(
         &self,
-        connection: &mut PgConnection,
+        on: &mut Connection,
         ReadLedger(name): &ReadLedger,
     ) -> sqlx::Result<Option<LedgerEntry>> {
-        self.read(connection, name).await
+        self.read(on, name).await
     }
 }
 
 impl Postgres {
     async fn read(
         &self,
-        connection: &mut PgConnection,
+        on: &mut Connection,
         name: &MutexName,
     ) -> sqlx::Result<Option<LedgerEntry>> {
         let (read, name) = (&self.statements.ledger().read, name.as_str().into());
-        let rows = self.wire.rows(connection, read, vec![name]).await?;
+        let rows = self.wire.rows(on, read, vec![name]).await?;
         rows.first().map(entry).transpose()
     }
 }
@@ -53,11 +53,7 @@ fn entry(row: &PgRow) -> sqlx::Result<LedgerEntry> {
 }
 
 impl Answers<ListLedgers> for Postgres {
-    async fn answer(
-        &self,
-        connection: &mut PgConnection,
-        list: &ListLedgers,
-    ) -> sqlx::Result<LedgerRows> {
+    async fn answer(&self, on: &mut Connection, list: &ListLedgers) -> sqlx::Result<LedgerRows> {
         let to = self.statements.ledger();
         let (sql, values) = match list {
             ListLedgers::After(after, most) => {
@@ -69,7 +65,7 @@ impl Answers<ListLedgers> for Postgres {
                 (&to.find_many, vec![Value::Texts(names)])
             }
         };
-        let rows = self.wire.rows(connection, sql, values).await?;
+        let rows = self.wire.rows(on, sql, values).await?;
         let now = rows.first().map(|row| number(row, "now")).transpose()?;
         let line = |row| self.line(row).transpose();
         Ok(LedgerRows {
@@ -108,15 +104,11 @@ fn values(ClaimTick { held, claim }: &ClaimTick) -> Vec<Value> {
 }
 
 impl Answers<ClaimTick> for Postgres {
-    async fn answer(
-        &self,
-        connection: &mut PgConnection,
-        asked: &ClaimTick,
-    ) -> sqlx::Result<ClaimAnswer> {
+    async fn answer(&self, on: &mut Connection, asked: &ClaimTick) -> sqlx::Result<ClaimAnswer> {
         let sql = &self.statements.ledger().claim;
         let ClaimTick { held, claim } = asked;
         for _ in 0..CLAIM_TRIES {
-            let rows = self.wire.rows(connection, sql, values(asked)).await?;
+            let rows = self.wire.rows(on, sql, values(asked)).await?;
             let row = rows.first().ok_or(sqlx::Error::RowNotFound)?;
             if row.try_get("claimed")? {
                 return Ok(ClaimAnswer::Claimed);
@@ -124,7 +116,7 @@ impl Answers<ClaimTick> for Postgres {
             if !row.try_get::<bool, _>("owns")? {
                 return Ok(ClaimAnswer::NotOwner);
             }
-            match self.read(connection, &held.name).await? {
+            match self.read(on, &held.name).await? {
                 Some(entry) if !claim.fits(Some(&entry), held.token) => {
                     return Ok(ClaimAnswer::Refused(entry));
                 }
@@ -138,7 +130,7 @@ impl Answers<ClaimTick> for Postgres {
 impl Answers<FinishTick> for Postgres {
     async fn answer(
         &self,
-        connection: &mut PgConnection,
+        on: &mut Connection,
         FinishTick { held, end }: &FinishTick,
     ) -> sqlx::Result<bool> {
         let values = vec![
@@ -149,7 +141,7 @@ impl Answers<FinishTick> for Postgres {
             note(end.note(held.token)),
         ];
         let finish = &self.statements.ledger().finish;
-        let rows = self.wire.rows(connection, finish, values).await?;
+        let rows = self.wire.rows(on, finish, values).await?;
         Ok(!rows.is_empty())
     }
 }

@@ -9,15 +9,14 @@
 
 use std::time::Duration;
 
-use sqlx::postgres::PgConnection;
 use sqlx::{AssertSqlSafe, Executor as _};
 
 use super::calls::number;
-use super::dialect::Postgres;
+use super::dialect::{Connection, Postgres};
 use super::statements::{CLOCK, Statements};
 use crate::error::{ErrorKind, Result};
 use crate::model::FencingToken;
-use crate::stores::sql::{Answers, Client, Effect, Question, Removed};
+use crate::stores::sql::{Answers, Client, Removed, questions};
 
 /// How many rows one message removes.
 const TOGETHER: u64 = 500;
@@ -40,7 +39,8 @@ pub(super) async fn remove(
         let removed = client.ask(Remove { micros, ledgers }).await;
         tries += 1;
         match removed {
-            // Somebody has the table's lock, as a vacuum or a backup may.
+            // Another transaction has the table's lock, as a vacuum's or a
+            // backup's may.
             Err(error) if error.kind() == ErrorKind::Timeout && tries < TRIES => {
                 client.pool().clock().sleep(PAUSE).await;
             }
@@ -49,20 +49,19 @@ pub(super) async fn remove(
     }
 }
 
+questions! {
+    Remove => Removed, Writes;
+}
+
 struct Remove {
     micros: i64,
     ledgers: bool,
 }
 
-impl Question for Remove {
-    type Reply = Removed;
-    const EFFECT: Effect = Effect::Writes;
-}
-
 impl Answers<Remove> for Postgres {
     async fn answer(
         &self,
-        connection: &mut PgConnection,
+        on: &mut Connection,
         Remove { micros, ledgers }: &Remove,
     ) -> sqlx::Result<Removed> {
         let Statements {
@@ -93,9 +92,7 @@ impl Answers<Remove> for Postgres {
              AND m.version < clock.micros - {micros} LIMIT {TOGETHER})) \
              RETURNING 1) SELECT 0::bigint AS ledgers, count(*) AS rows FROM gone"
         );
-        let found = connection
-            .fetch_all(sqlx::raw_sql(AssertSqlSafe(sql)))
-            .await?;
+        let found = on.fetch_all(sqlx::raw_sql(AssertSqlSafe(sql))).await?;
         let (mut rows, mut ledgers) = (0, 0);
         for row in &found {
             rows += number(row, "rows")?;

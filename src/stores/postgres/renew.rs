@@ -4,19 +4,10 @@ use super::calls::{Renew, Said};
 use super::dialect::Postgres;
 use crate::backend::Held;
 use crate::error::Result;
-use crate::model::LeaseTerms;
 use crate::stores::sql::{Client, Passed};
 
-pub(super) async fn renew(
-    client: &Client<Postgres>,
-    terms: &LeaseTerms,
-    some: &[Held],
-) -> Result<Vec<Passed>> {
-    let renew = Renew {
-        terms: *terms,
-        held: some.to_vec(),
-    };
-    let said = client.ask_urgently(renew).await?;
+pub(super) async fn renew(client: &Client<Postgres>, some: &[Held]) -> Result<Vec<Passed>> {
+    let said = client.ask_urgently(Renew(some.to_vec())).await?;
     Ok(said.into_iter().zip(some).map(passed).collect())
 }
 
@@ -24,7 +15,7 @@ fn passed((said, held): (Said, &Held)) -> Passed {
     match &said.found.row {
         Some(row) if said.won => Passed::Answered(row.won()),
         // The grant was there when the statement began, and the row could not
-        // be had: somebody holds it, or has just written it.
+        // be had: another transaction holds it, or has just written it.
         Some(row)
             if row.version == held.token.store()
                 && row.owner_id == held.contender.as_str()

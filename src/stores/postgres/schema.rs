@@ -3,10 +3,10 @@
 
 use std::sync::Arc;
 
-use sqlx::postgres::{PgConnection, PgRow};
+use sqlx::postgres::PgRow;
 use sqlx::{AssertSqlSafe, Executor as _, Row as _};
 
-use super::dialect::Postgres;
+use super::dialect::{Connection, Postgres};
 use super::statements::Statements;
 use crate::error::{Error, Result};
 use crate::stores::sql::schema::{Column, Inspected, check_columns, not_ours, unfit};
@@ -45,24 +45,20 @@ pub(super) fn extension(statements: &Statements) -> String {
 }
 
 impl Answers<Inspect> for Postgres {
-    async fn answer(&self, connection: &mut PgConnection, _: &Inspect) -> sqlx::Result<Inspected> {
-        let mutexes = self.columns(connection, &self.statements.table).await?;
-        let ledgers = self.columns(connection, &self.statements.schedule).await?;
+    async fn answer(&self, on: &mut Connection, _: &Inspect) -> sqlx::Result<Inspected> {
+        let mutexes = self.columns(on, &self.statements.table).await?;
+        let ledgers = self.columns(on, &self.statements.schedule).await?;
         Ok(Inspected::new(mutexes, &ledgers))
     }
 }
 
 impl Postgres {
-    async fn columns(
-        &self,
-        connection: &mut PgConnection,
-        table: &str,
-    ) -> sqlx::Result<Vec<Column>> {
+    async fn columns(&self, on: &mut Connection, table: &str) -> sqlx::Result<Vec<Column>> {
         let sql: Arc<str> =
             "SELECT attname::text AS name, format_type(atttypid, NULL) AS kind FROM pg_attribute \
              WHERE attrelid = to_regclass($1) AND attnum > 0 AND NOT attisdropped"
                 .into();
-        let rows = self.wire.rows(connection, &sql, vec![table.into()]).await?;
+        let rows = self.wire.rows(on, &sql, vec![table.into()]).await?;
         let column = |row: &PgRow| {
             Ok(Column {
                 name: row.try_get("name")?,
@@ -102,15 +98,12 @@ pub(super) fn check(postgres: &Postgres, found: &Inspected) -> Result<()> {
 }
 
 impl Answers<Create> for Postgres {
-    async fn answer(&self, connection: &mut PgConnection, _: &Create) -> sqlx::Result<()> {
-        // A table that is used may not be had, and nobody shall queue for long
-        // behind whoever waits for it.
+    async fn answer(&self, on: &mut Connection, _: &Create) -> sqlx::Result<()> {
+        // Bids would queue behind an ALTER that waits for the table.
         let short = "SET LOCAL lock_timeout = '2s'";
         let extension = format!("{short}; {}", extension(&self.statements));
         for ddl in ddl(&self.statements).into_iter().chain([extension]) {
-            connection
-                .execute(sqlx::raw_sql(AssertSqlSafe(ddl)))
-                .await?;
+            on.execute(sqlx::raw_sql(AssertSqlSafe(ddl))).await?;
         }
         Ok(())
     }

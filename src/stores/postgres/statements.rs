@@ -78,9 +78,10 @@ impl Statements {
                 columns("m.")
             )
             .into(),
+            // A row also when there is none of them: it has the time.
             find_many: format!(
                 "WITH {CLOCK} SELECT false AS won, clock.now, {} \
-                 FROM clock, {table} AS m WHERE m.mutex = ANY($1::text[])",
+                 FROM clock LEFT JOIN {table} AS m ON m.mutex = ANY($1::text[])",
                 columns("m.")
             )
             .into(),

@@ -64,9 +64,9 @@ impl<'c> Listening<'c> {
             Err(end) => return end,
         };
         loop {
-            // What was sent before we listened, nobody heard.
+            // What the server sent before we listened, we have not heard.
             self.watch.tell_all_resumed();
-            // Whoever came before this has been told.
+            // Every listener that came before this has been told.
             loop {
                 let silent_at = self.clock.now() + PULSE;
                 tokio::select! {
@@ -102,7 +102,7 @@ impl<'c> Listening<'c> {
 
     async fn connect(&self, observing: bool) -> sqlx::Result<PgListener> {
         // A pool of one, as the listener wants it; a new one each time, or it
-        // would wait for a connection that nobody answers any more.
+        // would wait for a connection that the server has forgotten.
         let pool = PgPoolOptions::new()
             .max_connections(1)
             .acquire_timeout(self.postgres.limits.connect)

@@ -2,7 +2,7 @@
 
 use super::client::Client;
 use super::dialect::Dialect;
-use super::question::Free;
+use super::question::{ClaimTick, Find, FinishTick, Free, ReadLedger};
 use crate::backend::{
     Answer, Backend, Bid, Claim, ClaimAnswer, Finding, Held, Hints, Interest, LedgerEntry, Ledgers,
     Listing, Page, Profile, Prune, Pruned, TickEnd,
@@ -28,19 +28,32 @@ impl<D: Dialect> Backend for Client<D> {
     }
 
     async fn leave(&self, bid: &Bid) -> Result<()> {
-        self.undo(bid).await
+        if !D::HAS_NONCE && !bid.unique_id {
+            // What it won cannot be told from the grant of a twin with the same
+            // id: its lease ends it.
+            return self.pool().check_open();
+        }
+        self.ask(Free::Left(bid.clone())).await.map(drop)
     }
 
     async fn owner(&self, name: &MutexName) -> Result<Answer> {
-        self.look_at(name).await
+        let found = self.ask(Find(name.clone())).await?;
+        Self::refused(name, found)
     }
 
     fn changes(&self, interest: &Interest) -> Hints {
-        self.listen(interest)
+        let (hints, must_begin) = self.listeners().add(interest);
+        if must_begin {
+            let runtime = self.pool().runtime();
+            runtime.spawn(D::watch(self.clone()));
+        }
+        hints
     }
 
     async fn close(&self) -> Result<()> {
-        self.end().await
+        self.listeners().close();
+        self.pool().close().await;
+        Ok(())
     }
 
     async fn list(&self, page: &Page) -> Result<Listing> {
@@ -60,7 +73,7 @@ impl<D: Dialect> Backend for Client<D> {
     }
 
     async fn read_ledger(&self, name: &MutexName) -> Result<Option<LedgerEntry>> {
-        self.ledger(name).await
+        self.ask(ReadLedger(name.clone())).await
     }
 
     async fn list_ledgers(&self, page: &Page) -> Result<Ledgers> {
@@ -68,10 +81,12 @@ impl<D: Dialect> Backend for Client<D> {
     }
 
     async fn claim_tick(&self, held: &Held, claim: &Claim) -> Result<ClaimAnswer> {
-        self.claim(held, claim).await
+        let (held, claim) = (held.clone(), claim.clone());
+        self.ask(ClaimTick { held, claim }).await
     }
 
     async fn finish_tick(&self, held: &Held, end: &TickEnd) -> Result<bool> {
-        self.finish(held, end).await
+        let (held, end) = (held.clone(), *end);
+        self.ask(FinishTick { held, end }).await
     }
 }

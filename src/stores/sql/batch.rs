@@ -10,24 +10,24 @@ use super::dialect::Dialect;
 use crate::backend::{Answer, Held};
 use crate::clock::Clock;
 use crate::error::{Error, ErrorKind, Outcome, Result};
-use crate::model::{LeaseTerms, MutexName};
+use crate::model::MutexName;
 
-/// The most that one statement carries.
+/// The most that one statement carries: its rows stay locked for as long as it
+/// takes, and where the server cannot skip rows, one that is locked delays all.
 const MOST: usize = 200;
 
 /// Grants that one statement can renew: same terms, sorted by name so that two
 /// batches lock rows in the same order.
 #[derive(Debug)]
-pub(in crate::stores) struct Batch {
-    pub(in crate::stores) terms: LeaseTerms,
-    pub(in crate::stores) held: Vec<Held>,
+struct Batch {
+    held: Vec<Held>,
     /// Where each stood in the question.
-    pub(in crate::stores) places: Vec<usize>,
+    places: Vec<usize>,
 }
 
 impl Batch {
     /// Splits a question into statements.
-    pub(in crate::stores) fn split(question: &[Held]) -> Vec<Self> {
+    fn split(question: &[Held]) -> Vec<Self> {
         let mut by_terms: BTreeMap<_, Vec<usize>> = BTreeMap::new();
         for (place, held) in question.iter().enumerate() {
             let terms = (held.terms.ttl(), held.terms.transition());
@@ -38,7 +38,6 @@ impl Batch {
             places.sort_by(|a, b| question[*a].name.cmp(&question[*b].name));
             for places in places.chunks(MOST) {
                 batches.push(Self {
-                    terms: question[places[0]].terms,
                     held: places
                         .iter()
                         .map(|place| question[*place].clone())
@@ -87,18 +86,14 @@ impl<D: Dialect> Client<D> {
 async fn renew_batch<D: Dialect>(client: &Client<D>, batch: &Batch) -> Vec<Result<Answer>> {
     let mut passes = Passes::over(&batch.held);
     while let Some(some) = passes.next(client.pool().clock()).await {
-        passes.note(renew_some(client, &batch.terms, some).await);
+        passes.note(renew_some(client, some).await);
     }
     passes.answers()
 }
 
 /// One statement for `some`, and what it did for each of them.
-async fn renew_some<D: Dialect>(
-    client: &Client<D>,
-    terms: &LeaseTerms,
-    some: Vec<Held>,
-) -> Vec<Passed> {
-    let error = match D::renew(client, terms, &some).await {
+async fn renew_some<D: Dialect>(client: &Client<D>, some: Vec<Held>) -> Vec<Passed> {
+    let error = match D::renew(client, &some).await {
         Ok(passed) if passed.len() == some.len() => return passed,
         Ok(_) => Error::new(ErrorKind::Store, Outcome::MayHave)
             .with_message("the server did not answer every renewal of a batch"),
@@ -129,7 +124,7 @@ pub(in crate::stores) enum Passed {
 /// Renews around the rows that others hold, and tries those again for a moment;
 /// what stays locked is a time-out.
 #[derive(Debug)]
-pub(in crate::stores) struct Passes {
+struct Passes {
     held: Vec<Held>,
     answers: Vec<Result<Answer>>,
     /// The places of those without an answer.
@@ -138,7 +133,7 @@ pub(in crate::stores) struct Passes {
 }
 
 impl Passes {
-    pub(in crate::stores) fn over(held: &[Held]) -> Self {
+    fn over(held: &[Held]) -> Self {
         Self {
             held: held.to_vec(),
             answers: held.iter().map(|held| Err(locked(&held.name))).collect(),
@@ -149,7 +144,7 @@ impl Passes {
 
     /// What the next statement renews, when it is time for it; `None` when
     /// there is none.
-    pub(in crate::stores) async fn next(&mut self, clock: &Clock) -> Option<Vec<Held>> {
+    async fn next(&mut self, clock: &Clock) -> Option<Vec<Held>> {
         if self.left.is_empty() || self.passes > PAUSES.len() {
             return None;
         }
@@ -162,7 +157,7 @@ impl Passes {
     }
 
     /// What came of it, in the same order.
-    pub(in crate::stores) fn note(&mut self, passed: Vec<Passed>) {
+    fn note(&mut self, passed: Vec<Passed>) {
         let mut skipped = Vec::new();
         for (at, passed) in std::mem::take(&mut self.left).into_iter().zip(passed) {
             match passed {
@@ -173,7 +168,7 @@ impl Passes {
         self.left = skipped;
     }
 
-    pub(in crate::stores) fn answers(self) -> Vec<Result<Answer>> {
+    fn answers(self) -> Vec<Result<Answer>> {
         self.answers
     }
 }
@@ -196,7 +191,7 @@ pub(in crate::stores) fn padded(count: usize) -> usize {
 mod tests {
     use super::*;
     use crate::backend::Bid;
-    use crate::model::{ContenderId, FencingToken};
+    use crate::model::{ContenderId, FencingToken, LeaseTerms};
 
     fn held(name: &str, ttl: u64) -> Held {
         let terms = LeaseTerms::new(Duration::from_secs(ttl), Duration::from_secs(5)).unwrap();

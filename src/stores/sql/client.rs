@@ -9,7 +9,7 @@ use super::poll::{Look, Seen, poll};
 use super::pool::{Answers, Pool, Question};
 use super::question::{Find, FindMany, Found, Free, Freed};
 use super::watch::Watch;
-use crate::backend::{Answer, Bid, Hints, Interest};
+use crate::backend::Answer;
 use crate::clock::Clock;
 use crate::error::Result;
 use crate::model::{MutexName, MutexOwner, StoreTime};
@@ -62,12 +62,7 @@ impl<D: Dialect> Client<D> {
     where
         D: Answers<Q>,
     {
-        let sent = self.0.pool.clock().now();
-        let reply = self.0.pool.ask(question).await?;
-        if let Some(time) = Q::time(&reply) {
-            self.0.time.heard(time, sent, self.0.pool.clock().now());
-        }
-        Ok(reply)
+        self.hear::<Q>(self.0.pool.ask(question)).await
     }
 
     /// The same for renewals, which cannot wait until other calls have ended.
@@ -75,8 +70,15 @@ impl<D: Dialect> Client<D> {
     where
         D: Answers<Q>,
     {
+        self.hear::<Q>(self.0.pool.ask_urgently(question)).await
+    }
+
+    async fn hear<Q: Question>(
+        &self,
+        asking: impl Future<Output = Result<Q::Reply>>,
+    ) -> Result<Q::Reply> {
         let sent = self.0.pool.clock().now();
-        let reply = self.0.pool.ask_urgently(question).await?;
+        let reply = asking.await?;
         if let Some(time) = Q::time(&reply) {
             self.0.time.heard(time, sent, self.0.pool.clock().now());
         }
@@ -88,28 +90,14 @@ impl<D: Dialect> Client<D> {
         self.0.time.at(self.0.pool.clock().now())
     }
 
-    /// Undoes whatever `bid` may have won.
-    pub(super) async fn undo(&self, bid: &Bid) -> Result<()> {
-        if !D::HAS_NONCE && !bid.unique_id {
-            // What it won cannot be told from the grant of a twin with the same
-            // id: its lease ends it.
-            return self.0.pool.check_open();
-        }
-        self.ask(Free::Left(bid.clone())).await.map(drop)
-    }
-
-    pub(super) async fn look_at(&self, name: &MutexName) -> Result<Answer> {
-        let found = self.ask(Find(name.clone())).await?;
-        Self::refused(name, found)
-    }
-
     /// Frees a row; refused, with whoever owns it, when it is another's.
     pub(super) async fn free(&self, free: Free) -> Result<Answer> {
         let name = free.name().clone();
         match self.ask(free).await? {
             Freed::At(now) => Ok(Answer::won(MutexOwner::NONE, now)),
             Freed::Not(Some(found)) => Self::refused(&name, found),
-            Freed::Not(None) => self.look_at(&name).await,
+            // MySQL's UPDATE does not say why it reached no row.
+            Freed::Not(None) => Self::refused(&name, self.ask(Find(name.clone())).await?),
         }
     }
 
@@ -121,15 +109,6 @@ impl<D: Dialect> Client<D> {
         Ok(Answer::refused(owner, found.now))
     }
 
-    pub(super) fn listen(&self, interest: &Interest) -> Hints {
-        let (hints, must_begin) = self.0.watch.add(interest);
-        if must_begin {
-            let watch = D::watch(self.clone());
-            self.0.pool.runtime().spawn(watch);
-        }
-        hints
-    }
-
     /// Who waits or observes in this process.
     pub(in crate::stores) fn listeners(&self) -> &Arc<Watch> {
         &self.0.watch
@@ -139,12 +118,6 @@ impl<D: Dialect> Client<D> {
     pub(in crate::stores) async fn poll(self) {
         let (watch, clock) = (Arc::clone(&self.0.watch), self.0.pool.clock().clone());
         poll(watch, self, clock).await;
-    }
-
-    pub(super) async fn end(&self) -> Result<()> {
-        self.0.watch.close();
-        self.0.pool.close().await;
-        Ok(())
     }
 }
 

@@ -14,7 +14,7 @@ use super::row::Row;
 use super::schema::Inspected;
 use crate::backend::{Answer, Bid, Held, Profile};
 use crate::error::Result;
-use crate::model::{LeaseTerms, MutexOwner};
+use crate::model::MutexOwner;
 
 /// A database as the [`Client`] sees it: what it answers, and where it goes a
 /// way of its own.
@@ -71,11 +71,10 @@ pub(in crate::stores) trait Dialect:
 
     fn acquire(client: &Client<Self>, bid: &Bid) -> impl Future<Output = Result<Answer>> + Send;
 
-    /// Renews `some`, all with these terms, around the rows that others hold;
-    /// what came of each, in the same order.
+    /// Renews `some`, which have the same terms, around the rows that others
+    /// hold; what came of each, in the same order.
     fn renew(
         client: &Client<Self>,
-        terms: &LeaseTerms,
         some: &[Held],
     ) -> impl Future<Output = Result<Vec<Passed>>> + Send;
 

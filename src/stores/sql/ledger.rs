@@ -2,28 +2,8 @@
 
 use std::sync::OnceLock;
 
-use super::client::Client;
-use super::dialect::Dialect;
-use super::question::{ClaimTick, FinishTick, ReadLedger};
-use crate::backend::{Claim, ClaimAnswer, Held, LedgerEntry, TickEnd, TickState};
-use crate::error::Result;
-use crate::model::{FencingToken, MutexName, StoreTime};
-
-impl<D: Dialect> Client<D> {
-    pub(super) async fn ledger(&self, name: &MutexName) -> Result<Option<LedgerEntry>> {
-        self.ask(ReadLedger(name.clone())).await
-    }
-
-    pub(super) async fn claim(&self, held: &Held, claim: &Claim) -> Result<ClaimAnswer> {
-        let (held, claim) = (held.clone(), claim.clone());
-        self.ask(ClaimTick { held, claim }).await
-    }
-
-    pub(super) async fn finish(&self, held: &Held, end: &TickEnd) -> Result<bool> {
-        let (held, end) = (held.clone(), *end);
-        self.ask(FinishTick { held, end }).await
-    }
-}
+use crate::backend::{Claim, LedgerEntry, TickState};
+use crate::model::{FencingToken, StoreTime};
 
 /// How often a claim is made again whose refusal the ledger does not explain:
 /// somebody wrote it in between.

@@ -50,9 +50,11 @@ pub(super) use poll::POLL;
 pub(super) use pool::Limits;
 pub(super) use pool::{Answers, Driver, Effect, Fault, Question};
 pub(super) use prune::Removed;
+pub(super) use question::questions;
 pub(super) use question::{
     ClaimTick, Create, Find, FindMany, FinishTick, Found, Free, Freed, Inspect, LedgerRows, List,
     ListLedgers, ReadLedger, Rows, Survey, Surveyed,
 };
 pub(super) use row::{Row, text};
+#[cfg(feature = "postgres")]
 pub(super) use watch::Watch;

@@ -19,10 +19,13 @@ use crate::clock::{Clock, Moment};
 use crate::error::{Error, ErrorKind, Outcome, Result};
 use crate::model::StoreTime;
 
-/// A connection that answered this recently is believed to live.
+/// A connection that answered this recently is believed to live: a ping before
+/// every statement would double its cost, and one that has died since then
+/// costs a call that is tried again.
 const FRESH: Duration = Duration::from_secs(1);
 
-/// A connection that nobody has used for this long is closed.
+/// A connection that no call has used for this long is closed, before a server
+/// or a firewall drops it without a word.
 const IDLE: Duration = Duration::from_secs(60);
 
 /// How long a call that its caller has given up may go on, before its
@@ -30,7 +33,8 @@ const IDLE: Duration = Duration::from_secs(60);
 const GRACE: Duration = Duration::from_millis(500);
 
 /// How often a statement that lost a race (a deadlock, a serialization
-/// failure) is sent again at once.
+/// failure) is sent again at once. Of those that deadlock with each other one
+/// gets through every time, so this is enough for as many on one row.
 const RACES: usize = 20;
 
 /// What a server is asked, by one or a few statements that belong together.
@@ -112,7 +116,7 @@ pub(in crate::stores) struct Limits {
     pub(in crate::stores) ping: Duration,
 }
 
-pub(in crate::stores) struct Pool<D: Driver>(Arc<Shared<D>>);
+pub(in crate::stores) struct Pool<D: Driver>(Arc<Connections<D>>);
 
 impl<D: Driver> Clone for Pool<D> {
     fn clone(&self) -> Self {
@@ -120,7 +124,7 @@ impl<D: Driver> Clone for Pool<D> {
     }
 }
 
-struct Shared<D: Driver> {
+struct Connections<D: Driver> {
     driver: D,
     limits: Limits,
     clock: Clock,
@@ -131,15 +135,17 @@ struct Shared<D: Driver> {
     /// others are stuck in, what is held is renewed.
     spare: Arc<Semaphore>,
     /// Those that nobody uses, the last used last.
-    idle: Mutex<Vec<Line<D::Connection>>>,
+    idle: Mutex<Vec<Connected<D::Connection>>>,
     /// Raised by every failure: whoever was connected before must be asked.
     doubts: AtomicU64,
     closed: AtomicBool,
 }
 
-struct Line<C> {
+/// A connection that nobody uses at the moment, or that serves one call.
+struct Connected<C> {
     connection: C,
     used_at: Moment,
+    /// How many failures there had been when it last proved that it lives.
     doubts: u64,
 }
 
@@ -151,7 +157,7 @@ impl<D: Driver> Pool<D> {
         limits: Limits,
         clock: Clock,
     ) -> Self {
-        Self(Arc::new(Shared {
+        Self(Arc::new(Connections {
             driver,
             limits,
             clock,
@@ -236,14 +242,14 @@ impl<D: Driver> Pool<D> {
         self.0.closed.store(true, Ordering::SeqCst);
         self.0.permits.close();
         self.0.spare.close();
-        let lines: Vec<_> = self.0.idle().drain(..).collect();
-        for line in lines {
-            self.0.part(line).await;
+        let all: Vec<_> = self.0.idle().drain(..).collect();
+        for connected in all {
+            self.0.part(connected).await;
         }
     }
 }
 
-impl<D: Driver> Shared<D> {
+impl<D: Driver> Connections<D> {
     fn check_open(&self) -> Result<()> {
         if self.closed.load(Ordering::SeqCst) {
             return Err(closed());
@@ -293,14 +299,14 @@ impl<D: Driver> Shared<D> {
     where
         D: Answers<Q>,
     {
-        let mut line = self.line().await?;
+        let mut connected = self.connected().await?;
         sent.store(true, Ordering::Relaxed);
         let mut races = 0;
         loop {
-            let answer = self.driver.answer(&mut line.connection, question);
+            let answer = self.driver.answer(&mut connected.connection, question);
             let error = match answer.await {
                 Ok(reply) => {
-                    self.put_back(line);
+                    self.put_back(connected);
                     return Ok(reply);
                 }
                 Err(error) => error,
@@ -312,13 +318,13 @@ impl<D: Driver> Shared<D> {
             match fault {
                 Fault::Race if races < RACES => races += 1,
                 Fault::Race => {
-                    self.put_back(line);
+                    self.put_back(connected);
                     return Err(Error::new(ErrorKind::Store, Outcome::DidNot)
                         .with_message("the statement lost too many races in a row")
                         .with_source(error));
                 }
                 Fault::Error(told) => {
-                    self.put_back(line);
+                    self.put_back(connected);
                     return Err(told.with_source(error));
                 }
                 Fault::Outdated(told) => return Err(told.with_source(error)),
@@ -333,19 +339,19 @@ impl<D: Driver> Shared<D> {
     }
 
     /// A connection that lives, as far as can be known.
-    async fn line(&self) -> Result<Line<D::Connection>> {
+    async fn connected(&self) -> Result<Connected<D::Connection>> {
         let idle = self.idle().pop();
         let doubts = self.doubts.load(Ordering::SeqCst);
-        if let Some(mut line) = idle {
-            let fresh = self.clock.now().since(line.used_at) < FRESH;
-            if fresh && line.doubts == doubts {
-                return Ok(line);
+        if let Some(mut connected) = idle {
+            let fresh = self.clock.now().since(connected.used_at) < FRESH;
+            if fresh && connected.doubts == doubts {
+                return Ok(connected);
             }
             use sqlx::Connection as _;
             let end = self.clock.now() + self.limits.ping;
-            if let Some(Ok(())) = self.clock.limit(end, line.connection.ping()).await {
-                line.doubts = doubts;
-                return Ok(line);
+            if let Some(Ok(())) = self.clock.limit(end, connected.connection.ping()).await {
+                connected.doubts = doubts;
+                return Ok(connected);
             }
             // What happened to this one happened to the others.
             self.idle().clear();
@@ -365,7 +371,7 @@ impl<D: Driver> Shared<D> {
                 );
             }
         };
-        Ok(Line {
+        Ok(Connected {
             connection,
             used_at: self.clock.now(),
             doubts,
@@ -388,18 +394,18 @@ impl<D: Driver> Shared<D> {
         told.with_source(error)
     }
 
-    fn put_back(&self, mut line: Line<D::Connection>) {
+    fn put_back(&self, mut connected: Connected<D::Connection>) {
         let now = self.clock.now();
-        line.used_at = now;
+        connected.used_at = now;
         if self.closed.load(Ordering::SeqCst) {
             return;
         }
-        self.idle().push(line);
+        self.idle().push(connected);
         // The longest unused lie below; one stays for the next call.
         loop {
             let old = {
                 let mut idle = self.idle();
-                let is_old = |line: &Line<_>| now.since(line.used_at) > IDLE;
+                let is_old = |connected: &Connected<_>| now.since(connected.used_at) > IDLE;
                 if idle.len() < 2 || !is_old(&idle[0]) {
                     return;
                 }
@@ -410,17 +416,17 @@ impl<D: Driver> Shared<D> {
     }
 
     /// Says goodbye, if the server listens.
-    async fn part(&self, line: Line<D::Connection>) {
+    async fn part(&self, connected: Connected<D::Connection>) {
         use sqlx::Connection as _;
         let end = self.clock.now() + self.limits.ping;
-        let _ = self.clock.limit(end, line.connection.close()).await;
+        let _ = self.clock.limit(end, connected.connection.close()).await;
     }
 
     fn doubt(&self) {
         self.doubts.fetch_add(1, Ordering::SeqCst);
     }
 
-    fn idle(&self) -> MutexGuard<'_, Vec<Line<D::Connection>>> {
+    fn idle(&self) -> MutexGuard<'_, Vec<Connected<D::Connection>>> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,6 +1,5 @@
 //! What every database is asked, and what it replies.
 
-use super::pool::{Effect, Question};
 use super::row::Row;
 use super::schema::Inspected;
 use crate::backend::{Bid, Claim, ClaimAnswer, Finding, Held, LedgerEntry, LedgerLine, TickEnd};
@@ -105,16 +104,17 @@ pub(in crate::stores) struct FinishTick {
 /// the server's time.
 macro_rules! questions {
     ($($question:ty => $reply:ty, $effect:ident $(, $time:expr)?;)*) => {$(
-        impl Question for $question {
+        impl $crate::stores::sql::Question for $question {
             type Reply = $reply;
-            const EFFECT: Effect = Effect::$effect;
-            $(fn time(reply: &$reply) -> Option<StoreTime> {
-                let time: fn(&$reply) -> Option<StoreTime> = $time;
+            const EFFECT: $crate::stores::sql::Effect = $crate::stores::sql::Effect::$effect;
+            $(fn time(reply: &$reply) -> Option<$crate::model::StoreTime> {
+                let time: fn(&$reply) -> Option<$crate::model::StoreTime> = $time;
                 time(reply)
             })?
         }
     )*};
 }
+pub(in crate::stores) use questions;
 
 questions! {
     Inspect => Inspected, Reads;

@@ -18,6 +18,7 @@ pub(in crate::stores) struct Column {
     /// Its type, as the server calls it.
     pub(in crate::stores) kind: String,
     /// How many characters it takes, where the server says so.
+    #[cfg_attr(not(feature = "mysql"), expect(dead_code))]
     pub(in crate::stores) width: Option<u64>,
 }
 
