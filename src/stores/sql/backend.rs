@@ -60,12 +60,12 @@ impl<D: Dialect> Backend for Client<D> {
         self.list_page(page).await
     }
 
-    async fn revoke(&self, name: &MutexName, token: Option<FencingToken>) -> Result<Answer> {
-        self.free(Free::Revoked(name.clone(), token)).await
-    }
-
     async fn prune(&self, prune: &Prune) -> Result<Pruned> {
         self.prune_step(prune).await
+    }
+
+    async fn revoke(&self, name: &MutexName, token: Option<FencingToken>) -> Result<Answer> {
+        self.free(Free::Revoked(name.clone(), token)).await
     }
 
     async fn check(&self) -> Vec<Finding> {

@@ -9,7 +9,8 @@ use crate::model::{FencingToken, StoreTime};
 /// somebody wrote it in between.
 pub(in crate::stores) const CLAIM_TRIES: usize = 4;
 
-/// The error after so many. What was sent last is not known to have failed.
+/// The error after so many. The pool takes it for a broken connection, so that
+/// the next attempt has another.
 pub(in crate::stores) fn unexplained() -> sqlx::Error {
     sqlx::Error::Protocol("the ledger changed under every claim".into())
 }
@@ -56,8 +57,8 @@ impl<S> ByNotes<S> {
         }
     }
 
-    /// Says once which table it is. One that gets the room later serves as
-    /// before: other processes may not know of it.
+    /// Says which table it is, when it is first seen. To one that gets the room
+    /// later, this client goes on writing without notes.
     pub(in crate::stores) fn keep(&self, notes: bool) {
         let _ = self.keeps.set(notes);
     }
