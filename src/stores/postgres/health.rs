@@ -22,7 +22,7 @@ impl Answers<Survey> for Postgres {
         if encoding != "UTF8" {
             findings.push(Finding::warning(
                 "encoding",
-                format!("the database is encoded in {}", encoding),
+                format!("the database is encoded in {encoding}"),
                 "use a database with the encoding UTF8, or plain names only",
             ));
         }
