@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use tenure::Coordinator;
 use tenure::backend::{Backend, Page, Prune};
+use tenure::model::MutexName;
 use tenure_testkit::Whole as _;
 
 use crate::SERVER;
@@ -80,6 +81,24 @@ async fn a_page_is_a_range_of_the_key() {
     }
     assert_eq!(names.len(), 3000);
     assert!(names.is_sorted());
+    client.close().await.unwrap();
+}
+
+/// Whoever reads a page reckons from its time, also when there is nothing on it.
+#[tokio::test]
+async fn an_empty_page_has_the_servers_time() {
+    let client = client(&tables("nobody")).await.unwrap();
+    let name = MutexName::new("nobody").unwrap();
+    let page = Page::of([name.clone()]);
+    let listing = client.list(&page).await.unwrap();
+    assert_eq!(listing.entries, []);
+    SERVER.sql("DROP TABLE nobody_s").unwrap();
+    let ledgers = client.list_ledgers(&page).await.unwrap();
+    assert_eq!(ledgers.entries, []);
+    let now = client.owner(&name).await.unwrap().now();
+    for told in [listing.now, ledgers.now] {
+        assert!(now.since(told) < Duration::from_secs(60), "{told} is {now}");
+    }
     client.close().await.unwrap();
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::client::{Combined, Shared, next_token};
+use super::client::{Combined, Store, next_token};
 use super::grant::{Grant, Locked, Part, lasts_until};
 use super::rules::Mode;
 use super::unlock::{Progress, Told, passed};
@@ -17,7 +17,7 @@ const UNDO_WAIT: Duration = Duration::from_millis(500);
 
 /// What an attempt has sent and won so far. Dropped, all of it is undone.
 struct Attempt {
-    shared: Arc<Shared>,
+    shared: Arc<Store>,
     bid: Bid,
     parts: Vec<Part>,
     start: Moment,
@@ -66,12 +66,12 @@ impl Combined {
     /// The grant that this very bid has, if its answer was lost.
     fn found_again(&self, bid: &Bid, now: Moment) -> Option<Answer> {
         let shared = &self.0;
-        let book = shared.book();
+        let bids = shared.bids();
         // Under an id that others share, it could be anybody's.
-        let grant = book.grants.get(&bid.nonce).filter(|_| bid.unique_id)?;
+        let grant = bids.grants.get(&bid.nonce).filter(|_| bid.unique_id)?;
         let until = grant.lasts_until(&shared.rules, now)?;
-        let owner = Shared::owner_until(grant, now, until);
-        Some(Answer::won(owner, Shared::store_time(now)))
+        let owner = Store::owner_until(grant, now, until);
+        Some(Answer::won(owner, Store::store_time(now)))
     }
 }
 
@@ -149,7 +149,7 @@ impl Attempt {
 
     /// The answer of a lost attempt, on this machine's clock.
     fn refusal(&self) -> Answer {
-        let now = Shared::store_time(self.shared.clock.now());
+        let now = Store::store_time(self.shared.clock.now());
         let Some(refused) = &self.refused else {
             return Answer::refused(MutexOwner::NONE, now);
         };
@@ -165,9 +165,9 @@ impl Attempt {
             count: 1,
             parts: std::mem::take(&mut self.parts),
         };
-        let owner = Shared::owner_until(&grant, self.start, until);
-        self.shared.book().grants.insert(bid.nonce, grant);
-        Ok(Answer::won(owner, Shared::store_time(self.start)))
+        let owner = Store::owner_until(&grant, self.start, until);
+        self.shared.bids().grants.insert(bid.nonce, grant);
+        Ok(Answer::won(owner, Store::store_time(self.start)))
     }
 
     /// Undoes it and waits for the nodes that answer, but not for slow ones:

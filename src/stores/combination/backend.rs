@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use super::client::{Combined, Shared};
+use super::client::{Combined, Store};
 use super::grant::{Grant, Part};
 use super::look::merged;
 use super::unlock::{Told, passed};
@@ -92,7 +92,7 @@ impl Backend for Combined {
             // What it has cannot be told from what its twin has.
             return Ok(());
         }
-        let grant = shared.book().grants.remove(&bid.nonce);
+        let grant = shared.bids().grants.remove(&bid.nonce);
         let progress = match grant {
             Some(Grant { bid, parts, .. }) => shared.unlock(bid, parts, Told::Waiters),
             None => match shared.progress(bid.nonce) {
@@ -156,17 +156,17 @@ impl Backend for Combined {
 impl Administration for Combined {
     async fn revoke(&self, name: &MutexName, token: Option<FencingToken>) -> Result<Answer> {
         self.0.check_open()?;
-        let now = || Shared::store_time(self.0.clock.now());
+        let now = || Store::store_time(self.0.clock.now());
         let Some(token) = token else {
             let freed = self.free_anybody(name).await?;
             let answer = if freed { Answer::won } else { Answer::refused };
             return Ok(answer(MutexOwner::NONE, now()));
         };
         let held = {
-            let book = self.0.book();
+            let bids = self.0.bids();
             let named =
                 |grant: &&Grant| grant.bid.name == *name && grant.token.store() == token.store();
-            let grant = book.grants.values().find(named);
+            let grant = bids.grants.values().find(named);
             grant.map(|grant| Held {
                 contender: grant.contender.clone(),
                 ..grant.bid.held(grant.token)

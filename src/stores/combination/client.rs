@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use tokio::runtime::Handle;
 use tokio::sync::watch;
@@ -17,13 +17,15 @@ use crate::backend::{Bid, Held, Nonce};
 use crate::clock::{Clock, Moment};
 use crate::error::{Error, Result};
 use crate::model::{ContenderId, FencingToken, MutexOwner, StoreTime, chance};
+use crate::stores::kit::wall;
 
 /// Several servers as one store; clones are the same.
 #[doc(hidden)]
 #[derive(Clone)]
-pub struct Combined(pub(super) Arc<Shared>);
+pub struct Combined(pub(super) Arc<Store>);
 
-pub(super) struct Shared {
+/// What the parts of a client share.
+pub(super) struct Store {
     pub(super) nodes: Vec<Arc<Node>>,
     pub(super) rules: Rules,
     pub(super) safety_look: Duration,
@@ -32,13 +34,13 @@ pub(super) struct Shared {
     pub(super) closed: watch::Sender<bool>,
     /// How many unlocks are under way on each node.
     pub(super) pending: watch::Sender<Vec<usize>>,
-    book: Mutex<Book>,
+    bids: Mutex<OwnBids>,
 }
 
 /// What this process knows of its own bids. What is not here is nowhere: each
 /// attempt has an id of its own, so nobody else's part can be touched.
 #[derive(Default)]
-pub(super) struct Book {
+pub(super) struct OwnBids {
     pub(super) grants: HashMap<Nonce, Grant>,
     traces: HashMap<Nonce, Trace>,
 }
@@ -63,7 +65,7 @@ impl Combined {
         runtime: Handle,
     ) -> Self {
         let pending = watch::Sender::new(vec![0; nodes.len()]);
-        Self(Arc::new(Shared {
+        Self(Arc::new(Store {
             nodes: nodes.into_iter().map(Arc::new).collect(),
             pending,
             rules,
@@ -71,14 +73,14 @@ impl Combined {
             clock,
             runtime,
             closed: watch::Sender::new(false),
-            book: Mutex::default(),
+            bids: Mutex::default(),
         }))
     }
 }
 
-impl Shared {
-    pub(super) fn book(&self) -> MutexGuard<'_, Book> {
-        self.book.lock().unwrap_or_else(PoisonError::into_inner)
+impl Store {
+    pub(super) fn bids(&self) -> MutexGuard<'_, OwnBids> {
+        self.bids.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn check_open(&self) -> Result<()> {
@@ -106,7 +108,7 @@ impl Shared {
     /// left something behind has another id: what undoes the one, however
     /// late it arrives, must not undo the other.
     pub(super) fn node_bid(&self, bid: &Bid) -> Bid {
-        let number = self.book().traces.get(&bid.nonce).map_or(0, |t| t.number);
+        let number = self.bids().traces.get(&bid.nonce).map_or(0, |t| t.number);
         let mut bid = bid.clone();
         if number > 0 && bid.unique_id {
             let numbered = ContenderId::new(format!("{}~{number}", bid.contender));
@@ -129,13 +131,13 @@ impl Shared {
         keep: Duration,
     ) {
         let now = self.clock.now();
-        let mut book = self.book();
-        if book.traces.len().is_power_of_two() {
+        let mut bids = self.bids();
+        if bids.traces.len().is_power_of_two() {
             // By then nothing is sent for them any more.
-            book.traces.retain(|_, trace| trace.last + keep * 2 > now);
-            book.grants.retain(|_, grant| grant.told + keep * 2 > now);
+            bids.traces.retain(|_, trace| trace.last + keep * 2 > now);
+            bids.grants.retain(|_, grant| grant.told + keep * 2 > now);
         }
-        let trace = book.traces.entry(nonce).or_insert(Trace {
+        let trace = bids.traces.entry(nonce).or_insert(Trace {
             number: 0,
             unlocking: None,
             release: None,
@@ -149,7 +151,7 @@ impl Shared {
 
     /// Notes that what was just begun for the bid of `held` is its release.
     pub(super) fn releasing(&self, held: &Held) {
-        if let Some(trace) = self.book().traces.get_mut(&held.nonce) {
+        if let Some(trace) = self.bids().traces.get_mut(&held.nonce) {
             trace.release = Some(held.clone());
         }
     }
@@ -157,8 +159,8 @@ impl Shared {
     /// How far the release of `held` is, if there is one whose end nobody has
     /// heard: its caller may have given up, and asks again.
     pub(super) fn release_of(&self, held: &Held) -> Option<watch::Receiver<Progress>> {
-        let book = self.book();
-        let trace = book.traces.get(&held.nonce)?;
+        let bids = self.bids();
+        let trace = bids.traces.get(&held.nonce)?;
         let same = trace.release.as_ref().is_some_and(|release| {
             release.name == held.name
                 && release.contender == held.contender
@@ -170,15 +172,15 @@ impl Shared {
     /// Somebody has heard that the release of `held` is done: from now on there
     /// is nothing to release.
     pub(super) fn released(&self, held: &Held) {
-        if let Some(trace) = self.book().traces.get_mut(&held.nonce) {
+        if let Some(trace) = self.bids().traces.get_mut(&held.nonce) {
             trace.release = None;
         }
     }
 
     /// How far the undoing of the bid of `nonce` is, if there is one.
     pub(super) fn progress(&self, nonce: Nonce) -> Option<watch::Receiver<Progress>> {
-        let book = self.book();
-        book.traces
+        let bids = self.bids();
+        bids.traces
             .get(&nonce)
             .and_then(|trace| trace.unlocking.clone())
     }
@@ -187,9 +189,7 @@ impl Shared {
 /// A number for the engine above, larger than any before in this process.
 pub(super) fn next_token() -> Result<FencingToken> {
     static LAST: AtomicU64 = AtomicU64::new(0);
-    let wall = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .map_or(0, |since| u64::try_from(since.as_micros()).unwrap_or(0));
+    let wall = u64::try_from(wall().as_micros()).unwrap_or(0);
     LAST.fetch_max(wall, Ordering::Relaxed);
     FencingToken::from_store(LAST.fetch_add(1, Ordering::Relaxed) + 1)
 }

@@ -50,6 +50,7 @@ impl Locked {
     /// A renewal that was sent at `sent` has been confirmed.
     pub(super) fn renewed(&mut self, answer: &Answer, sent: Moment) {
         let expiry = self.held.terms.lease();
+        // Answers may come in another order than their requests were sent in.
         self.until = self.until.max(valid_until(answer, sent, expiry));
         self.confirmed = self.confirmed.max(sent);
     }
@@ -63,6 +64,7 @@ impl Locked {
 /// A lease found again after a lost answer has less left than a new one.
 fn valid_until(answer: &Answer, sent: Moment, expiry: Duration) -> Moment {
     let left = answer.owner().remaining(answer.now()).unwrap_or(expiry);
+    // From when it was sent: the node may have begun to count at any time since.
     sent + left.min(expiry)
 }
 

@@ -7,7 +7,7 @@ use futures_core::Stream;
 use tokio::sync::watch;
 
 use super::attempt::dated;
-use super::client::{Combined, Shared};
+use super::client::{Combined, Store};
 use super::grant::Grant;
 use super::pace::Pace;
 use crate::backend::{Answer, Backend, Hint, Hints};
@@ -29,7 +29,7 @@ impl Combined {
                 continue;
             };
             answered = true;
-            let now = Shared::store_time(shared.clock.now());
+            let now = Store::store_time(shared.clock.now());
             let owner = dated(&answer, now);
             if owner.owner_id().is_some() {
                 return Ok(Answer::refused(self.known(name, &owner), now));
@@ -39,7 +39,7 @@ impl Combined {
             return Err(Error::new(ErrorKind::Unreachable, Outcome::DidNot)
                 .with_message(format!("no node answers: {}", self.troubles())));
         }
-        let now = Shared::store_time(shared.clock.now());
+        let now = Store::store_time(shared.clock.now());
         Ok(Answer::refused(MutexOwner::NONE, now))
     }
 
@@ -49,10 +49,10 @@ impl Combined {
         let Some(id) = owner.owner_id() else {
             return MutexOwner::NONE;
         };
-        let book = self.0.book();
+        let bids = self.0.bids();
         let ours = |grant: &&Grant| grant.bid.name == *name && grant.bid.contender == *id;
         let holder = MutexOwner::foreign(id.clone());
-        match book.grants.values().find(ours) {
+        match bids.grants.values().find(ours) {
             Some(grant) => holder.with_token(grant.token),
             None => holder,
         }

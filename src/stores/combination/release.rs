@@ -1,6 +1,6 @@
 //! Giving back, and waiting for enough nodes to confirm it.
 
-use super::client::{Combined, Shared};
+use super::client::{Combined, Store};
 use super::grant::Grant;
 use super::unlock::{Told, passed};
 use crate::backend::{Administration, Answer, Held};
@@ -12,7 +12,7 @@ impl Combined {
     pub(super) async fn free(&self, held: &Held) -> Result<Answer> {
         let shared = &self.0;
         let grant = match shared.grant(held) {
-            Some(_) => shared.book().grants.remove(&held.nonce),
+            Some(_) => shared.bids().grants.remove(&held.nonce),
             None => None,
         };
         let progress = match grant {
@@ -31,7 +31,7 @@ impl Combined {
         let quorum = shared.rules.quorum;
         let known = progress.wait_for(|p| p.verdict(quorum).is_some()).await;
         let verdict = known.ok().and_then(|progress| progress.verdict(quorum));
-        let now = Shared::store_time(shared.clock.now());
+        let now = Store::store_time(shared.clock.now());
         match verdict {
             Some(true) => {
                 // The others of them that answer are freed before we go on.

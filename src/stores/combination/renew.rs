@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tokio::task::JoinHandle;
 
 use super::attempt::dated;
-use super::client::{Combined, Shared};
+use super::client::{Combined, Store};
 use super::grant::{Grant, Part};
 use super::rules::drift;
 use super::unlock::Told;
@@ -56,8 +56,8 @@ impl Combined {
         let shared = &self.0;
         let now = shared.clock.now();
         let missing: Vec<bool> = {
-            let book = shared.book();
-            let Some(grant) = book.grants.get(&nonce) else {
+            let bids = shared.bids();
+            let Some(grant) = bids.grants.get(&nonce) else {
                 return;
             };
             let surely = now + drift(grant.bid.terms.lease());
@@ -92,23 +92,26 @@ impl Combined {
     fn judge(&self, held: &Held, start: Moment, other: Word) -> Result<Answer> {
         let shared = &self.0;
         let now = shared.clock.now();
-        let mut book = shared.book();
-        let grant = book.grants.get_mut(&held.nonce);
+        let mut bids = shared.bids();
+        let grant = bids.grants.get_mut(&held.nonce);
         let Some(grant) = grant.filter(|grant| grant.is(held)) else {
             // Given back meanwhile.
-            return Ok(Answer::refused(MutexOwner::NONE, Shared::store_time(now)));
+            return Ok(Answer::refused(MutexOwner::NONE, Store::store_time(now)));
         };
         let Some(until) = grant.lasts_until(&shared.rules, now) else {
-            let grant = book.grants.remove(&held.nonce);
-            drop(book);
+            // Lost; the nodes that still have it shall not keep others out
+            // until their leases end.
+            let grant = bids.grants.remove(&held.nonce);
+            drop(bids);
             if let Some(Grant { bid, parts, .. }) = grant {
                 drop(shared.unlock(bid, parts, Told::Waiters));
             }
-            let now = Shared::store_time(now);
+            let now = Store::store_time(now);
             let owner = other.map_or(MutexOwner::NONE, |answer| dated(&answer, now));
             return Ok(Answer::refused(owner, now));
         };
         let confirmed = grant.confirmed_since(start, now);
+        // Not lost: what the engine was told still holds, so it may try again.
         if confirmed < shared.rules.quorum && until >= grant.told {
             return Err(
                 Error::new(ErrorKind::Unreachable, Outcome::MayHave).with_message(format!(
@@ -120,8 +123,8 @@ impl Combined {
         }
         // Also when it is less than before: a node has lost it.
         grant.told = until;
-        let owner = Shared::owner_until(grant, start, until);
-        Ok(Answer::won(owner, Shared::store_time(start)))
+        let owner = Store::owner_until(grant, start, until);
+        Ok(Answer::won(owner, Store::store_time(start)))
     }
 
     /// The nodes that do not answer.
@@ -144,7 +147,7 @@ impl Combined {
         let Some(grant) = shared.grant(held) else {
             return Ok(false);
         };
-        if let Some(grant) = shared.book().grants.get_mut(&held.nonce) {
+        if let Some(grant) = shared.bids().grants.get_mut(&held.nonce) {
             grant.count = count;
         }
         let writing = self.on_nodes(|index| {

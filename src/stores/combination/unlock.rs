@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
-use super::client::Shared;
+use super::client::Store;
 use super::grant::Part;
 use crate::backend::{Backend, Bid};
 use crate::error::{ErrorKind, Result};
@@ -60,12 +60,12 @@ struct Rest {
 
 /// Counts an unlock that is under way.
 struct Pending {
-    shared: Arc<Shared>,
+    shared: Arc<Store>,
     index: usize,
 }
 
 impl Pending {
-    fn new(shared: &Arc<Shared>, index: usize) -> Self {
+    fn new(shared: &Arc<Store>, index: usize) -> Self {
         shared.pending.send_modify(|pending| pending[index] += 1);
         let shared = Arc::clone(shared);
         Self { shared, index }
@@ -79,7 +79,7 @@ impl Drop for Pending {
     }
 }
 
-impl Shared {
+impl Store {
     /// Undoes what `bid` has on the nodes. The work goes on when nobody waits
     /// for it.
     pub(super) fn unlock(

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::client::Shared;
+use super::client::Store;
 use super::grant::{Grant, Locked, Part};
 use super::renew::Word;
 use super::unlock::Told;
@@ -23,19 +23,19 @@ enum Taken {
     ByAnother,
 }
 
-impl Shared {
+impl Store {
     /// The grant of `held`, as it is now.
     pub(super) fn grant(&self, held: &Held) -> Option<Grant> {
-        let book = self.book();
-        let grant = book.grants.get(&held.nonce)?;
+        let bids = self.bids();
+        let grant = bids.grants.get(&held.nonce)?;
         grant.is(held).then(|| grant.clone())
     }
 
     /// Notes what `change` makes of one node's part, if the grant is still
     /// there.
     fn note(&self, nonce: Nonce, index: usize, change: impl FnOnce(&mut Part)) -> bool {
-        let mut book = self.book();
-        let part = book.grants.get_mut(&nonce).map(|g| &mut g.parts[index]);
+        let mut bids = self.bids();
+        let part = bids.grants.get_mut(&nonce).map(|g| &mut g.parts[index]);
         part.map(change).is_some()
     }
 
@@ -91,8 +91,8 @@ impl Shared {
         let node = &self.nodes[index];
         let mut wanted = None;
         {
-            let mut book = self.book();
-            if let Some(grant) = book.grants.get_mut(&nonce) {
+            let mut bids = self.bids();
+            if let Some(grant) = bids.grants.get_mut(&nonce) {
                 // Noted before it is sent, so that a release undoes it.
                 grant.parts[index].touched = true;
                 wanted = Some((grant.bid.clone(), grant.count));

@@ -2,13 +2,21 @@
 //!
 //! | file | what it is |
 //! | --- | --- |
+//! | `clock` | the time of a store that tells it only in its answers |
 //! | `hints` | the hints of one listener, from who knows to who wants to know |
 //! | `listeners` | who listens to which name in this process |
+//! | `wall` | this host's wall clock |
 
+#[cfg(any(feature = "mysql", feature = "postgres", feature = "zookeeper"))]
+mod clock;
 mod hints;
 mod listeners;
+mod wall;
 
+#[cfg(any(feature = "mysql", feature = "postgres", feature = "zookeeper"))]
+pub(super) use clock::HeardClock;
 pub(super) use hints::HintStream;
 #[cfg(any(feature = "redis", all(feature = "sqlite", target_os = "linux")))]
 pub(super) use hints::{HintSender, hints};
 pub(super) use listeners::Listeners;
+pub(super) use wall::wall;

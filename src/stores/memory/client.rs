@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use super::table::Table;
 use super::watch::Clients;
@@ -15,6 +15,7 @@ use crate::backend::{
 use crate::clock::{Clock, Moment};
 use crate::error::{Error, Result};
 use crate::model::{FencingToken, MutexName, StoreTime};
+use crate::stores::kit::wall;
 
 /// A client of a memory store; clones are the same client.
 ///
@@ -37,12 +38,12 @@ use crate::model::{FencingToken, MutexName, StoreTime};
 /// ```
 #[derive(Clone)]
 pub struct Memory {
-    shared: Arc<Shared>,
+    shared: Arc<Store>,
     client: Arc<Client>,
 }
 
 /// What all clients of one store share.
-pub(super) struct Shared {
+pub(super) struct Store {
     state: Mutex<State>,
     clock: Clock,
     /// The moment at which the store's clock showed `epoch`. The wall clock is
@@ -73,10 +74,7 @@ impl Memory {
     /// A store of its own on `clock`.
     #[must_use]
     pub fn with_clock(clock: Clock) -> Self {
-        let wall = SystemTime::now()
-            .duration_since(SystemTime::UNIX_EPOCH)
-            .unwrap_or_default();
-        Self::at_epoch(clock, StoreTime::ZERO + wall)
+        Self::at_epoch(clock, StoreTime::ZERO + wall())
     }
 
     /// A store of its own whose clock shows `epoch` now: for simulations that
@@ -84,7 +82,7 @@ impl Memory {
     #[doc(hidden)]
     #[must_use]
     pub fn at_epoch(clock: Clock, epoch: StoreTime) -> Self {
-        Self::on(Arc::new(Shared {
+        Self::on(Arc::new(Store {
             state: Mutex::default(),
             origin: clock.now(),
             clock,
@@ -99,7 +97,7 @@ impl Memory {
         Self::on(Arc::clone(&self.shared))
     }
 
-    pub(super) fn on(shared: Arc<Shared>) -> Self {
+    pub(super) fn on(shared: Arc<Store>) -> Self {
         let number = shared.next_client.fetch_add(1, Ordering::Relaxed);
         Self {
             shared,
@@ -110,7 +108,7 @@ impl Memory {
         }
     }
 
-    pub(super) fn downgrade(&self) -> Weak<Shared> {
+    pub(super) fn downgrade(&self) -> Weak<Store> {
         Arc::downgrade(&self.shared)
     }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError, Weak};
 
-use super::client::{Memory, Shared};
+use super::client::{Memory, Store};
 use crate::backend::url::StoreUrl;
 use crate::clock::Clock;
 use crate::error::{Error, Result};
@@ -27,7 +27,7 @@ pub(crate) fn open(url: &StoreUrl, clock: Clock) -> Result<Memory> {
 
 /// The store called `name`, which lives as long as somebody has it open.
 fn shared(name: &str, clock: Clock) -> Memory {
-    static NAMED: Mutex<BTreeMap<String, Weak<Shared>>> = Mutex::new(BTreeMap::new());
+    static NAMED: Mutex<BTreeMap<String, Weak<Store>>> = Mutex::new(BTreeMap::new());
     let mut named = NAMED.lock().unwrap_or_else(PoisonError::into_inner);
     named.retain(|_, store| store.strong_count() > 0);
     if let Some(store) = named.get(name).and_then(Weak::upgrade) {

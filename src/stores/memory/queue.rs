@@ -18,14 +18,14 @@ pub(super) struct Waiter {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Line {
+pub(super) struct Queue {
     /// First come first. The nonce keeps two apart that bring the same score:
     /// one of them may have it from an earlier store.
     waiters: BTreeMap<(u64, Nonce), Waiter>,
     reserved: Option<(Waiter, StoreTime)>,
 }
 
-impl Line {
+impl Queue {
     pub(super) fn waiters(&self) -> impl Iterator<Item = &Waiter> {
         self.waiters.values()
     }

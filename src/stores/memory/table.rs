@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::queue::Line;
+use super::queue::Queue;
 use super::watch::Audience;
 use crate::backend::{
     Answer, Bid, Claim, ClaimAnswer, Entry, Held, LedgerEntry, LedgerLine, Ledgers, Listing, Nonce,
@@ -23,7 +23,7 @@ pub struct Table {
 #[derive(Debug, Default)]
 struct Mutex {
     grant: Option<Grant>,
-    line: Line,
+    queue: Queue,
     /// The number of the last grant; outlives it, so that tokens rise.
     fence: u64,
 }
@@ -73,7 +73,7 @@ impl Mutex {
     /// Ends the grant and calls the next in line.
     fn free(&mut self, name: &MutexName, now: StoreTime, audience: &mut dyn Audience) {
         self.grant = None;
-        self.line.call_next(name, now, audience);
+        self.queue.call_next(name, now, audience);
         audience.changed(name);
     }
 }
@@ -98,14 +98,14 @@ impl Table {
             Some(grant) if grant.nonce == bid.nonce => return Ok(Answer::won(grant.owner(), now)),
             Some(grant) => Some(grant.owner()),
             None => {
-                let kept = mutex.line.reserved(now).map(|(waiter, _)| waiter.nonce);
-                if kept.is_none() && mutex.line.is_led_by_another(bid.nonce) {
+                let kept = mutex.queue.reserved(now).map(|(waiter, _)| waiter.nonce);
+                if kept.is_none() && mutex.queue.is_led_by_another(bid.nonce) {
                     // Free with somebody else first: a lost wake-up or a crash
                     // heals at anybody's next look.
-                    mutex.line.call_next(&bid.name, now, audience);
+                    mutex.queue.call_next(&bid.name, now, audience);
                 }
                 let kept = mutex
-                    .line
+                    .queue
                     .reserved(now)
                     .filter(|(waiter, _)| waiter.nonce != bid.nonce);
                 kept.map(|(waiter, until)| {
@@ -118,7 +118,7 @@ impl Table {
             if !bid.queue {
                 return Ok(refused);
             }
-            let (rank, score) = mutex.line.join(bid, &mut self.next_score);
+            let (rank, score) = mutex.queue.join(bid, &mut self.next_score);
             return Ok(refused.at_place(rank, score.to_string()));
         }
         // The time keeps tokens rising when the process starts again.
@@ -132,8 +132,8 @@ impl Table {
             transition_at: now + bid.terms.lease(),
         };
         mutex.fence = number;
-        mutex.line.quit(bid.nonce);
-        mutex.line.end_reservation();
+        mutex.queue.quit(bid.nonce);
+        mutex.queue.end_reservation();
         let owner = grant.owner();
         mutex.grant = Some(grant);
         audience.changed(&bid.name);
@@ -166,7 +166,7 @@ impl Table {
     /// [`Backend::leave`](crate::backend::Backend::leave).
     pub fn leave(&mut self, now: StoreTime, bid: &Bid, audience: &mut dyn Audience) {
         let mutex = self.mutex(&bid.name);
-        let was_kept = mutex.line.quit(bid.nonce);
+        let was_kept = mutex.queue.quit(bid.nonce);
         if mutex
             .live(now)
             .is_some_and(|grant| grant.nonce == bid.nonce)
@@ -208,7 +208,7 @@ impl Table {
     #[must_use]
     pub fn list(&self, now: StoreTime, page: &Page) -> Listing {
         let wanted = self.mutexes.iter().filter(|(name, mutex)| {
-            let in_use = mutex.owner(now).has_owner(now) || !mutex.line.is_empty(now);
+            let in_use = mutex.owner(now).has_owner(now) || !mutex.queue.is_empty(now);
             in_use && page.wants(name)
         });
         let entries = wanted
@@ -217,7 +217,7 @@ impl Table {
                 let token = FencingToken::from_store(mutex.fence)
                     .ok()
                     .filter(|_| mutex.fence > 0);
-                let waiters = mutex.line.waiters().map(|waiter| waiter.contender.clone());
+                let waiters = mutex.queue.waiters().map(|waiter| waiter.contender.clone());
                 Entry::new(name.clone(), mutex.owner(now), token).with_waiters(waiters.collect())
             });
         Listing::of(entries.collect(), page, now)
@@ -230,7 +230,7 @@ impl Table {
                 .saturating_sub(u64::try_from(prune.unused_for.as_millis()).unwrap_or(u64::MAX)),
         );
         let before = (self.mutexes.len(), self.ledgers.len());
-        let is_free = |mutex: &Mutex| !mutex.owner(now).has_owner(now) && mutex.line.is_empty(now);
+        let is_free = |mutex: &Mutex| !mutex.owner(now).has_owner(now) && mutex.queue.is_empty(now);
         if prune.schedules {
             let mutexes = &self.mutexes;
             self.ledgers.retain(|name, entry| {

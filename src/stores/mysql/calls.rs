@@ -2,16 +2,18 @@
 
 use std::sync::Arc;
 
-use sqlx::mysql::{MySqlConnection, MySqlDatabaseError, MySqlQueryResult, MySqlRow};
+use sqlx::mysql::{MySqlArguments, MySqlDatabaseError, MySqlQueryResult, MySqlRow};
 use sqlx::{AssertSqlSafe, Row as _};
 
-use super::statements::Statements;
+use super::dialect::{Connection, MySql};
 use crate::backend::{Bid, Held};
-use crate::model::{FencingToken, LeaseTerms, MutexName};
-use crate::stores::sql::{Ask, Row, padded, text};
+use crate::model::{FencingToken, MutexName, StoreTime};
+use crate::stores::sql::{
+    Answers, Find, FindMany, Found, Free, Freed, Row, Rows, padded, questions, text,
+};
 
 pub(super) fn row(row: &MySqlRow) -> sqlx::Result<Row> {
-    // Somebody else's table may hold what ours cannot: one such row must not
+    // A table of another make may hold what ours cannot: one such row must not
     // hide the others, nor look like a broken connection.
     let words = |column: &str| -> sqlx::Result<String> {
         let bytes: Option<Vec<u8>> = row.try_get_unchecked(column)?;
@@ -28,6 +30,7 @@ pub(super) fn row(row: &MySqlRow) -> sqlx::Result<Row> {
         ttl_at: count("ttl_at")?,
         transition_at: count("transition_at")?,
         version: count("version")?,
+        nonce: String::new(),
         now: number(row, "now")?,
     })
 }
@@ -44,100 +47,96 @@ pub(super) fn millis(length: std::time::Duration) -> u64 {
     u64::try_from(length.as_millis()).unwrap_or(u64::MAX)
 }
 
+// An Insert writes; but a row without an owner is nothing to undo.
+questions! {
+    Take => Option<u64>, Writes;
+    Insert => (), Reads;
+    Renew => Renewed, Writes, |renewed| renewed.at;
+    CanSkip => bool, Reads;
+    Now => StoreTime, Reads, |now| Some(*now);
+}
+
 /// Takes a free row; answers the stamp of the grant.
 pub(super) struct Take {
-    pub(super) to: Arc<Statements>,
-    pub(super) skips: bool,
     pub(super) bid: Bid,
+    /// Versions end here.
     pub(super) below: u64,
 }
 
-impl Ask<MySqlConnection> for Take {
-    type Reply = Option<u64>;
-
-    async fn ask(&self, connection: &mut MySqlConnection) -> sqlx::Result<Option<u64>> {
-        let Bid {
-            name,
-            contender,
-            terms,
-            ..
-        } = &self.bid;
-        let sql = if self.skips {
-            &self.to.take_unlocked
-        } else {
-            &self.to.take
+impl Answers<Take> for MySql {
+    async fn answer(
+        &self,
+        on: &mut Connection,
+        Take { bid, below }: &Take,
+    ) -> sqlx::Result<Option<u64>> {
+        let skips = self.skips();
+        let name = bid.name.as_str();
+        let mut query = match skips {
+            true => query(&self.statements.take_unlocked).bind(name),
+            false => query(&self.statements.take),
         };
-        let mut query = sqlx::query(AssertSqlSafe(Arc::clone(sql)));
-        if self.skips {
-            query = query.bind(name.as_str());
-        }
         query = query
-            .bind(contender.as_str())
-            .bind(millis(terms.ttl()))
-            .bind(millis(terms.lease()));
-        if !self.skips {
-            query = query.bind(name.as_str());
+            .bind(bid.contender.as_str())
+            .bind(millis(bid.terms.ttl()))
+            .bind(millis(bid.terms.lease()));
+        if !skips {
+            query = query.bind(name);
         }
-        let query = query.bind(name.as_str()).bind(self.below);
-        let done = query.execute(&mut *connection).await?;
-        Ok(match done.rows_affected() {
-            0 => None,
-            _ => Some(stamp_of(&done, connection).await?),
+        let done = query.bind(name).bind(*below).execute(&mut *on).await?;
+        stamp_of(&done, on).await
+    }
+}
+
+/// A statement that was made once.
+pub(super) fn query<'q>(sql: &Arc<str>) -> Query<'q> {
+    sqlx::query(AssertSqlSafe(Arc::clone(sql)))
+}
+
+pub(super) type Query<'q> = sqlx::query::Query<'q, sqlx::MySql, MySqlArguments>;
+
+/// The number that a statement left which reached a row; the server usually
+/// says it at once. It does not when the table has a trigger.
+async fn stamp_of(done: &MySqlQueryResult, on: &mut Connection) -> sqlx::Result<Option<u64>> {
+    if done.rows_affected() == 0 {
+        return Ok(None);
+    }
+    if done.last_insert_id() > 0 {
+        return Ok(Some(done.last_insert_id()));
+    }
+    let row = sqlx::query("SELECT LAST_INSERT_ID() AS stamp")
+        .fetch_one(on)
+        .await?;
+    number(&row, "stamp").map(Some)
+}
+
+impl Answers<Find> for MySql {
+    async fn answer(&self, on: &mut Connection, Find(name): &Find) -> sqlx::Result<Found> {
+        let find = query(&self.statements.find).bind(name.as_str());
+        let found = find.fetch_one(on).await?;
+        let name: Option<Vec<u8>> = found.try_get_unchecked("mutex")?;
+        let is_there = name.is_some();
+        Ok(Found {
+            row: is_there.then(|| row(&found)).transpose()?,
+            now: StoreTime::from_millis(number(&found, "now")?),
         })
     }
 }
 
-/// The number that a statement left, which the server usually says at once. It
-/// does not when the table has a trigger.
-async fn stamp_of(done: &MySqlQueryResult, connection: &mut MySqlConnection) -> sqlx::Result<u64> {
-    if done.last_insert_id() > 0 {
-        return Ok(done.last_insert_id());
-    }
-    let row = sqlx::query("SELECT LAST_INSERT_ID() AS stamp")
-        .fetch_one(connection)
-        .await?;
-    number(&row, "stamp")
-}
-
-/// The row that the table's collation finds for a name, and the time.
-pub(super) struct Find {
-    pub(super) to: Arc<Statements>,
-    pub(super) name: MutexName,
-}
-
-impl Ask<MySqlConnection> for Find {
-    type Reply = (Option<Row>, u64);
-
-    async fn ask(&self, connection: &mut MySqlConnection) -> sqlx::Result<Self::Reply> {
-        let found = sqlx::query(AssertSqlSafe(Arc::clone(&self.to.find)))
-            .bind(self.name.as_str())
-            .fetch_one(connection)
-            .await?;
-        let name: Option<Vec<u8>> = found.try_get_unchecked("mutex")?;
-        let is_there = name.is_some();
-        let row = is_there.then(|| row(&found)).transpose()?;
-        Ok((row, number(&found, "now")?))
-    }
-}
-
-/// The rows of many names.
-pub(super) struct FindMany {
-    pub(super) to: Arc<Statements>,
-    pub(super) names: Vec<MutexName>,
-}
-
-impl Ask<MySqlConnection> for FindMany {
-    type Reply = Vec<Row>;
-
-    async fn ask(&self, connection: &mut MySqlConnection) -> sqlx::Result<Vec<Row>> {
-        let size = padded(self.names.len());
-        let mut query = sqlx::query(AssertSqlSafe(self.to.find_many(size)));
-        for name in filled(&self.names, size) {
+impl Answers<FindMany> for MySql {
+    async fn answer(&self, on: &mut Connection, FindMany(names): &FindMany) -> sqlx::Result<Rows> {
+        let size = padded(names.len());
+        let mut query = sqlx::query(AssertSqlSafe(self.statements.find_many(size)));
+        for name in filled(names, size) {
             query = query.bind(name.as_str());
         }
-        let found = query.fetch_all(connection).await?;
-        found.iter().map(row).collect()
+        rows(&query.fetch_all(on).await?)
     }
+}
+
+pub(super) fn rows(found: &[MySqlRow]) -> sqlx::Result<Rows> {
+    let rows: Vec<_> = found.iter().map(row).collect::<sqlx::Result<_>>()?;
+    let now = rows.first().map(Row::now);
+    Ok(Rows { rows, now })
 }
 
 /// All of `items`, then the last again and again.
@@ -150,20 +149,12 @@ fn filled<T>(items: &[T], size: usize) -> impl Iterator<Item = &T> {
 ///
 /// Not INSERT IGNORE: that would also ignore that a name does not fit the
 /// table's character set, and store it with question marks.
-pub(super) struct Insert {
-    pub(super) to: Arc<Statements>,
-    pub(super) name: MutexName,
-}
+pub(super) struct Insert(pub(super) MutexName);
 
-impl Ask<MySqlConnection> for Insert {
-    type Reply = ();
-
-    async fn ask(&self, connection: &mut MySqlConnection) -> sqlx::Result<()> {
-        let done = sqlx::query(AssertSqlSafe(Arc::clone(&self.to.insert)))
-            .bind(self.name.as_str())
-            .execute(connection)
-            .await;
-        match done {
+impl Answers<Insert> for MySql {
+    async fn answer(&self, on: &mut Connection, Insert(name): &Insert) -> sqlx::Result<()> {
+        let insert = query(&self.statements.insert).bind(name.as_str());
+        match insert.execute(on).await {
             Err(error) if !is_duplicate(&error) => Err(error),
             _ => Ok(()),
         }
@@ -181,87 +172,73 @@ pub(super) fn number_of(error: &sqlx::Error) -> Option<u16> {
 }
 
 /// Whether the server can go around rows that others hold.
-pub(super) struct CanSkip(pub(super) Arc<Statements>);
+pub(super) struct CanSkip;
 
-impl Ask<MySqlConnection> for CanSkip {
-    type Reply = bool;
-
-    async fn ask(&self, connection: &mut MySqlConnection) -> sqlx::Result<bool> {
+impl Answers<CanSkip> for MySql {
+    async fn answer(&self, on: &mut Connection, _: &CanSkip) -> sqlx::Result<bool> {
         use sqlx::Executor as _;
-        let tried = connection.execute(AssertSqlSafe(self.0.skip())).await;
+        let skip = AssertSqlSafe(self.statements.skip());
+        let tried = on.execute(skip).await;
         // Whatever else is wrong will be said when something is renewed.
         Ok(tried.err().as_ref().and_then(number_of) != Some(1064))
     }
 }
 
-/// Renews grants of the same terms; answers how many rows, and when.
-pub(super) struct Renew {
-    pub(super) to: Arc<Statements>,
-    pub(super) skips: bool,
-    pub(super) terms: LeaseTerms,
-    pub(super) held: Vec<Held>,
+/// Renews grants of the same terms.
+pub(super) struct Renew(pub(super) Vec<Held>);
+
+pub(super) struct Renewed {
+    /// How many.
+    pub(super) rows: u64,
+    /// When, if any.
+    pub(super) at: Option<StoreTime>,
 }
 
-impl Ask<MySqlConnection> for Renew {
-    type Reply = (u64, u64);
-
-    async fn ask(&self, connection: &mut MySqlConnection) -> sqlx::Result<(u64, u64)> {
-        let size = padded(self.held.len());
-        let mut query = sqlx::query(AssertSqlSafe(self.to.renew(size, self.skips)));
-        for held in filled(&self.held, size) {
+impl Answers<Renew> for MySql {
+    async fn answer(&self, on: &mut Connection, Renew(held): &Renew) -> sqlx::Result<Renewed> {
+        let (size, terms) = (padded(held.len()), &held[0].terms);
+        let sql = self.statements.renew(size, self.skips());
+        let mut query = sqlx::query(AssertSqlSafe(sql));
+        for held in filled(held, size) {
             query = query.bind(held.name.as_str());
         }
-        query = query
-            .bind(millis(self.terms.ttl()))
-            .bind(millis(self.terms.lease()));
-        for held in filled(&self.held, size) {
+        query = query.bind(millis(terms.ttl())).bind(millis(terms.lease()));
+        for held in filled(held, size) {
             query = query
                 .bind(held.name.as_str())
                 .bind(held.contender.as_str())
                 .bind(held.token.store());
         }
-        let done = query.execute(&mut *connection).await?;
-        Ok(match done.rows_affected() {
-            0 => (0, 0),
-            rows => (rows, stamp_of(&done, connection).await?),
+        let done = query.execute(&mut *on).await?;
+        let at = stamp_of(&done, on).await?;
+        Ok(Renewed {
+            rows: done.rows_affected(),
+            at: at.map(StoreTime::from_millis),
         })
     }
 }
 
-/// Frees a row; answers when, if there was one.
-pub(super) enum Free {
-    Held(Arc<Statements>, Held),
-    Left(Arc<Statements>, Bid),
-    Revoked(Arc<Statements>, MutexName, Option<FencingToken>),
-}
-
-impl Ask<MySqlConnection> for Free {
-    type Reply = Option<u64>;
-
-    async fn ask(&self, connection: &mut MySqlConnection) -> sqlx::Result<Option<u64>> {
-        let (sql, name) = match self {
-            Self::Held(to, held) => (&to.release, &held.name),
-            Self::Left(to, bid) => (&to.leave, &bid.name),
-            Self::Revoked(to, name, _) => (&to.revoke, name),
+impl Answers<Free> for MySql {
+    async fn answer(&self, on: &mut Connection, free: &Free) -> sqlx::Result<Freed> {
+        let to = &self.statements;
+        let name = free.name().as_str();
+        let of = |sql| query(sql).bind(name).bind(name);
+        let query = match free {
+            Free::Held(held) => of(&to.release)
+                .bind(held.contender.as_str())
+                .bind(held.token.store()),
+            Free::Left(bid) => of(&to.leave)
+                .bind(bid.contender.as_str())
+                .bind(bid.seen.map_or(0, FencingToken::store)),
+            Free::Revoked(_, token) => of(&to.revoke)
+                .bind(token.is_none())
+                .bind(token.map_or(0, FencingToken::store)),
         };
-        let query = sqlx::query(AssertSqlSafe(Arc::clone(sql)))
-            .bind(name.as_str())
-            .bind(name.as_str());
-        let query = match self {
-            Self::Held(_, held) => query.bind(held.contender.as_str()).bind(held.token.store()),
-            Self::Left(_, bid) => {
-                let seen = bid.seen.map_or(0, FencingToken::store);
-                query.bind(bid.contender.as_str()).bind(seen)
-            }
-            Self::Revoked(_, _, token) => {
-                let number = token.map_or(0, FencingToken::store);
-                query.bind(token.is_none()).bind(number)
-            }
-        };
-        let done = query.execute(&mut *connection).await?;
-        Ok(match done.rows_affected() {
-            0 => None,
-            _ => Some(stamp_of(&done, connection).await?),
+        let done = query.execute(&mut *on).await?;
+        let stamp = stamp_of(&done, on).await?;
+        Ok(match stamp {
+            Some(now) => Freed::At(StoreTime::from_millis(now)),
+            None => Freed::Not(None),
         })
     }
 }
@@ -269,14 +246,10 @@ impl Ask<MySqlConnection> for Free {
 /// The server's time.
 pub(super) struct Now;
 
-impl Ask<MySqlConnection> for Now {
-    type Reply = u64;
-
-    async fn ask(&self, connection: &mut MySqlConnection) -> sqlx::Result<u64> {
+impl Answers<Now> for MySql {
+    async fn answer(&self, on: &mut Connection, _: &Now) -> sqlx::Result<StoreTime> {
         let sql = format!("SELECT {} AS now", super::statements::NOW);
-        let row = sqlx::query(AssertSqlSafe(sql))
-            .fetch_one(connection)
-            .await?;
-        number(&row, "now")
+        let row = sqlx::query(AssertSqlSafe(sql)).fetch_one(on).await?;
+        number(&row, "now").map(StoreTime::from_millis)
     }
 }

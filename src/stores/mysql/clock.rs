@@ -5,10 +5,8 @@
 //! low bits of the server's time, and a take costs one round trip. The high
 //! bits are those of the time this client last heard.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-
-use crate::clock::{Clock, Moment};
 use crate::error::{Error, ErrorKind, Outcome, Result};
+use crate::model::StoreTime;
 
 /// Milliseconds in the low bits: 4.6 hours, so that only a clock that is set
 /// by more than half of that is mistaken, and then for its date only.
@@ -35,58 +33,26 @@ impl Stamp {
     }
 
     /// The time of the stamp, which is near `about`.
-    pub(super) fn near(self, about: u64) -> u64 {
+    pub(super) fn near(self, about: StoreTime) -> StoreTime {
+        let about = about.as_millis();
         let base = about - about % SCALE + self.low;
-        if base + SCALE / 2 < about {
+        StoreTime::from_millis(if base + SCALE / 2 < about {
             base + SCALE
         } else if base > about + SCALE / 2 {
             base.saturating_sub(SCALE)
         } else {
             base
-        }
-    }
-}
-
-/// The server's time as last heard, advanced by our clock.
-#[derive(Debug)]
-pub(super) struct Dial {
-    clock: Clock,
-    origin: Moment,
-    /// The server's time at `origin`, as last reckoned.
-    offset: AtomicU64,
-}
-
-impl Dial {
-    pub(super) fn new(clock: Clock) -> Self {
-        Self {
-            origin: clock.now(),
-            clock,
-            offset: AtomicU64::new(0),
-        }
-    }
-
-    fn passed(&self) -> u64 {
-        let passed = self.clock.now().since(self.origin).as_millis();
-        u64::try_from(passed).unwrap_or(u64::MAX)
-    }
-
-    /// The server has just said `now`.
-    pub(super) fn set(&self, now: u64) {
-        let offset = now.saturating_sub(self.passed());
-        self.offset.store(offset, Ordering::Relaxed);
-    }
-
-    /// About the server's time.
-    pub(super) fn about(&self) -> u64 {
-        self.offset
-            .load(Ordering::Relaxed)
-            .saturating_add(self.passed())
+        })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn near(stamp: Stamp, about: u64) -> u64 {
+        stamp.near(StoreTime::from_millis(about)).as_millis()
+    }
 
     #[test]
     fn a_stamp_gives_back_version_and_time() {
@@ -96,7 +62,7 @@ mod tests {
             assert_eq!(stamp.version, version);
             let hour = 3_600_000;
             for about in [now, now - 2 * hour, now + 2 * hour, now + 1, now - 1] {
-                assert_eq!(stamp.near(about), now, "heard {about}");
+                assert_eq!(near(stamp, about), now, "heard {about}");
             }
         }
         assert!(Stamp::new(0).is_err());
@@ -107,7 +73,7 @@ mod tests {
         let edge = 100_000 * SCALE;
         for (now, about) in [(edge - 1, edge + 5), (edge + 5, edge - 1), (edge, edge)] {
             let stamp = Stamp::new(SCALE + now % SCALE).unwrap();
-            assert_eq!(stamp.near(about), now);
+            assert_eq!(near(stamp, about), now);
         }
     }
 }

@@ -2,24 +2,23 @@
 
 use sqlx::mysql::{MySqlConnectOptions, MySqlSslMode};
 
-use super::client::MySql;
-use super::connect::Connector;
+use super::dialect::MySql;
 use super::statements::Statements;
 use crate::backend::url::StoreUrl;
 use crate::clock::Clock;
 use crate::error::Result;
-use crate::stores::sql::{Settings, Tls, TlsMode};
+use crate::stores::sql::{Client, Settings, Tls, TlsMode};
 
 /// Opens `mysql://user:password@host:port/database?…`, and makes the tables if
 /// they are missing and the URL does not forbid it.
-pub(crate) async fn open(url: &StoreUrl, clock: Clock) -> Result<MySql> {
+pub(in crate::stores) async fn open(url: &StoreUrl, clock: Clock) -> Result<Client<MySql>> {
     let settings = settings(url)?;
-    let connector = Connector {
-        options: options(url, &settings),
-        statements: Statements::new(&settings.table, &settings.schedule_table),
-        place: format!("MySQL at {}:{}", settings.host, settings.port),
-    };
-    MySql::open(connector, &settings, clock).await
+    let mysql = MySql::new(
+        options(url, &settings),
+        Statements::new(&settings.table, &settings.schedule_table),
+        format!("MySQL at {}:{}", settings.host, settings.port),
+    );
+    Client::open(mysql, &settings, clock).await
 }
 
 /// The statements that make the tables which `url` names: for those who do not

@@ -1,32 +1,16 @@
 //! What a person should know about the server and the table.
 
-use std::sync::Arc;
-
-use sqlx::mysql::MySqlConnection;
+use sqlx::mysql::MySqlRow;
 use sqlx::{AssertSqlSafe, Row as _};
 
 use super::calls::number;
-use super::client::MySql;
-use super::schema::{INT_LIMIT, INT_WARNING, Inspect, layout};
-use super::statements::Statements;
+use super::dialect::{Connection, MySql};
+use super::schema::{INT_LIMIT, INT_WARNING};
 use crate::backend::Finding;
-use crate::stores::sql::{Ask, Effect};
+use crate::stores::sql::{Answers, Survey, Surveyed};
 
-struct Survey(Arc<Statements>);
-
-struct Surveyed {
-    version: String,
-    zone: String,
-    offset: i64,
-    binlog: String,
-    read_only: bool,
-    largest: u64,
-}
-
-impl Ask<MySqlConnection> for Survey {
-    type Reply = Surveyed;
-
-    async fn ask(&self, connection: &mut MySqlConnection) -> sqlx::Result<Surveyed> {
+impl Answers<Survey> for MySql {
+    async fn answer(&self, on: &mut Connection, _: &Survey) -> sqlx::Result<Surveyed> {
         let sql = format!(
             "SELECT CAST(VERSION() AS CHAR) AS version, \
              CAST(IF(@@global.time_zone = 'SYSTEM', @@system_time_zone, @@global.time_zone) AS CHAR) \
@@ -34,85 +18,74 @@ impl Ask<MySqlConnection> for Survey {
              CAST(IF(@@log_bin, @@binlog_format, '') AS CHAR) AS binlog, \
              CAST(@@read_only AS CHAR) AS read_only, \
              CAST(COALESCE((SELECT MAX(version) FROM {}), 0) AS UNSIGNED) AS largest",
-            self.0.table
+            self.statements.table
         );
-        let row = sqlx::query(AssertSqlSafe(sql))
-            .fetch_one(connection)
-            .await?;
-        // A number, or a word in newer servers.
-        let read_only: String = row.try_get("read_only")?;
+        let row = sqlx::query(AssertSqlSafe(sql)).fetch_one(on).await?;
         Ok(Surveyed {
             version: row.try_get("version")?,
-            zone: row.try_get("zone")?,
-            offset: row.try_get("offset_s")?,
-            binlog: row.try_get("binlog")?,
-            read_only: !matches!(&*read_only, "0" | "OFF"),
-            largest: number(&row, "largest")?,
+            findings: [
+                self.version(number(&row, "largest")?),
+                Some(zone(&row)?),
+                binary_log(&row)?,
+                read_only(&row)?,
+            ]
+            .into_iter()
+            .flatten()
+            .collect(),
         })
     }
 }
 
 impl MySql {
-    pub(super) async fn survey(&self) -> Vec<Finding> {
-        let to = self.statements();
-        let surveyed = match self.pool().ask(Survey(Arc::clone(to)), Effect::Reads).await {
-            Ok(surveyed) => surveyed,
-            Err(error) => {
-                let remedy = "see whether the server is up, and what the user may do";
-                return vec![Finding::bad("server", error.to_string(), remedy)];
-            }
-        };
-        let mut findings = vec![Finding::good("server", surveyed.version.clone())];
-        findings.extend(self.survey_table().await);
-        let table = &to.table;
-        if self.layout().has_int_version() && surveyed.largest >= INT_WARNING {
-            let detail = format!(
-                "a mutex has version {}; it ends at {INT_LIMIT}",
-                surveyed.largest
-            );
-            let remedy = format!("ALTER TABLE {table} MODIFY version BIGINT UNSIGNED NOT NULL;");
-            findings.push(if surveyed.largest >= INT_LIMIT {
-                Finding::bad("version", detail, remedy)
-            } else {
-                Finding::warning("version", detail, remedy)
-            });
+    /// What is left of the versions, when it is little.
+    fn version(&self, largest: u64) -> Option<Finding> {
+        if !self.layout().has_int_version() || largest < INT_WARNING {
+            return None;
         }
-        let zone = format!("{} ({:+} s)", surveyed.zone, surveyed.offset);
-        findings.push(if matches!(&*surveyed.zone, "UTC" | "+00:00" | "GMT" | "Etc/UTC") {
-            Finding::good("time zone", zone)
+        let table = &self.statements.table;
+        let detail = format!("a mutex has version {largest}; it ends at {INT_LIMIT}");
+        let remedy = format!("ALTER TABLE {table} MODIFY version BIGINT UNSIGNED NOT NULL;");
+        Some(if largest >= INT_LIMIT {
+            Finding::bad("version", detail, remedy)
         } else {
-            Finding::warning(
-                "time zone",
-                format!("{zone}; nothing here depends on it, but JVM contenders reckon in it"),
-                "let JVM contenders connect in UTC, or twice a year their leases are an hour off",
-            )
-        });
-        if surveyed.binlog.eq_ignore_ascii_case("STATEMENT") {
-            findings.push(Finding::bad(
-                "binary log",
-                "binlog_format is STATEMENT, which refuses READ COMMITTED",
-                "SET GLOBAL binlog_format = 'ROW' (or MIXED)",
-            ));
-        }
-        if surveyed.read_only {
-            findings.push(Finding::bad(
-                "read-only",
-                "the server is read-only: nobody can own anything",
-                "connect to the primary",
-            ));
-        }
-        findings
+            Finding::warning("version", detail, remedy)
+        })
     }
+}
 
-    async fn survey_table(&self) -> Option<Finding> {
-        let to = self.statements();
-        let found = self
-            .pool()
-            .ask(Inspect(Arc::clone(to)), Effect::Reads)
-            .await;
-        match found.and_then(|found| layout(to, &found.columns)) {
-            Ok(_) => Some(Finding::good("table", to.table.clone())),
-            Err(error) => Some(Finding::bad("table", error.to_string(), "")),
-        }
-    }
+fn zone(row: &MySqlRow) -> sqlx::Result<Finding> {
+    let (zone, offset): (String, i64) = (row.try_get("zone")?, row.try_get("offset_s")?);
+    let shown = format!("{zone} ({offset:+} s)");
+    Ok(if matches!(&*zone, "UTC" | "+00:00" | "GMT" | "Etc/UTC") {
+        Finding::good("time zone", shown)
+    } else {
+        Finding::warning(
+            "time zone",
+            format!("{shown}; nothing here depends on it, but JVM contenders reckon in it"),
+            "let JVM contenders connect in UTC, or twice a year their leases are an hour off",
+        )
+    })
+}
+
+fn binary_log(row: &MySqlRow) -> sqlx::Result<Option<Finding>> {
+    let format: String = row.try_get("binlog")?;
+    Ok(format.eq_ignore_ascii_case("STATEMENT").then(|| {
+        Finding::bad(
+            "binary log",
+            "binlog_format is STATEMENT, which refuses READ COMMITTED",
+            "SET GLOBAL binlog_format = 'ROW' (or MIXED)",
+        )
+    }))
+}
+
+fn read_only(row: &MySqlRow) -> sqlx::Result<Option<Finding>> {
+    // A number, or a word in newer servers.
+    let read_only: String = row.try_get("read_only")?;
+    Ok((!matches!(&*read_only, "0" | "OFF")).then(|| {
+        Finding::bad(
+            "read-only",
+            "the server is read-only: nobody can own anything",
+            "connect to the primary",
+        )
+    }))
 }

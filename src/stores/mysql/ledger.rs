@@ -1,75 +1,93 @@
 //! The run ledger: one row per schedule, written only while its claimer owns.
 
-use std::sync::Arc;
-
-use sqlx::mysql::{MySqlConnection, MySqlRow};
+use sqlx::mysql::MySqlRow;
 use sqlx::{AssertSqlSafe, Row as _};
 
-use super::calls::is_duplicate;
+use super::calls::{Query, is_duplicate, number, query};
+use super::dialect::{Connection, MySql};
 use super::statements::Statements;
-use crate::backend::{Claim, ClaimAnswer, Held, LedgerEntry, TickEnd, TickState};
-use crate::model::{FencingToken, MutexName, StoreTime};
-use crate::stores::sql::Ask;
+use crate::backend::{ClaimAnswer, LedgerEntry};
+use crate::model::{MutexName, StoreTime};
+use crate::stores::sql::{
+    Answers, CLAIM_TRIES, ClaimTick, FinishTick, LedgerRow, LedgerRows, ListLedgers, ReadLedger,
+    ledger_line, text, unexplained,
+};
 
-pub(super) struct Read(pub(super) Arc<Statements>, pub(super) MutexName);
-
-impl Ask<MySqlConnection> for Read {
-    type Reply = Option<LedgerEntry>;
-
-    async fn ask(&self, connection: &mut MySqlConnection) -> sqlx::Result<Self::Reply> {
-        read(connection, &self.0, &self.1).await
+impl Answers<ReadLedger> for MySql {
+    async fn answer(
+        &self,
+        on: &mut Connection,
+        ReadLedger(name): &ReadLedger,
+    ) -> sqlx::Result<Option<LedgerEntry>> {
+        read(on, &self.statements, name).await
     }
 }
 
 async fn read(
-    connection: &mut MySqlConnection,
+    on: &mut Connection,
     to: &Statements,
     name: &MutexName,
 ) -> sqlx::Result<Option<LedgerEntry>> {
-    let row = sqlx::query(AssertSqlSafe(Arc::clone(&to.ledger().read)))
-        .bind(name.as_str())
-        .fetch_optional(connection)
-        .await?;
+    let read = query(&to.ledger().read).bind(name.as_str());
+    let row = read.fetch_optional(on).await?;
     row.as_ref().map(entry).transpose()
 }
 
-pub(super) fn entry(row: &MySqlRow) -> sqlx::Result<LedgerEntry> {
-    let time = |column: &str| row.try_get(column).map(StoreTime::from_millis);
-    let plan: String = row.try_get("plan")?;
-    let token = FencingToken::from_value(row.try_get("token")?);
-    let token = token.map_err(|error| sqlx::Error::Decode(error.into()))?;
-    let claim = Claim::new(
-        plan,
-        time("origin")?,
-        row.try_get("last_tick")?,
-        time("due_at")?,
-    );
-    let finished_at: Option<u64> = row.try_get("finished_at")?;
-    let state: String = row.try_get("state")?;
-    let mut entry = LedgerEntry::claimed(&claim, token);
-    entry.finished_at = finished_at.map(StoreTime::from_millis);
-    entry.state = TickState::of_word(&state).unwrap_or(TickState::Claimed);
-    let note: Option<String> = row.try_get("run")?;
-    Ok(entry.with_note(&note.unwrap_or_default()))
+fn entry(row: &MySqlRow) -> sqlx::Result<LedgerEntry> {
+    let row = LedgerRow {
+        plan: row.try_get("plan")?,
+        origin: row.try_get("origin")?,
+        last_tick: row.try_get("last_tick")?,
+        due_at: row.try_get("due_at")?,
+        token: row.try_get("token")?,
+        state: row.try_get("state")?,
+        finished_at: row.try_get("finished_at")?,
+        run: row.try_get("run")?,
+    };
+    row.entry()
 }
 
-/// How often a claim is made again whose refusal the ledger does not explain:
-/// somebody wrote it in between.
-const TRIES: usize = 4;
-
-/// Claims, each time in one statement: claims of one schedule come one after
-/// the other, in the order of their tokens, and only from its owner.
-pub(super) struct Start {
-    pub(super) to: Arc<Statements>,
-    pub(super) held: Held,
-    pub(super) claim: Claim,
+impl Answers<ListLedgers> for MySql {
+    async fn answer(&self, on: &mut Connection, list: &ListLedgers) -> sqlx::Result<LedgerRows> {
+        let to = &self.statements;
+        let query = match list {
+            ListLedgers::After(Some(after), most) => {
+                query(&to.ledger().list).bind(after.as_str()).bind(*most)
+            }
+            ListLedgers::After(None, most) => query(&to.ledger().list_first).bind(*most),
+            ListLedgers::Of(names) => {
+                let sql = to.ledger().find_many(&to.schedule, names.len());
+                let query = sqlx::query(AssertSqlSafe(sql)).persistent(false);
+                names
+                    .iter()
+                    .fold(query, |query, name| query.bind(name.as_str()))
+            }
+        };
+        let rows = query.fetch_all(on).await?;
+        let now = rows.first().map(|row| number(row, "now")).transpose()?;
+        let line = |row: &MySqlRow| {
+            let name: Vec<u8> = row.try_get_unchecked("name")?;
+            Ok(ledger_line(&text(Some(&name)), &to.schedule, entry(row)))
+        };
+        Ok(LedgerRows {
+            lines: rows.iter().map(line).collect::<sqlx::Result<_>>()?,
+            now: now.map(StoreTime::from_millis),
+        })
+    }
 }
 
-impl Start {
+/// A claim, and the statements that it takes: each by itself, so that nothing
+/// is held while its claimer is away.
+struct Claiming<'c> {
+    to: &'c Statements,
+    asked: &'c ClaimTick,
+}
+
+impl Claiming<'_> {
     /// Over an earlier claim; whether it was possible.
-    async fn next(&self, connection: &mut MySqlConnection) -> sqlx::Result<bool> {
-        let Self { to, held, claim } = self;
-        let query = sqlx::query(AssertSqlSafe(Arc::clone(&to.ledger().claim)))
+    async fn next(&self, on: &mut Connection) -> sqlx::Result<bool> {
+        let ClaimTick { held, claim } = self.asked;
+        let query = query(&self.to.ledger().claim)
             .bind(&*claim.plan)
             .bind(claim.origin.as_millis())
             .bind(claim.tick)
@@ -88,14 +106,14 @@ impl Start {
             .bind(claim.again && !claim.only_plan)
             .bind(claim.tick)
             .bind(held.token.value());
-        let done = self.of_grant(query).execute(connection).await?;
+        let done = self.of_grant(query).execute(on).await?;
         Ok(done.rows_affected() > 0)
     }
 
     /// The first of its schedule; whether it is.
-    async fn first(&self, connection: &mut MySqlConnection) -> sqlx::Result<bool> {
-        let Self { to, held, claim } = self;
-        let query = sqlx::query(AssertSqlSafe(Arc::clone(&to.ledger().claim_first)))
+    async fn first(&self, on: &mut Connection) -> sqlx::Result<bool> {
+        let ClaimTick { held, claim } = self.asked;
+        let query = query(&self.to.ledger().claim_first)
             .bind(held.name.as_str())
             .bind(&*claim.plan)
             .bind(claim.origin.as_millis())
@@ -104,22 +122,23 @@ impl Start {
             .bind(held.token.value())
             .bind(claim.state().word());
         let query = self.with_note(query);
-        match self.of_grant(query).execute(connection).await {
+        match self.of_grant(query).execute(on).await {
             Ok(done) => Ok(done.rows_affected() > 0),
             Err(error) if is_duplicate(&error) => Ok(false),
             Err(error) => Err(error),
         }
     }
 
-    async fn owns(&self, connection: &mut MySqlConnection) -> sqlx::Result<bool> {
-        let query = sqlx::query(AssertSqlSafe(Arc::clone(&self.to.owns)));
-        let row = self.of_grant(query).fetch_one(connection).await?;
+    async fn owns(&self, on: &mut Connection) -> sqlx::Result<bool> {
+        let query = self.of_grant(query(&self.to.owns));
+        let row = query.fetch_one(on).await?;
         Ok(row.try_get::<i64, _>(0)? > 0)
     }
 
     /// The note about the run, where the table has room for it.
     fn with_note<'q>(&'q self, query: Query<'q>) -> Query<'q> {
-        let note = LedgerEntry::claimed(&self.claim, self.held.token).note();
+        let ClaimTick { held, claim } = self.asked;
+        let note = LedgerEntry::claimed(claim, held.token).note();
         match self.to.ledger().notes {
             true => query.bind(note),
             false => query,
@@ -127,7 +146,7 @@ impl Start {
     }
 
     fn of_grant<'q>(&'q self, query: Query<'q>) -> Query<'q> {
-        let held = &self.held;
+        let held = &self.asked.held;
         query
             .bind(held.name.as_str())
             .bind(held.name.as_str())
@@ -136,56 +155,47 @@ impl Start {
     }
 }
 
-type Query<'q> = sqlx::query::Query<'q, sqlx::MySql, sqlx::mysql::MySqlArguments>;
-
-impl Ask<MySqlConnection> for Start {
-    type Reply = ClaimAnswer;
-
-    async fn ask(&self, connection: &mut MySqlConnection) -> sqlx::Result<ClaimAnswer> {
-        for _ in 0..TRIES {
-            if self.next(connection).await? {
+impl Answers<ClaimTick> for MySql {
+    async fn answer(&self, on: &mut Connection, asked: &ClaimTick) -> sqlx::Result<ClaimAnswer> {
+        let to = &self.statements;
+        let claiming = Claiming { to, asked };
+        let ClaimTick { held, claim } = asked;
+        for _ in 0..CLAIM_TRIES {
+            if claiming.next(on).await? {
                 return Ok(ClaimAnswer::Claimed);
             }
-            let ledger = read(connection, &self.to, &self.held.name).await?;
-            if !self.owns(connection).await? {
+            let ledger = read(on, to, &held.name).await?;
+            if !claiming.owns(on).await? {
                 return Ok(ClaimAnswer::NotOwner);
             }
             match ledger {
-                None if self.first(connection).await? => return Ok(ClaimAnswer::Claimed),
-                Some(entry) if !self.claim.fits(Some(&entry), self.held.token) => {
+                None if claiming.first(on).await? => return Ok(ClaimAnswer::Claimed),
+                Some(entry) if !claim.fits(Some(&entry), held.token) => {
                     return Ok(ClaimAnswer::Refused(entry));
                 }
                 _ => {}
             }
         }
-        Err(sqlx::Error::Protocol(
-            "the ledger changed under every claim".into(),
-        ))
+        Err(unexplained())
     }
 }
 
-/// Records an end; false when somebody else has claimed since.
-pub(super) struct Finish {
-    pub(super) to: Arc<Statements>,
-    pub(super) held: Held,
-    pub(super) end: TickEnd,
-}
-
-impl Ask<MySqlConnection> for Finish {
-    type Reply = bool;
-
-    async fn ask(&self, connection: &mut MySqlConnection) -> sqlx::Result<bool> {
-        let statements = self.to.ledger();
-        let mut query = sqlx::query(AssertSqlSafe(Arc::clone(&statements.finish)))
-            .bind(self.end.state().word());
+impl Answers<FinishTick> for MySql {
+    async fn answer(
+        &self,
+        on: &mut Connection,
+        FinishTick { held, end }: &FinishTick,
+    ) -> sqlx::Result<bool> {
+        let statements = self.statements.ledger();
+        let mut query = query(&statements.finish).bind(end.state().word());
         if statements.notes {
-            query = query.bind(self.end.note(self.held.token));
+            query = query.bind(end.note(held.token));
         }
         let done = query
-            .bind(self.held.name.as_str())
-            .bind(self.end.tick)
-            .bind(self.held.token.value())
-            .execute(connection)
+            .bind(held.name.as_str())
+            .bind(end.tick)
+            .bind(held.token.value())
+            .execute(on)
             .await?;
         Ok(done.rows_affected() > 0)
     }

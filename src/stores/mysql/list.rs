@@ -4,72 +4,21 @@
 //! is a range of the primary key. Elsewhere names must be sorted by their bytes
 //! at every page.
 
-use std::sync::Arc;
-
-use sqlx::mysql::MySqlConnection;
 use sqlx::{AssertSqlSafe, Row as _};
 
-use super::calls::{FindMany, row};
-use super::client::MySql;
-use super::statements::{COLUMNS, NOW, Statements};
-use crate::backend::{Entry, Listing, Page};
-use crate::error::Result;
-use crate::model::MutexName;
-use crate::stores::sql::{Ask, Row, page as page_of};
+use super::calls::rows;
+use super::dialect::{Connection, MySql};
+use super::statements::{COLUMNS, NOW};
+use crate::stores::sql::{Answers, List, Rows};
 
-/// How many names one statement asks for.
-const TOGETHER: usize = 200;
-
-impl MySql {
-    pub(super) async fn list_page(&self, page: &Page) -> Result<Listing> {
-        if let Some(names) = &page.names {
-            return self.look_up(page, names).await;
-        }
-        let after = page.after.as_ref().map(|name| name.as_str().to_owned());
-        let most = page.limit.saturating_add(1) as u64;
-        let to = self.to();
-        let rows = self.read(List { to, after, most }).await?;
-        let now = rows.first().map_or(self.about_now(), Row::now);
-        Ok(page_of(rows.iter().map(entry).collect(), page, now))
-    }
-
-    async fn look_up(&self, page: &Page, names: &[MutexName]) -> Result<Listing> {
-        let mut entries = Vec::new();
-        let mut now = self.about_now();
-        for some in names.chunks(TOGETHER) {
-            let (to, names) = (self.to(), some.to_vec());
-            for row in self.read(FindMany { to, names }).await? {
-                now = row.now();
-                let is_meant = some.iter().any(|name| name.as_str() == row.mutex);
-                if is_meant && (!row.is_free() || row.fault().is_some()) {
-                    entries.push(entry(&row));
-                }
-            }
-        }
-        Ok(page_of(entries, page, now))
-    }
-}
-
-fn entry(row: &Row) -> Entry {
-    row.entry(row.owner())
-}
-
-/// The owned rows after a name, in the order of bytes.
-struct List {
-    to: Arc<Statements>,
-    after: Option<String>,
-    most: u64,
-}
-
-impl Ask<MySqlConnection> for List {
-    type Reply = Vec<Row>;
-
-    async fn ask(&self, connection: &mut MySqlConnection) -> sqlx::Result<Vec<Row>> {
-        let by_bytes = match self.to.by_bytes.get() {
+impl Answers<List> for MySql {
+    async fn answer(&self, on: &mut Connection, List { after, most }: &List) -> sqlx::Result<Rows> {
+        let to = &self.statements;
+        let by_bytes = match to.by_bytes.get() {
             Some(known) => *known,
             None => {
-                let found = sorts_by_bytes(connection, &self.to.names[0]).await?;
-                *self.to.by_bytes.get_or_init(|| found)
+                let found = sorts_by_bytes(on, &to.names[0]).await?;
+                *to.by_bytes.get_or_init(|| found)
             }
         };
         let name = if by_bytes {
@@ -78,25 +27,24 @@ impl Ask<MySqlConnection> for List {
             "BINARY CONVERT(mutex USING utf8mb4)"
         };
         // Not "after the empty name": some collations have names before it.
-        let after = match self.after {
+        let later = match after {
             Some(_) => format!("{name} > ? AND"),
             None => String::new(),
         };
         let sql = format!(
-            "SELECT {COLUMNS}, {NOW} AS now FROM {} WHERE {after} transition_at >= {NOW} \
+            "SELECT {COLUMNS}, {NOW} AS now FROM {} WHERE {later} transition_at >= {NOW} \
              ORDER BY {name} LIMIT ?",
-            self.to.table
+            to.table
         );
         let mut query = sqlx::query(AssertSqlSafe(sql));
-        if let Some(after) = &self.after {
-            query = query.bind(after);
+        if let Some(after) = after {
+            query = query.bind(after.as_str());
         }
-        let found = query.bind(self.most).fetch_all(connection).await?;
-        found.iter().map(row).collect()
+        rows(&query.bind(*most).fetch_all(on).await?)
     }
 }
 
-async fn sorts_by_bytes(connection: &mut MySqlConnection, table: &str) -> sqlx::Result<bool> {
+async fn sorts_by_bytes(on: &mut Connection, table: &str) -> sqlx::Result<bool> {
     let (schema, table) = match table.split_once('.') {
         Some((schema, table)) => (Some(schema), table),
         None => (None, table),
@@ -107,7 +55,7 @@ async fn sorts_by_bytes(connection: &mut MySqlConnection, table: &str) -> sqlx::
     )
     .bind(schema)
     .bind(table)
-    .fetch_optional(connection)
+    .fetch_optional(on)
     .await?;
     let collation = match found {
         Some(found) => found.try_get::<Option<String>, _>("collation")?,

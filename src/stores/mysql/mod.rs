@@ -11,13 +11,13 @@
 //! | file | what it is |
 //! | --- | --- |
 //! | `config` | what the URL says |
-//! | `connect` | how a connection is made |
-//! | `client` | the client: the seam to the rest |
+//! | `dialect` | how these servers are spoken to; the client is that of `sql` |
+//! | `acquire` | taking a mutex, in several statements |
+//! | `renew` | renewing a batch, and finding out which of it was |
 //! | `statements` | the statements as text |
 //! | `calls` | the statements with their values and answers |
-//! | `ledger` | the run ledger of schedules |
+//! | `ledger` | the run ledger of schedules, and pages of them |
 //! | `ledger_statements` | its statements as text |
-//! | `ledgers` | all of them, a page at a time |
 //! | `list` | mutexes, a page at a time |
 //! | `prune` | removing what nobody has used for long |
 //! | `schema` | the tables: made, looked at, explained |
@@ -25,21 +25,20 @@
 //! | `clock` | the server's time in the answer to an UPDATE |
 //! | `error` | the driver's errors as ours |
 
+mod acquire;
 mod calls;
-mod client;
 mod clock;
 mod config;
-mod connect;
+mod dialect;
 mod error;
 mod health;
 mod ledger;
 mod ledger_statements;
-mod ledgers;
 mod list;
 mod prune;
+mod renew;
 mod schema;
 mod statements;
 
-pub use client::MySql;
-pub(crate) use config::open;
+pub(super) use config::open;
 pub use config::schema;

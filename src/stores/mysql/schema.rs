@@ -1,17 +1,17 @@
 //! The tables: how they are made, what one finds, and what to tell a person
 //! whose table does not fit.
 
-use std::sync::Arc;
-
-use sqlx::mysql::MySqlConnection;
+use sqlx::mysql::MySqlRow;
 use sqlx::{AssertSqlSafe, Executor as _, Row as _};
 
 use super::calls::number_of;
 use super::clock::VERSION_LIMIT;
+use super::dialect::{Connection, MySql};
 use super::statements::Statements;
-use crate::error::{Error, ErrorKind, Outcome, Result};
+use crate::error::{Error, Result};
 use crate::model::ContenderId;
-use crate::stores::sql::Ask;
+use crate::stores::sql::schema::{Column, Inspected, check_columns, unfit};
+use crate::stores::sql::{Answers, Create, Inspect};
 
 /// JVM peers read the version as a signed int.
 pub(super) const INT_LIMIT: u64 = (1 << 31) - 1;
@@ -51,21 +51,6 @@ pub(super) fn extension(statements: &Statements) -> String {
     format!("ALTER TABLE {schedule} ADD COLUMN run VARCHAR(100) NULL")
 }
 
-/// The table of ledgers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Schedules {
-    Missing,
-    /// Of an earlier version.
-    WithoutNotes,
-    WithNotes,
-}
-
-impl Schedules {
-    pub(super) fn lacks_something(self) -> bool {
-        self != Self::WithNotes
-    }
-}
-
 /// What a table was found to be like.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Layout {
@@ -76,6 +61,14 @@ pub(super) struct Layout {
 }
 
 impl Layout {
+    /// Before anything was inspected.
+    pub(super) fn narrowest() -> Self {
+        Self {
+            id_width: 0,
+            version_limit: INT_LIMIT,
+        }
+    }
+
     /// Whether `id` fits the table.
     pub(super) fn has_room_for(&self, id: &ContenderId) -> bool {
         id.as_str().chars().count() <= self.id_width
@@ -87,35 +80,16 @@ impl Layout {
     }
 }
 
-/// What tables there are.
-pub(super) struct Inspect(pub(super) Arc<Statements>);
-
-pub(super) struct Inspected {
-    /// Of the mutex table: name, type and width. None when there is no table.
-    pub(super) columns: Vec<(String, String, Option<u64>)>,
-    pub(super) schedule: Schedules,
-}
-
-impl Ask<MySqlConnection> for Inspect {
-    type Reply = Inspected;
-
-    async fn ask(&self, connection: &mut MySqlConnection) -> sqlx::Result<Inspected> {
-        let [mutex, schedule] = &self.0.names;
-        let columns = columns(connection, mutex).await?;
-        let ledger = self::columns(connection, schedule).await?;
-        let schedule = match ledger.iter().any(|(name, ..)| name == "run") {
-            _ if ledger.is_empty() => Schedules::Missing,
-            true => Schedules::WithNotes,
-            false => Schedules::WithoutNotes,
-        };
-        Ok(Inspected { columns, schedule })
+impl Answers<Inspect> for MySql {
+    async fn answer(&self, on: &mut Connection, _: &Inspect) -> sqlx::Result<Inspected> {
+        let [mutexes, ledgers] = &self.statements.names;
+        let mutexes = columns(on, mutexes).await?;
+        let ledgers = columns(on, ledgers).await?;
+        Ok(Inspected::new(mutexes, &ledgers))
     }
 }
 
-async fn columns(
-    connection: &mut MySqlConnection,
-    table: &str,
-) -> sqlx::Result<Vec<(String, String, Option<u64>)>> {
+async fn columns(on: &mut Connection, table: &str) -> sqlx::Result<Vec<Column>> {
     let (schema, table) = match table.split_once('.') {
         Some((schema, table)) => (Some(schema), table),
         None => (None, table),
@@ -128,38 +102,29 @@ async fn columns(
     )
     .bind(schema)
     .bind(table)
-    .fetch_all(connection)
+    .fetch_all(on)
     .await?;
-    let column = |row: &sqlx::mysql::MySqlRow| {
+    let column = |row: &MySqlRow| {
         let name: String = row.try_get("name")?;
         let kind: String = row.try_get("type")?;
-        Ok((
-            name.to_ascii_lowercase(),
-            kind.to_ascii_lowercase(),
-            row.try_get("width")?,
-        ))
+        Ok(Column {
+            name: name.to_ascii_lowercase(),
+            kind: kind.to_ascii_lowercase(),
+            width: row.try_get("width")?,
+        })
     };
     found.iter().map(column).collect()
 }
 
 /// Reads a table's columns.
-pub(super) fn layout(
-    statements: &Statements,
-    columns: &[(String, String, Option<u64>)],
-) -> Result<Layout> {
-    let column = |name: &str| columns.iter().find(|(column, ..)| column == name);
-    for name in ["mutex", "acquired_at", "ttl_at", "transition_at"] {
-        if column(name).is_none() {
-            return Err(not_ours(statements, &format!("it has no column {name:?}")));
-        }
-    }
-    let (Some(owner), Some(version)) = (column("owner_id"), column("version")) else {
-        return Err(not_ours(statements, "it has no owner_id or no version"));
-    };
-    let id_width = owner.2.and_then(|width| usize::try_from(width).ok());
+pub(super) fn layout(mysql: &MySql, found: &Inspected) -> Result<Layout> {
+    check_columns(mysql, found)?;
+    let width = found.column("owner_id").and_then(|column| column.width);
+    let id_width = width.and_then(|width| usize::try_from(width).ok());
+    let version = found.column("version");
     Ok(Layout {
         id_width: id_width.unwrap_or(usize::MAX),
-        version_limit: if version.1 == "bigint" {
+        version_limit: if version.is_some_and(|version| version.kind == "bigint") {
             VERSION_LIMIT - 1
         } else {
             INT_LIMIT
@@ -167,101 +132,56 @@ pub(super) fn layout(
     })
 }
 
-/// Makes the tables that are missing.
-pub(super) struct Create(pub(super) Arc<Statements>);
-
-impl Ask<MySqlConnection> for Create {
-    type Reply = ();
-
-    async fn ask(&self, connection: &mut MySqlConnection) -> sqlx::Result<()> {
-        for ddl in ddl(&self.0) {
-            connection.execute(AssertSqlSafe(ddl)).await?;
+impl Answers<Create> for MySql {
+    async fn answer(&self, on: &mut Connection, _: &Create) -> sqlx::Result<()> {
+        let to = &self.statements;
+        for ddl in ddl(to) {
+            on.execute(AssertSqlSafe(ddl)).await?;
         }
-        let ledger = columns(connection, &self.0.names[1]).await?;
-        if ledger.iter().any(|(name, ..)| name == "run") {
+        let ledgers = columns(on, &to.names[1]).await?;
+        if ledgers.iter().any(|column| column.name == "run") {
             return Ok(());
         }
-        let extension = AssertSqlSafe(extension(&self.0));
-        match connection.execute(extension).await {
-            // Somebody else was first.
+        let extension = AssertSqlSafe(extension(to));
+        match on.execute(extension).await {
+            // Another process was first.
             Err(error) if number_of(&error) == Some(1060) => Ok(()),
             extended => extended.map(drop),
         }
     }
 }
 
-fn no(kind: ErrorKind, message: String) -> Error {
-    Error::new(kind, Outcome::DidNot).with_message(message)
-}
-
-pub(super) fn missing(statements: &Statements) -> Error {
-    let [mutex, schedule] = ddl(statements);
-    no(
-        ErrorKind::NotFound,
-        format!("a table is missing; make both with:\n{mutex};\n{schedule};"),
-    )
-}
-
-/// The tables are missing, and may not be made.
-pub(super) fn not_made(statements: &Statements, error: Error) -> Error {
-    let missing = missing(statements);
-    Error::new(error.kind(), error.outcome())
-        .with_message(format!("{missing}\nThey cannot be made from here: {error}"))
-        .with_source(error)
-}
-
-pub(super) fn not_ours(statements: &Statements, what: &str) -> Error {
-    let [mutex, _] = ddl(statements);
-    let table = &statements.table;
-    no(
-        ErrorKind::Conflict,
-        format!("the table {table} is not one of mutexes: {what}; it should be:\n{mutex};"),
-    )
-}
-
-pub(super) fn too_narrow(statements: &Statements) -> Error {
-    let table = &statements.table;
-    no(
-        ErrorKind::Conflict,
-        format!(
-            "the contender id does not fit the column owner_id; widen it with:\n\
+pub(super) fn too_narrow(mysql: &MySql) -> Error {
+    let table = &mysql.statements.table;
+    unfit(format!(
+        "the contender id does not fit the column owner_id; widen it with:\n\
              ALTER TABLE {table} MODIFY owner_id VARCHAR(128) CHARACTER SET utf8mb4 \
              COLLATE utf8mb4_bin NOT NULL;"
-        ),
-    )
+    ))
 }
 
-pub(super) fn other_characters(statements: &Statements) -> Error {
-    let table = &statements.table;
-    no(
-        ErrorKind::Conflict,
-        format!(
-            "the name or id has characters that the table's character set lacks; change it \
+pub(super) fn other_characters(mysql: &MySql) -> Error {
+    let table = &mysql.statements.table;
+    unfit(format!(
+        "the name or id has characters that the table's character set lacks; change it \
              with:\nALTER TABLE {table} CONVERT TO CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;"
-        ),
-    )
+    ))
 }
 
 /// `other` has the row that the name would need.
-pub(super) fn collision(statements: &Statements, other: &str) -> Error {
-    let table = &statements.table;
-    no(
-        ErrorKind::Conflict,
-        format!(
-            "the table's collation holds this name equal to the mutex {other:?}, so they cannot \
+pub(super) fn collision(mysql: &MySql, other: &str) -> Error {
+    let table = &mysql.statements.table;
+    unfit(format!(
+        "the table's collation holds this name equal to the mutex {other:?}, so they cannot \
              both have a row; compare bytes with:\n\
              ALTER TABLE {table} CONVERT TO CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;"
-        ),
-    )
+    ))
 }
 
-pub(super) fn version_ended(statements: &Statements) -> Error {
-    let table = &statements.table;
-    no(
-        ErrorKind::Conflict,
-        format!(
-            "the versions of this mutex are used up, so there is no larger token to grant; \
+pub(super) fn version_ended(mysql: &MySql) -> Error {
+    let table = &mysql.statements.table;
+    unfit(format!(
+        "the versions of this mutex are used up, so there is no larger token to grant; \
              make room with:\nALTER TABLE {table} MODIFY version BIGINT UNSIGNED NOT NULL;"
-        ),
-    )
+    ))
 }

@@ -9,6 +9,7 @@ use std::sync::{Arc, OnceLock};
 
 use super::clock::SCALE;
 use super::ledger_statements::LedgerStatements;
+use crate::stores::sql::ByNotes;
 
 /// Milliseconds since 1970, the same throughout a statement.
 pub(super) const NOW: &str =
@@ -58,15 +59,13 @@ pub(super) struct Statements {
     pub(super) leave: Arc<str>,
     pub(super) revoke: Arc<str>,
     pub(super) owns: Arc<str>,
-    /// Without notes about runs, and with them.
-    ledgers: [LedgerStatements; 2],
-    notes: OnceLock<bool>,
+    pub(super) ledgers: ByNotes<LedgerStatements>,
     /// Whether the key of the table sorts names by their bytes, once known.
     pub(super) by_bytes: OnceLock<bool>,
 }
 
 impl Statements {
-    pub(super) fn new(table: &str, schedule: &str) -> Arc<Self> {
+    pub(super) fn new(table: &str, schedule: &str) -> Self {
         let quoted = |name: &str| format!("`{}`", name.replace('.', "`.`"));
         let names = [table.to_owned(), schedule.to_owned()];
         let (table, schedule) = (quoted(table), quoted(schedule));
@@ -74,7 +73,7 @@ impl Statements {
         // NULL is in tables of other makes only.
         let is_free = format!("IFNULL(m.transition_at, 0) < {NOW}");
         let grant = format!("{IS_NAME} AND {IS_OWNER} AND version = ? AND transition_at >= {NOW}");
-        Arc::new(Self {
+        Self {
             take: format!(
                 "UPDATE {table} AS m SET {granted} WHERE m.mutex = ? AND {is_free} \
                  AND BINARY CONVERT(m.mutex USING utf8mb4) = ? AND IFNULL(m.version, 0) < ?",
@@ -114,15 +113,12 @@ impl Statements {
             )
             .into(),
             owns: format!("SELECT COUNT(*) FROM {table} WHERE {grant}").into(),
-            ledgers: [false, true].map(|notes| {
-                LedgerStatements::new(&table, &schedule, &grant, notes)
-            }),
-            notes: OnceLock::new(),
+            ledgers: ByNotes::new(|notes| LedgerStatements::new(&table, &schedule, &grant, notes)),
             by_bytes: OnceLock::new(),
             names,
             table,
             schedule,
-        })
+        }
     }
 
     /// Renews `count` grants: `count` names, ttl, lease, then `count` times
@@ -145,14 +141,8 @@ impl Statements {
         )
     }
 
-    /// Says once whether the table of ledgers has room for notes.
-    pub(super) fn keeps_notes(&self, keeps: bool) {
-        let _ = self.notes.set(keeps);
-    }
-
     pub(super) fn ledger(&self) -> &LedgerStatements {
-        let notes = self.notes.get().copied().unwrap_or(false);
-        &self.ledgers[usize::from(notes)]
+        self.ledgers.get()
     }
 
     /// Asks whether the server can skip rows: an error of syntax when not.

@@ -2,53 +2,53 @@
 
 use std::sync::Arc;
 
-use sqlx::postgres::{PgConnection, PgRow};
+use sqlx::postgres::PgRow;
 use sqlx::{Row as _, ValueRef as _};
 
-use super::statements::Statements;
-use super::wire::{Value, Wire};
+use super::dialect::{Connection, Postgres};
+use super::wire::Value;
 use crate::backend::{Bid, Held};
-use crate::model::{FencingToken, LeaseTerms, MutexName, StoreTime};
-use crate::stores::sql::{Ask, Row, text};
+use crate::model::{FencingToken, MutexName, StoreTime};
+use crate::stores::sql::{
+    Answers, Find, FindMany, Found, Free, Freed, List, Row, Rows, questions, text,
+};
 
-/// What a statement says: whether it did it, the row, the time.
+/// What a statement says: whether it did it; what was written, or what was
+/// there before.
 #[derive(Clone, Debug)]
 pub(super) struct Said {
     pub(super) won: bool,
-    /// What was written, or what was there before; `None` when there is no row.
-    pub(super) row: Option<Row>,
-    pub(super) nonce: String,
-    now: u64,
+    pub(super) found: Found,
+}
+
+impl From<Found> for Said {
+    fn from(found: Found) -> Self {
+        Self { won: false, found }
+    }
 }
 
 impl Said {
-    pub(super) fn now(&self) -> StoreTime {
-        StoreTime::from_millis(self.now)
-    }
-
     fn read(row: &PgRow) -> sqlx::Result<Self> {
         let now = number(row, "now")?;
-        let mutex = text_of(row, "mutex")?;
-        let (row_of, nonce) = match mutex {
-            None => (None, String::new()),
-            Some(mutex) => {
-                let found = Row {
-                    mutex,
-                    owner_id: text_of(row, "owner_id")?.unwrap_or_default(),
-                    acquired_at: number(row, "acquired_at")?,
-                    ttl_at: number(row, "ttl_at")?,
-                    transition_at: number(row, "transition_at")?,
-                    version: number(row, "version")?,
-                    now,
-                };
-                (Some(found), text_of(row, "nonce")?.unwrap_or_default())
-            }
+        let found = match text_of(row, "mutex")? {
+            None => None,
+            Some(mutex) => Some(Row {
+                mutex,
+                owner_id: text_of(row, "owner_id")?.unwrap_or_default(),
+                acquired_at: number(row, "acquired_at")?,
+                ttl_at: number(row, "ttl_at")?,
+                transition_at: number(row, "transition_at")?,
+                version: number(row, "version")?,
+                nonce: text_of(row, "nonce")?.unwrap_or_default(),
+                now,
+            }),
         };
         Ok(Self {
             won: row.try_get("won")?,
-            row: row_of,
-            nonce,
-            now,
+            found: Found {
+                row: found,
+                now: StoreTime::from_millis(now),
+            },
         })
     }
 }
@@ -63,8 +63,8 @@ pub(super) fn text_of(row: &PgRow, column: &str) -> sqlx::Result<Option<String>>
     Ok(Some(text(Some(bytes))))
 }
 
-fn number(row: &PgRow, column: &str) -> sqlx::Result<u64> {
-    // Somebody else's table may hold NULL: one such row must not hide the
+pub(super) fn number(row: &PgRow, column: &str) -> sqlx::Result<u64> {
+    // A table of another make may hold NULL: one such row must not hide the
     // others, nor look like a broken connection.
     let number: Option<i64> = row.try_get(column)?;
     Ok(u64::try_from(number.unwrap_or(0)).unwrap_or(0))
@@ -74,16 +74,53 @@ fn millis(length: std::time::Duration) -> Value {
     u64::try_from(length.as_millis()).unwrap_or(u64::MAX).into()
 }
 
-/// A statement about one name that answers one row.
-#[derive(Debug)]
-pub(super) struct One {
-    wire: Wire,
-    sql: Arc<str>,
-    values: Vec<Value>,
+impl Postgres {
+    /// A statement about one name, which answers one row.
+    async fn one(
+        &self,
+        on: &mut Connection,
+        sql: &Arc<str>,
+        values: Vec<Value>,
+    ) -> sqlx::Result<Said> {
+        let said = self.many(on, sql, values).await?;
+        said.into_iter().next().ok_or(sqlx::Error::RowNotFound)
+    }
+
+    /// A statement about many names, which answers many rows.
+    async fn many(
+        &self,
+        on: &mut Connection,
+        sql: &Arc<str>,
+        values: Vec<Value>,
+    ) -> sqlx::Result<Vec<Said>> {
+        let rows = self.wire.rows(on, sql, values).await?;
+        rows.iter().map(Said::read).collect()
+    }
+
+    async fn rows(
+        &self,
+        on: &mut Connection,
+        sql: &Arc<str>,
+        values: Vec<Value>,
+    ) -> sqlx::Result<Rows> {
+        let said = self.many(on, sql, values).await?;
+        Ok(Rows {
+            now: said.first().map(|said| said.found.now),
+            rows: said.into_iter().filter_map(|said| said.found.row).collect(),
+        })
+    }
 }
 
-impl One {
-    pub(super) fn take(to: &Statements, wire: Wire, bid: &Bid) -> Self {
+questions! {
+    Take => Said, Writes, |said| Some(said.found.now);
+    Renew => Vec<Said>, Writes, |said| said.first().map(|said| said.found.now);
+}
+
+/// Takes a free mutex.
+pub(super) struct Take(pub(super) Bid);
+
+impl Answers<Take> for Postgres {
+    async fn answer(&self, on: &mut Connection, Take(bid): &Take) -> sqlx::Result<Said> {
         let values = vec![
             bid.name.as_str().into(),
             bid.contender.as_str().into(),
@@ -91,88 +128,99 @@ impl One {
             millis(bid.terms.lease()),
             Value::Text(bid.nonce.to_string()),
         ];
-        let sql = Arc::clone(&to.take);
-        Self { wire, sql, values }
-    }
-
-    pub(super) fn find(to: &Statements, wire: Wire, name: &MutexName) -> Self {
-        let (sql, values) = (Arc::clone(&to.find), vec![name.as_str().into()]);
-        Self { wire, sql, values }
-    }
-
-    pub(super) fn release(to: &Statements, wire: Wire, held: &Held) -> Self {
-        let values = vec![
-            held.name.as_str().into(),
-            held.contender.as_str().into(),
-            held.token.store().into(),
-            Value::Text(held.nonce.to_string()),
-        ];
-        let sql = Arc::clone(&to.release);
-        Self { wire, sql, values }
-    }
-
-    pub(super) fn leave(to: &Statements, wire: Wire, bid: &Bid) -> Self {
-        let values = vec![
-            bid.name.as_str().into(),
-            bid.contender.as_str().into(),
-            Value::Text(bid.nonce.to_string()),
-        ];
-        let sql = Arc::clone(&to.leave);
-        Self { wire, sql, values }
-    }
-
-    pub(super) fn revoke(
-        to: &Statements,
-        wire: Wire,
-        name: &MutexName,
-        token: Option<FencingToken>,
-    ) -> Self {
-        let values = vec![
-            name.as_str().into(),
-            Value::Flag(token.is_none()),
-            token.map_or(0, FencingToken::store).into(),
-        ];
-        let sql = Arc::clone(&to.revoke);
-        Self { wire, sql, values }
+        self.one(on, &self.statements.take, values).await
     }
 }
 
-impl Ask<PgConnection> for One {
-    type Reply = Said;
-
-    async fn ask(&self, connection: &mut PgConnection) -> sqlx::Result<Said> {
-        let rows = self
-            .wire
-            .rows(connection, &self.sql, self.values.clone())
-            .await?;
-        rows.first()
-            .map_or(Err(sqlx::Error::RowNotFound), Said::read)
+impl Answers<Find> for Postgres {
+    async fn answer(&self, on: &mut Connection, Find(name): &Find) -> sqlx::Result<Found> {
+        let values = vec![name.as_str().into()];
+        let said = self.one(on, &self.statements.find, values).await?;
+        Ok(said.found)
     }
 }
 
-/// A statement about many names that answers many rows.
-#[derive(Debug)]
-pub(super) struct Many {
-    wire: Wire,
-    sql: Arc<str>,
-    values: Vec<Value>,
+impl Answers<Free> for Postgres {
+    async fn answer(&self, on: &mut Connection, free: &Free) -> sqlx::Result<Freed> {
+        if let Free::Revoked(name, None) = free
+            && self.mend(on, name).await?
+        {
+            let found = self.answer(on, &Find(name.clone())).await?;
+            return Ok(Freed::At(found.now));
+        }
+        let to = &self.statements;
+        let (sql, rest) = match free {
+            Free::Held(held) => (
+                &to.release,
+                vec![
+                    held.contender.as_str().into(),
+                    held.token.store().into(),
+                    Value::Text(held.nonce.to_string()),
+                ],
+            ),
+            Free::Left(bid) => (
+                &to.leave,
+                vec![
+                    bid.contender.as_str().into(),
+                    Value::Text(bid.nonce.to_string()),
+                ],
+            ),
+            Free::Revoked(_, token) => (
+                &to.revoke,
+                vec![
+                    Value::Flag(token.is_none()),
+                    token.map_or(0, FencingToken::store).into(),
+                ],
+            ),
+        };
+        let mut values = vec![free.name().as_str().into()];
+        values.extend(rest);
+        let said = self.one(on, sql, values).await?;
+        Ok(match said.won {
+            true => Freed::At(said.found.now),
+            false => Freed::Not(Some(said.found)),
+        })
+    }
 }
 
-impl Many {
-    pub(super) fn find(to: &Statements, wire: Wire, names: &[MutexName]) -> Self {
+impl Postgres {
+    /// Begins the row of `name` again if its version can be no token's: nobody
+    /// can own it as it is, and a take would go on from there.
+    async fn mend(&self, on: &mut Connection, name: &MutexName) -> sqlx::Result<bool> {
+        let (table, limit) = (&self.statements.table, FencingToken::STORE_LIMIT);
+        let sql: Arc<str> = format!(
+            "UPDATE {table} SET owner_id = '', acquired_at = 0, ttl_at = 0, transition_at = 0, \
+             nonce = '', version = 0 WHERE mutex = $1 AND (version < 0 OR version >= {limit}) \
+             RETURNING 1"
+        )
+        .into();
+        let name = vec![name.as_str().into()];
+        let rows = self.wire.rows(on, &sql, name).await?;
+        Ok(!rows.is_empty())
+    }
+}
+
+impl Answers<FindMany> for Postgres {
+    async fn answer(&self, on: &mut Connection, FindMany(names): &FindMany) -> sqlx::Result<Rows> {
         let names = names.iter().map(ToString::to_string).collect();
-        let (sql, values) = (Arc::clone(&to.find_many), vec![Value::Texts(names)]);
-        Self { wire, sql, values }
+        let values = vec![Value::Texts(names)];
+        self.rows(on, &self.statements.find_many, values).await
     }
+}
 
-    pub(super) fn list(to: &Statements, wire: Wire, after: &str, most: usize) -> Self {
-        let values = vec![after.into(), (most as u64).into()];
-        let sql = Arc::clone(&to.list);
-        Self { wire, sql, values }
+impl Answers<List> for Postgres {
+    async fn answer(&self, on: &mut Connection, List { after, most }: &List) -> sqlx::Result<Rows> {
+        let after = after.as_ref().map_or("", MutexName::as_str);
+        let values = vec![after.into(), (*most).into()];
+        self.rows(on, &self.statements.list, values).await
     }
+}
 
-    /// One answer for each of `held`, in their order.
-    pub(super) fn renew(to: &Statements, wire: Wire, terms: &LeaseTerms, held: &[Held]) -> Self {
+/// Renews grants of the same terms; one answer for each, in their order.
+pub(super) struct Renew(pub(super) Vec<Held>);
+
+impl Answers<Renew> for Postgres {
+    async fn answer(&self, on: &mut Connection, Renew(held): &Renew) -> sqlx::Result<Vec<Said>> {
         let texts = |text: &dyn Fn(&Held) -> String| Value::Texts(held.iter().map(text).collect());
         let version = |held: &Held| i64::try_from(held.token.store()).unwrap_or(i64::MAX);
         let values = vec![
@@ -180,22 +228,9 @@ impl Many {
             texts(&|held| held.contender.to_string()),
             Value::Ints(held.iter().map(version).collect()),
             texts(&|held| held.nonce.to_string()),
-            millis(terms.ttl()),
-            millis(terms.lease()),
+            millis(held[0].terms.ttl()),
+            millis(held[0].terms.lease()),
         ];
-        let sql = Arc::clone(&to.renew);
-        Self { wire, sql, values }
-    }
-}
-
-impl Ask<PgConnection> for Many {
-    type Reply = Vec<Said>;
-
-    async fn ask(&self, connection: &mut PgConnection) -> sqlx::Result<Vec<Said>> {
-        let rows = self
-            .wire
-            .rows(connection, &self.sql, self.values.clone())
-            .await?;
-        rows.iter().map(Said::read).collect()
+        self.many(on, &self.statements.renew, values).await
     }
 }

@@ -1,33 +1,32 @@
 //! What a `postgres:` URL says.
 
-use std::sync::Arc;
-
 use sqlx::postgres::{PgConnectOptions, PgSslMode};
 
-use super::client::Postgres;
-use super::connect::Connector;
+use super::dialect::Postgres;
 use super::statements::Statements;
 use super::wire::Wire;
 use crate::backend::url::StoreUrl;
 use crate::clock::Clock;
 use crate::error::{Error, Result};
-use crate::stores::sql::{Settings, Tls, TlsMode};
+use crate::stores::sql::{Client, Settings, Tls, TlsMode};
 
 /// The longest name of a channel, less what is added to the table's.
 const LONGEST_TABLE: usize = 56;
 
 /// Opens `postgres://user:password@host:port/database?…`, and makes the tables
 /// if they are missing and the URL does not forbid it.
-pub(crate) async fn open(url: &StoreUrl, clock: Clock) -> Result<Postgres> {
+pub(in crate::stores) async fn open(url: &StoreUrl, clock: Clock) -> Result<Client<Postgres>> {
     let (settings, notify) = settings(url)?;
     refuse_session_options(std::env::var_os("PGOPTIONS"))?;
-    let connector = Connector {
+    let postgres = Postgres {
         options: options(url, &settings),
         statements: statements(&settings),
         wire: Wire::new(settings.limits.call),
         place: format!("PostgreSQL at {}:{}", settings.host, settings.port),
+        limits: settings.limits,
+        notify,
     };
-    Postgres::open(connector, &settings, notify, clock).await
+    Client::open(postgres, &settings, clock).await
 }
 
 /// The statements that make the tables which `url` names: for those who do not
@@ -50,7 +49,7 @@ pub fn schema(url: &StoreUrl) -> Result<String> {
     Ok(ddl.map(|ddl| ddl + ";\n").collect::<Vec<_>>().join("\n"))
 }
 
-fn statements(settings: &Settings) -> Arc<Statements> {
+fn statements(settings: &Settings) -> Statements {
     Statements::new(&settings.table, &settings.schedule_table)
 }
 

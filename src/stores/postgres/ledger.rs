@@ -1,106 +1,114 @@
 //! The run ledger: one row per schedule, written only while its claimer owns.
 
-use std::sync::Arc;
-
 use sqlx::Row as _;
-use sqlx::postgres::{PgConnection, PgRow};
+use sqlx::postgres::PgRow;
 
-use super::statements::Statements;
-use super::wire::{Value, Wire};
-use crate::backend::{Claim, ClaimAnswer, Held, LedgerEntry, TickEnd, TickState};
-use crate::model::{FencingToken, MutexName, StoreTime};
-use crate::stores::sql::Ask;
+use super::calls::{number, text_of};
+use super::dialect::{Connection, Postgres};
+use super::wire::Value;
+use crate::backend::{ClaimAnswer, LedgerEntry, LedgerLine};
+use crate::model::{MutexName, StoreTime};
+use crate::stores::sql::{
+    Answers, CLAIM_TRIES, ClaimTick, FinishTick, LedgerRow, LedgerRows, ListLedgers, ReadLedger,
+    ledger_line, unexplained,
+};
 
-pub(super) struct Read(
-    pub(super) Arc<Statements>,
-    pub(super) Wire,
-    pub(super) MutexName,
-);
-
-impl Ask<PgConnection> for Read {
-    type Reply = Option<LedgerEntry>;
-
-    async fn ask(&self, connection: &mut PgConnection) -> sqlx::Result<Self::Reply> {
-        read(connection, self.1, &self.0, &self.2).await
+impl Answers<ReadLedger> for Postgres {
+    async fn answer(
+        &self,
+        on: &mut Connection,
+        ReadLedger(name): &ReadLedger,
+    ) -> sqlx::Result<Option<LedgerEntry>> {
+        self.read(on, name).await
     }
 }
 
-async fn read(
-    connection: &mut PgConnection,
-    wire: Wire,
-    to: &Statements,
-    name: &MutexName,
-) -> sqlx::Result<Option<LedgerEntry>> {
-    let rows = wire
-        .rows(connection, &to.ledger().read, vec![name.as_str().into()])
-        .await?;
-    rows.first().map(entry).transpose()
+impl Postgres {
+    async fn read(
+        &self,
+        on: &mut Connection,
+        name: &MutexName,
+    ) -> sqlx::Result<Option<LedgerEntry>> {
+        let (read, name) = (&self.statements.ledger().read, name.as_str().into());
+        let rows = self.wire.rows(on, read, vec![name]).await?;
+        rows.first().map(entry).transpose()
+    }
 }
 
-pub(super) fn entry(row: &PgRow) -> sqlx::Result<LedgerEntry> {
-    let number = |column: &str| {
-        let number: i64 = row.try_get(column)?;
-        Ok::<_, sqlx::Error>(u64::try_from(number).unwrap_or(0))
-    };
-    let time = |column: &str| number(column).map(StoreTime::from_millis);
-    let plan: String = row.try_get("plan")?;
-    let token = FencingToken::from_value(number("token")?);
-    let token = token.map_err(|error| sqlx::Error::Decode(error.into()))?;
-    let claim = Claim::new(plan, time("origin")?, number("last_tick")?, time("due_at")?);
+fn entry(row: &PgRow) -> sqlx::Result<LedgerEntry> {
+    let natural = |number: i64| u64::try_from(number).unwrap_or(0);
+    let number = |column: &str| row.try_get(column).map(natural);
     let finished_at: Option<i64> = row.try_get("finished_at")?;
-    let state: String = row.try_get("state")?;
-    let mut entry = LedgerEntry::claimed(&claim, token);
-    entry.finished_at =
-        finished_at.map(|at| StoreTime::from_millis(u64::try_from(at).unwrap_or(0)));
-    entry.state = TickState::of_word(&state).unwrap_or(TickState::Claimed);
-    let note: Option<String> = row.try_get("run")?;
-    Ok(entry.with_note(&note.unwrap_or_default()))
+    let row = LedgerRow {
+        plan: row.try_get("plan")?,
+        origin: number("origin")?,
+        last_tick: number("last_tick")?,
+        due_at: number("due_at")?,
+        token: number("token")?,
+        state: row.try_get("state")?,
+        finished_at: finished_at.map(natural),
+        run: row.try_get("run")?,
+    };
+    row.entry()
 }
 
-/// How often a claim is made again whose refusal the ledger does not explain:
-/// somebody wrote it in between.
-const TRIES: usize = 4;
-
-/// Claims in one statement: claims of one schedule come one after the other,
-/// in the order of their tokens, and only from its owner.
-pub(super) struct Start {
-    pub(super) to: Arc<Statements>,
-    pub(super) wire: Wire,
-    pub(super) held: Held,
-    pub(super) claim: Claim,
-}
-
-impl Start {
-    fn values(&self) -> Vec<Value> {
-        let Self { held, claim, .. } = self;
-        vec![
-            held.name.as_str().into(),
-            held.contender.as_str().into(),
-            held.token.store().into(),
-            Value::Text(held.nonce.to_string()),
-            (&*claim.plan).into(),
-            claim.origin.as_millis().into(),
-            claim.tick.into(),
-            claim.due_at.as_millis().into(),
-            held.token.value().into(),
-            Value::Flag(claim.replace_plan),
-            Value::Flag(claim.again && !claim.only_plan),
-            claim.state().word().into(),
-            Value::Flag(claim.only_plan),
-            note(LedgerEntry::claimed(claim, held.token).note()),
-        ]
+impl Answers<ListLedgers> for Postgres {
+    async fn answer(&self, on: &mut Connection, list: &ListLedgers) -> sqlx::Result<LedgerRows> {
+        let to = self.statements.ledger();
+        let (sql, values) = match list {
+            ListLedgers::After(after, most) => {
+                let after = after.as_ref().map_or("", MutexName::as_str);
+                (&to.list, vec![after.into(), (*most).into()])
+            }
+            ListLedgers::Of(names) => {
+                let names = names.iter().map(ToString::to_string).collect();
+                (&to.find_many, vec![Value::Texts(names)])
+            }
+        };
+        let rows = self.wire.rows(on, sql, values).await?;
+        let now = rows.first().map(|row| number(row, "now")).transpose()?;
+        let line = |row| self.line(row).transpose();
+        Ok(LedgerRows {
+            lines: rows.iter().filter_map(line).collect::<sqlx::Result<_>>()?,
+            now: now.map(StoreTime::from_millis),
+        })
     }
 }
 
-impl Ask<PgConnection> for Start {
-    type Reply = ClaimAnswer;
+impl Postgres {
+    /// `None` of a row that has the time alone.
+    fn line(&self, row: &PgRow) -> sqlx::Result<Option<LedgerLine>> {
+        let name = text_of(row, "name")?;
+        let line = |name: String| ledger_line(&name, &self.statements.schedule, entry(row));
+        Ok(name.map(line))
+    }
+}
 
-    async fn ask(&self, connection: &mut PgConnection) -> sqlx::Result<ClaimAnswer> {
-        let Self { to, wire, held, .. } = self;
-        for _ in 0..TRIES {
-            let rows = wire
-                .rows(connection, &to.ledger().claim, self.values())
-                .await?;
+fn values(ClaimTick { held, claim }: &ClaimTick) -> Vec<Value> {
+    vec![
+        held.name.as_str().into(),
+        held.contender.as_str().into(),
+        held.token.store().into(),
+        Value::Text(held.nonce.to_string()),
+        (&*claim.plan).into(),
+        claim.origin.as_millis().into(),
+        claim.tick.into(),
+        claim.due_at.as_millis().into(),
+        held.token.value().into(),
+        Value::Flag(claim.replace_plan),
+        Value::Flag(claim.again && !claim.only_plan),
+        claim.state().word().into(),
+        Value::Flag(claim.only_plan),
+        note(LedgerEntry::claimed(claim, held.token).note()),
+    ]
+}
+
+impl Answers<ClaimTick> for Postgres {
+    async fn answer(&self, on: &mut Connection, asked: &ClaimTick) -> sqlx::Result<ClaimAnswer> {
+        let sql = &self.statements.ledger().claim;
+        let ClaimTick { held, claim } = asked;
+        for _ in 0..CLAIM_TRIES {
+            let rows = self.wire.rows(on, sql, values(asked)).await?;
             let row = rows.first().ok_or(sqlx::Error::RowNotFound)?;
             if row.try_get("claimed")? {
                 return Ok(ClaimAnswer::Claimed);
@@ -108,41 +116,32 @@ impl Ask<PgConnection> for Start {
             if !row.try_get::<bool, _>("owns")? {
                 return Ok(ClaimAnswer::NotOwner);
             }
-            let ledger = read(connection, *wire, to, &held.name).await?;
-            match ledger {
-                Some(entry) if !self.claim.fits(Some(&entry), held.token) => {
+            match self.read(on, &held.name).await? {
+                Some(entry) if !claim.fits(Some(&entry), held.token) => {
                     return Ok(ClaimAnswer::Refused(entry));
                 }
                 _ => {}
             }
         }
-        Err(sqlx::Error::Protocol(
-            "the ledger changed under every claim".into(),
-        ))
+        Err(unexplained())
     }
 }
 
-/// Records an end; false when somebody else has claimed since.
-pub(super) struct Finish {
-    pub(super) to: Arc<Statements>,
-    pub(super) wire: Wire,
-    pub(super) held: Held,
-    pub(super) end: TickEnd,
-}
-
-impl Ask<PgConnection> for Finish {
-    type Reply = bool;
-
-    async fn ask(&self, connection: &mut PgConnection) -> sqlx::Result<bool> {
+impl Answers<FinishTick> for Postgres {
+    async fn answer(
+        &self,
+        on: &mut Connection,
+        FinishTick { held, end }: &FinishTick,
+    ) -> sqlx::Result<bool> {
         let values = vec![
-            self.end.state().word().into(),
-            self.held.name.as_str().into(),
-            self.end.tick.into(),
-            self.held.token.value().into(),
-            note(self.end.note(self.held.token)),
+            end.state().word().into(),
+            held.name.as_str().into(),
+            end.tick.into(),
+            held.token.value().into(),
+            note(end.note(held.token)),
         ];
-        let finish = &self.to.ledger().finish;
-        let rows = self.wire.rows(connection, finish, values).await?;
+        let finish = &self.statements.ledger().finish;
+        let rows = self.wire.rows(on, finish, values).await?;
         Ok(!rows.is_empty())
     }
 }

@@ -10,37 +10,34 @@
 //! | file | what it is |
 //! | --- | --- |
 //! | `config` | what the URL says |
-//! | `connect` | how a connection is made |
-//! | `client` | the client: the seam to the rest |
+//! | `dialect` | how the server is spoken to; the client is that of `sql` |
+//! | `acquire` | taking a mutex, in one statement |
+//! | `renew` | renewing a batch, in one statement |
 //! | `statements` | the statements as text |
 //! | `calls` | the statements with their values and answers |
 //! | `wire` | how a statement travels: one message |
 //! | `watch` | hints by LISTEN and NOTIFY |
-//! | `ledger` | the run ledger of schedules |
+//! | `ledger` | the run ledger of schedules, and pages of them |
 //! | `ledger_statements` | its statements as text |
-//! | `ledgers` | all of them, a page at a time |
-//! | `list` | mutexes, a page at a time |
 //! | `prune` | removing what nobody has used for long |
 //! | `schema` | the tables: made, looked at, explained |
 //! | `health` | what a person should know |
 //! | `error` | the driver's errors as ours |
 
+mod acquire;
 mod calls;
-mod client;
 mod config;
-mod connect;
+mod dialect;
 mod error;
 mod health;
 mod ledger;
 mod ledger_statements;
-mod ledgers;
-mod list;
 mod prune;
+mod renew;
 mod schema;
 mod statements;
 mod watch;
 mod wire;
 
-pub use client::Postgres;
-pub(crate) use config::open;
+pub(super) use config::open;
 pub use config::schema;

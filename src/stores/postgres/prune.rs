@@ -1,5 +1,4 @@
-//! Removing rows that nobody has used for long, and mending those that cannot
-//! be made out.
+//! Removing rows that nobody has used for long.
 //!
 //! A version is the microsecond of its grant or later, and that of a new row is
 //! the clock's: so tokens rise over a removal, if no take that has read the
@@ -8,20 +7,16 @@
 //! of them, reads the clock, removes, and is over, in one message: nothing is
 //! held across a round trip. Who comes meanwhile waits for milliseconds.
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use sqlx::postgres::PgConnection;
-use sqlx::{AssertSqlSafe, Executor as _, Row as _};
+use sqlx::{AssertSqlSafe, Executor as _};
 
-use super::client::Postgres;
-use super::schema::Schedules;
+use super::calls::number;
+use super::dialect::{Connection, Postgres};
 use super::statements::{CLOCK, Statements};
-use super::wire::Wire;
-use crate::backend::{Bookmark, Prune, Pruned};
 use crate::error::{ErrorKind, Result};
-use crate::model::{FencingToken, MutexName};
-use crate::stores::sql::Ask;
+use crate::model::FencingToken;
+use crate::stores::sql::{Answers, Client, Removed, questions};
 
 /// How many rows one message removes.
 const TOGETHER: u64 = 500;
@@ -33,66 +28,49 @@ const PATIENCE: &str = "200ms";
 const TRIES: usize = 5;
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// There was more to remove.
-struct More;
-
-impl Postgres {
-    pub(super) async fn prune_step(&self, prune: &Prune) -> Result<Pruned> {
-        let (to, wire) = (Arc::clone(self.statements()), self.wire());
-        let micros = i64::try_from(prune.unused_for.as_micros()).unwrap_or(i64::MAX / 2);
-        let inspect = super::schema::Inspect(Arc::clone(&to), wire);
-        let schedules = prune.schedules && self.read(inspect).await?.schedule != Schedules::Missing;
-        let mut tries = 0;
-        let (rows, ledgers) = loop {
-            let to = Arc::clone(&to);
-            let removed = self.write(Remove {
-                to,
-                micros,
-                schedules,
-            });
-            tries += 1;
-            match removed.await {
-                // Somebody has the table's lock, as a vacuum or a backup may.
-                Err(error) if error.kind() == ErrorKind::Timeout && tries < TRIES => {
-                    self.pool().clock().sleep(PAUSE).await;
-                }
-                removed => break removed?,
+pub(super) async fn remove(
+    client: &Client<Postgres>,
+    unused_for: Duration,
+    ledgers: bool,
+) -> Result<Removed> {
+    let micros = i64::try_from(unused_for.as_micros()).unwrap_or(i64::MAX / 2);
+    let mut tries = 0;
+    loop {
+        let removed = client.ask(Remove { micros, ledgers }).await;
+        tries += 1;
+        match removed {
+            // Another transaction has the table's lock, as a vacuum's or a
+            // backup's may.
+            Err(error) if error.kind() == ErrorKind::Timeout && tries < TRIES => {
+                client.pool().clock().sleep(PAUSE).await;
             }
-        };
-        let pruned = Pruned::of(rows, ledgers);
-        if rows == TOGETHER || ledgers == TOGETHER {
-            return Ok(pruned.to_be_continued(Bookmark::new(More)));
+            removed => return removed,
         }
-        Ok(pruned)
     }
+}
 
-    /// Begins the row of `name` again if its version can be no token's.
-    pub(super) async fn mend(&self, name: &MutexName) -> Result<bool> {
-        let (to, wire) = (Arc::clone(self.statements()), self.wire());
-        let name = name.clone();
-        self.write(Mend { to, wire, name }).await
-    }
+questions! {
+    Remove => Removed, Writes;
 }
 
 struct Remove {
-    to: Arc<Statements>,
     micros: i64,
-    schedules: bool,
+    ledgers: bool,
 }
 
-impl Ask<PgConnection> for Remove {
-    type Reply = (u64, u64);
-
-    async fn ask(&self, connection: &mut PgConnection) -> sqlx::Result<(u64, u64)> {
-        let Self { micros, .. } = self;
+impl Answers<Remove> for Postgres {
+    async fn answer(
+        &self,
+        on: &mut Connection,
+        Remove { micros, ledgers }: &Remove,
+    ) -> sqlx::Result<Removed> {
         let Statements {
             table, schedule, ..
-        } = &*self.to;
+        } = &self.statements;
         let per_grant = FencingToken::PER_GRANT;
-        // Ledgers first: a row that is gone could not say that it is owned. One
-        // that is locked is being claimed: a removal that waited for it would
-        // go by what it was before.
-        let ledgers = if self.schedules {
+        // A ledger that is locked is being claimed: a removal that waited for
+        // it would go by what it was before.
+        let ledgers = if *ledgers {
             format!(
                 "WITH {CLOCK}, gone AS (DELETE FROM {schedule} AS s WHERE s.name = ANY(ARRAY( \
                  SELECT l.name FROM {schedule} AS l, clock \
@@ -114,41 +92,16 @@ impl Ask<PgConnection> for Remove {
              AND m.version < clock.micros - {micros} LIMIT {TOGETHER})) \
              RETURNING 1) SELECT 0::bigint AS ledgers, count(*) AS rows FROM gone"
         );
-        let found = connection
-            .fetch_all(sqlx::raw_sql(AssertSqlSafe(sql)))
-            .await?;
-        let mut sum = (0, 0);
+        let found = on.fetch_all(sqlx::raw_sql(AssertSqlSafe(sql))).await?;
+        let (mut rows, mut ledgers) = (0, 0);
         for row in &found {
-            let count = |column: &str| -> sqlx::Result<u64> {
-                let number: i64 = row.try_get(column)?;
-                Ok(u64::try_from(number).unwrap_or(0))
-            };
-            sum = (sum.0 + count("rows")?, sum.1 + count("ledgers")?);
+            rows += number(row, "rows")?;
+            ledgers += number(row, "ledgers")?;
         }
-        Ok(sum)
-    }
-}
-
-struct Mend {
-    to: Arc<Statements>,
-    wire: Wire,
-    name: MutexName,
-}
-
-impl Ask<PgConnection> for Mend {
-    type Reply = bool;
-
-    async fn ask(&self, connection: &mut PgConnection) -> sqlx::Result<bool> {
-        let (table, limit) = (&self.to.table, FencingToken::STORE_LIMIT);
-        // No token can have been made of such a version.
-        let sql: Arc<str> = format!(
-            "UPDATE {table} SET owner_id = '', acquired_at = 0, ttl_at = 0, transition_at = 0, \
-             nonce = '', version = 0 WHERE mutex = $1 AND (version < 0 OR version >= {limit}) \
-             RETURNING 1"
-        )
-        .into();
-        let name = vec![self.name.as_str().into()];
-        let rows = self.wire.rows(connection, &sql, name).await?;
-        Ok(!rows.is_empty())
+        Ok(Removed {
+            rows,
+            ledgers,
+            more: rows == TOGETHER || ledgers == TOGETHER,
+        })
     }
 }

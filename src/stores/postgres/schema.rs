@@ -3,13 +3,14 @@
 
 use std::sync::Arc;
 
-use sqlx::postgres::{PgConnection, PgRow};
+use sqlx::postgres::PgRow;
 use sqlx::{AssertSqlSafe, Executor as _, Row as _};
 
+use super::dialect::{Connection, Postgres};
 use super::statements::Statements;
-use super::wire::{Value, Wire};
-use crate::error::{Error, ErrorKind, Outcome, Result};
-use crate::stores::sql::Ask;
+use crate::error::{Error, Result};
+use crate::stores::sql::schema::{Column, Inspected, check_columns, not_ours, unfit};
+use crate::stores::sql::{Answers, Create, Inspect};
 
 /// The statements that make the tables. Half-filled pages, so that renewals
 /// find room beside the row they replace.
@@ -43,62 +44,29 @@ pub(super) fn extension(statements: &Statements) -> String {
     format!("ALTER TABLE {schedule} ADD COLUMN IF NOT EXISTS run TEXT")
 }
 
-/// The table of ledgers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Schedules {
-    Missing,
-    /// Of an earlier version.
-    WithoutNotes,
-    WithNotes,
-}
-
-impl Schedules {
-    pub(super) fn lacks_something(self) -> bool {
-        self != Self::WithNotes
+impl Answers<Inspect> for Postgres {
+    async fn answer(&self, on: &mut Connection, _: &Inspect) -> sqlx::Result<Inspected> {
+        let mutexes = self.columns(on, &self.statements.table).await?;
+        let ledgers = self.columns(on, &self.statements.schedule).await?;
+        Ok(Inspected::new(mutexes, &ledgers))
     }
 }
 
-/// What tables there are.
-pub(super) struct Inspect(pub(super) Arc<Statements>, pub(super) Wire);
-
-pub(super) struct Inspected {
-    /// Of the mutex table; none when there is no table.
-    pub(super) columns: Vec<String>,
-    /// What is wrong with the type of one of them.
-    pub(super) wrong: Option<String>,
-    pub(super) schedule: Schedules,
-}
-
-impl Ask<PgConnection> for Inspect {
-    type Reply = Inspected;
-
-    async fn ask(&self, connection: &mut PgConnection) -> sqlx::Result<Inspected> {
+impl Postgres {
+    async fn columns(&self, on: &mut Connection, table: &str) -> sqlx::Result<Vec<Column>> {
         let sql: Arc<str> =
             "SELECT attname::text AS name, format_type(atttypid, NULL) AS kind FROM pg_attribute \
              WHERE attrelid = to_regclass($1) AND attnum > 0 AND NOT attisdropped"
                 .into();
-        let mutex = vec![Value::from(self.0.table.as_str())];
-        let rows = self.1.rows(connection, &sql, mutex).await?;
-        let read = |row: &PgRow| -> sqlx::Result<(String, String)> {
-            Ok((row.try_get("name")?, row.try_get("kind")?))
+        let rows = self.wire.rows(on, &sql, vec![table.into()]).await?;
+        let column = |row: &PgRow| {
+            Ok(Column {
+                name: row.try_get("name")?,
+                kind: row.try_get("kind")?,
+                width: None,
+            })
         };
-        let columns: Vec<_> = rows.iter().map(read).collect::<sqlx::Result<_>>()?;
-        let wrong = columns.iter().find_map(|(name, kind)| wrong(name, kind));
-        let columns = columns.into_iter().map(|(name, _)| name).collect();
-        let schedule = vec![Value::from(self.0.schedule.as_str())];
-        let rows = self.1.rows(connection, &sql, schedule).await?;
-        let names = rows.iter().map(|row| row.try_get("name"));
-        let names: Vec<String> = names.collect::<sqlx::Result<_>>()?;
-        let schedule = match names.iter().any(|name| name == "run") {
-            _ if names.is_empty() => Schedules::Missing,
-            true => Schedules::WithNotes,
-            false => Schedules::WithoutNotes,
-        };
-        Ok(Inspected {
-            columns,
-            wrong,
-            schedule,
-        })
+        rows.iter().map(column).collect()
     }
 }
 
@@ -113,98 +81,47 @@ fn wrong(name: &str, kind: &str) -> Option<String> {
 }
 
 /// An error when a table with these columns is not one of mutexes.
-pub(super) fn check(statements: &Statements, columns: &[String]) -> Result<()> {
-    let has = |name: &str| columns.iter().any(|column| column == name);
-    let needed = [
-        "mutex",
-        "acquired_at",
-        "ttl_at",
-        "transition_at",
-        "owner_id",
-        "version",
-    ];
-    match needed.iter().find(|name| !has(name)) {
-        Some(name) => Err(not_ours(statements, &format!("it has no column {name:?}"))),
-        None if !has("nonce") => {
-            let table = &statements.table;
-            Err(no(
-                ErrorKind::Conflict,
-                format!(
-                    "the table {table} has no column \"nonce\"; add it with:\nALTER TABLE {table} \
-                     ADD COLUMN nonce VARCHAR(32) COLLATE \"C\" NOT NULL DEFAULT '';"
-                ),
-            ))
-        }
+pub(super) fn check(postgres: &Postgres, found: &Inspected) -> Result<()> {
+    check_columns(postgres, found)?;
+    if found.column("nonce").is_none() {
+        let table = &postgres.statements.table;
+        return Err(unfit(format!(
+            "the table {table} has no column \"nonce\"; add it with:\nALTER TABLE {table} \
+             ADD COLUMN nonce VARCHAR(32) COLLATE \"C\" NOT NULL DEFAULT '';"
+        )));
+    }
+    let mut columns = found.columns.iter();
+    match columns.find_map(|column| wrong(&column.name, &column.kind)) {
+        Some(wrong) => Err(not_ours(postgres, &wrong)),
         None => Ok(()),
     }
 }
 
-/// Makes the tables that are missing.
-pub(super) struct Create(pub(super) Arc<Statements>);
-
-impl Ask<PgConnection> for Create {
-    type Reply = ();
-
-    async fn ask(&self, connection: &mut PgConnection) -> sqlx::Result<()> {
+impl Answers<Create> for Postgres {
+    async fn answer(&self, on: &mut Connection, _: &Create) -> sqlx::Result<()> {
+        // Bids would queue behind an ALTER that waits for the table.
         let short = "SET LOCAL lock_timeout = '2s'";
-        let extension = format!("{short}; {}", extension(&self.0));
-        for ddl in ddl(&self.0).into_iter().chain([extension]) {
-            connection
-                .execute(sqlx::raw_sql(AssertSqlSafe(ddl)))
-                .await?;
+        let extension = format!("{short}; {}", extension(&self.statements));
+        for ddl in ddl(&self.statements).into_iter().chain([extension]) {
+            on.execute(sqlx::raw_sql(AssertSqlSafe(ddl))).await?;
         }
         Ok(())
     }
 }
 
-fn no(kind: ErrorKind, message: String) -> Error {
-    Error::new(kind, Outcome::DidNot).with_message(message)
-}
-
-pub(super) fn missing(statements: &Statements) -> Error {
-    let [mutex, schedule] = ddl(statements);
-    no(
-        ErrorKind::NotFound,
-        format!("a table is missing; make both with:\n{mutex};\n{schedule};"),
-    )
-}
-
-/// The tables are missing, and may not be made.
-pub(super) fn not_made(statements: &Statements, error: Error) -> Error {
-    let missing = missing(statements);
-    Error::new(error.kind(), error.outcome())
-        .with_message(format!("{missing}\nThey cannot be made from here: {error}"))
-        .with_source(error)
-}
-
-pub(super) fn not_ours(statements: &Statements, what: &str) -> Error {
-    let [mutex, _] = ddl(statements);
-    let table = &statements.table;
-    no(
-        ErrorKind::Conflict,
-        format!("the table {table} is not one of mutexes: {what}; it should be:\n{mutex};"),
-    )
-}
-
-pub(super) fn too_narrow(statements: &Statements) -> Error {
-    let table = &statements.table;
-    no(
-        ErrorKind::Conflict,
-        format!(
-            "the name or id does not fit its column; widen them with:\nALTER TABLE {table} \
+pub(super) fn too_narrow(postgres: &Postgres) -> Error {
+    let table = &postgres.statements.table;
+    unfit(format!(
+        "the name or id does not fit its column; widen them with:\nALTER TABLE {table} \
              ALTER COLUMN mutex TYPE VARCHAR(66), ALTER COLUMN owner_id TYPE VARCHAR(128), \
              ALTER COLUMN nonce TYPE VARCHAR(32);"
-        ),
-    )
+    ))
 }
 
-pub(super) fn other_characters(statements: &Statements) -> Error {
-    let table = &statements.table;
-    no(
-        ErrorKind::Conflict,
-        format!(
-            "the name or id has characters that the database of {table} cannot encode; use a \
+pub(super) fn other_characters(postgres: &Postgres) -> Error {
+    let table = &postgres.statements.table;
+    unfit(format!(
+        "the name or id has characters that the database of {table} cannot encode; use a \
              database with the encoding UTF8"
-        ),
-    )
+    ))
 }

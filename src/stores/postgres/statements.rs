@@ -4,9 +4,10 @@
 //! that of the transaction. A statement that had to wait for a row goes on
 //! with the time it read before, which only makes its lease shorter.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use super::ledger_statements::LedgerStatements;
+use crate::stores::sql::ByNotes;
 
 pub(super) const CLOCK: &str = "clock AS (SELECT \
      floor(extract(epoch FROM at) * 1000)::bigint AS now, \
@@ -31,13 +32,11 @@ pub(super) struct Statements {
     pub(super) leave: Arc<str>,
     pub(super) revoke: Arc<str>,
     pub(super) list: Arc<str>,
-    /// Without notes about runs, and with them.
-    ledgers: [LedgerStatements; 2],
-    notes: OnceLock<bool>,
+    pub(super) ledgers: ByNotes<LedgerStatements>,
 }
 
 impl Statements {
-    pub(super) fn new(table: &str, schedule: &str) -> Arc<Self> {
+    pub(super) fn new(table: &str, schedule: &str) -> Self {
         let quoted = |name: &str| format!("\"{}\"", name.replace('.', "\".\""));
         let (freed, owned) = (table.to_owned(), format!("{table}_owner"));
         let (table, schedule) = (quoted(table), quoted(schedule));
@@ -54,7 +53,7 @@ impl Statements {
             )
             .into()
         };
-        Arc::new(Self {
+        Self {
             // Guarded by NOT EXISTS: a refused upsert without it would lock the
             // row and write to the log.
             take: format!(
@@ -79,9 +78,10 @@ impl Statements {
                 columns("m.")
             )
             .into(),
+            // A row also when there is none of them: it has the time.
             find_many: format!(
                 "WITH {CLOCK} SELECT false AS won, clock.now, {} \
-                 FROM clock, {table} AS m WHERE m.mutex = ANY($1::text[])",
+                 FROM clock LEFT JOIN {table} AS m ON m.mutex = ANY($1::text[])",
                 columns("m.")
             )
             .into(),
@@ -119,25 +119,18 @@ impl Statements {
                 columns("m.")
             )
             .into(),
-            ledgers: [false, true].map(|notes| LedgerStatements::new(&table, &schedule, notes)),
-            notes: OnceLock::new(),
+            ledgers: ByNotes::new(|notes| LedgerStatements::new(&table, &schedule, notes)),
             table,
             schedule,
             freed,
             owned,
-        })
+        }
     }
 }
 
 impl Statements {
-    /// Says once whether the table of ledgers has room for notes.
-    pub(super) fn keeps_notes(&self, keeps: bool) {
-        let _ = self.notes.set(keeps);
-    }
-
     pub(super) fn ledger(&self) -> &LedgerStatements {
-        let notes = self.notes.get().copied().unwrap_or(false);
-        &self.ledgers[usize::from(notes)]
+        self.ledgers.get()
     }
 }
 

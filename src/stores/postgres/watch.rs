@@ -1,15 +1,14 @@
 //! Hints by LISTEN and NOTIFY: one connection, only while somebody listens.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use sqlx::Executor as _;
-use sqlx::postgres::{PgConnectOptions, PgListener, PgPoolOptions};
+use sqlx::postgres::{PgListener, PgPoolOptions};
 
-use super::statements::Statements;
+use super::dialect::Postgres;
 use crate::clock::Clock;
 use crate::model::MutexName;
-use crate::stores::sql::{Limits, Watch};
+use crate::stores::sql::{Client, Watch};
 
 /// How long the connection may be silent before it is asked whether it lives:
 /// a flow that has died half way is silent for ever.
@@ -18,12 +17,10 @@ const PULSE: Duration = Duration::from_secs(5);
 /// The first and the longest pause after a failure.
 const PAUSE: (Duration, Duration) = (Duration::from_millis(50), Duration::from_millis(500));
 
-pub(super) struct Listening {
-    pub(super) watch: Arc<Watch>,
-    pub(super) options: PgConnectOptions,
-    pub(super) statements: Arc<Statements>,
-    pub(super) limits: Limits,
-    pub(super) clock: Clock,
+pub(super) struct Listening<'c> {
+    watch: &'c Watch,
+    postgres: &'c Postgres,
+    clock: &'c Clock,
 }
 
 /// Why a connection is listened to no more.
@@ -32,7 +29,15 @@ enum End {
     Broken(String),
 }
 
-impl Listening {
+impl<'c> Listening<'c> {
+    pub(super) fn new(client: &'c Client<Postgres>) -> Self {
+        Self {
+            watch: client.listeners(),
+            postgres: client.dialect(),
+            clock: client.pool().clock(),
+        }
+    }
+
     /// Listens for all who do, until nobody does.
     pub(super) async fn run(self) {
         let mut pause = PAUSE.0;
@@ -59,9 +64,9 @@ impl Listening {
             Err(end) => return end,
         };
         loop {
-            // What was sent before we listened, nobody heard.
+            // What the server sent before we listened, we have not heard.
             self.watch.tell_all_resumed();
-            // Whoever came before this has been told.
+            // Every listener that came before this has been told.
             loop {
                 let silent_at = self.clock.now() + PULSE;
                 tokio::select! {
@@ -83,7 +88,7 @@ impl Listening {
                         }
                         if !observing && self.watch.has_observers() {
                             observing = true;
-                            let owned = listener.listen(&self.statements.owned);
+                            let owned = listener.listen(&self.postgres.statements.owned);
                             if let Err(end) = self.within(owned).await {
                                 return end;
                             }
@@ -97,23 +102,23 @@ impl Listening {
 
     async fn connect(&self, observing: bool) -> sqlx::Result<PgListener> {
         // A pool of one, as the listener wants it; a new one each time, or it
-        // would wait for a connection that nobody answers any more.
+        // would wait for a connection that the server has forgotten.
         let pool = PgPoolOptions::new()
             .max_connections(1)
-            .acquire_timeout(self.limits.connect)
+            .acquire_timeout(self.postgres.limits.connect)
             .max_lifetime(None)
             .idle_timeout(None)
-            .connect_lazy_with(self.options.clone());
+            .connect_lazy_with(self.postgres.options.clone());
         let mut listener = PgListener::connect_with(&pool).await?;
-        listener.listen(&self.statements.freed).await?;
+        listener.listen(&self.postgres.statements.freed).await?;
         if observing {
-            listener.listen(&self.statements.owned).await?;
+            listener.listen(&self.postgres.statements.owned).await?;
         }
         Ok(listener)
     }
 
     async fn within<T>(&self, work: impl Future<Output = sqlx::Result<T>>) -> Result<T, End> {
-        let end = self.clock.now() + self.limits.connect;
+        let end = self.clock.now() + self.postgres.limits.connect;
         match self.clock.limit(end, work).await {
             Some(Ok(done)) => Ok(done),
             Some(Err(error)) => Err(End::Broken(error.to_string())),
@@ -126,7 +131,7 @@ impl Listening {
         let Ok(name) = MutexName::new(name) else {
             return;
         };
-        if channel == self.statements.freed {
+        if channel == self.postgres.statements.freed {
             self.watch.tell_waiters(&name);
         }
         self.watch.tell_observers(&name);

@@ -15,7 +15,7 @@ use super::keys::Keys;
 use super::reply::{Reply, Rest, millis};
 use super::scripts::{Call, Lua};
 use super::server::Manner;
-use super::servers::Fleet;
+use super::servers::Servers;
 use super::watch::{Registry, Says};
 use super::{dead_waiters, health, ledger, ledgers, list, look, prune, renew};
 use crate::backend::url::StoreUrl;
@@ -33,12 +33,13 @@ use crate::model::{FencingToken, MutexName};
 /// It has one connection for commands and, once somebody waits, one for
 /// wake-ups, whatever the number of mutexes (in a cluster: per master).
 #[derive(Clone)]
-pub struct Redis(pub(super) Arc<Shared>);
+pub struct Redis(pub(super) Arc<Store>);
 
-pub(super) struct Shared {
+/// What the parts of a client share.
+pub(super) struct Store {
     pub(super) config: Arc<Config>,
     clock: Clock,
-    pub(super) fleet: Arc<Fleet>,
+    pub(super) servers: Arc<Servers>,
     pub(super) registry: Arc<Registry>,
     closed: AtomicBool,
     /// A denied PUBLISH has been told once.
@@ -59,20 +60,20 @@ impl Redis {
     pub async fn open(url: &StoreUrl, clock: Clock) -> Result<Self> {
         let config = Arc::new(Config::parse(url)?);
         let connector = Connector::new(Arc::clone(&config), clock.clone());
-        let fleet = Arc::new(Fleet::open(&connector).await?);
+        let servers = Arc::new(Servers::open(&connector).await?);
         let registry = Arc::new(Registry::default());
         let end = CancellationToken::new();
         let subscriber = super::subscriber::run(
             Arc::clone(&registry),
             connector,
-            Arc::clone(&fleet),
+            Arc::clone(&servers),
             end.clone(),
         );
         tokio::spawn(subscriber);
-        let redis = Self(Arc::new(Shared {
+        let redis = Self(Arc::new(Store {
             config,
             clock,
-            fleet,
+            servers,
             registry,
             closed: AtomicBool::new(false),
             warned: AtomicBool::new(false),
@@ -101,7 +102,7 @@ impl Redis {
     /// Calls a script about one mutex.
     pub(super) async fn run(&self, call: &Call) -> Result<Value> {
         self.check_open()?;
-        self.0.fleet.run(call, &Manner::default()).await
+        self.0.servers.run(call, &Manner::default()).await
     }
 
     pub(super) async fn reply(&self, call: &Call) -> Result<Reply> {
@@ -179,19 +180,19 @@ impl Redis {
         let (config, lease) = (&self.0.config, bid.terms.lease());
         let (began, limit) = (self.now(), wait_limit(&bid.terms));
         let fresh = (lease / 10).min(Duration::from_secs(1));
-        let confirmed = self.0.fleet.confirmed(began - fresh, limit).await?;
+        let confirmed = self.0.servers.confirmed(began - fresh, limit).await?;
         let (mut manner, asked_at) = confirmed;
         manner.grace = config.restart_grace.then_some(lease);
         // Ours for one lease from when it was certain whose word counts.
         let left = asked_at.map(|asked_at| lease.saturating_sub(began.since(asked_at)));
         let read = |value| Reply::read(value).map(|reply| reply.at_most(left));
         if config.wait_replicas == 0 {
-            return read(self.0.fleet.run(call, &manner).await?);
+            return read(self.0.servers.run(call, &manner).await?);
         }
         let won = |value: &Value| matches!(first_text(value), Some(b"won"));
         let waited = self
             .0
-            .fleet
+            .servers
             .run_and_wait(call, &manner, won, config.wait_replicas, limit);
         let (value, acknowledged) = waited.await?;
         let reply = read(value)?;
@@ -341,7 +342,7 @@ impl Backend for Redis {
     async fn close(&self) -> Result<()> {
         self.0.closed.store(true, Ordering::Relaxed);
         self.0.registry.close();
-        self.0.fleet.close();
+        self.0.servers.close();
         Ok(())
     }
 

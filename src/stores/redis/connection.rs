@@ -279,9 +279,13 @@ async fn supervise(
             }
             Err(error) => {
                 tracing::debug!(?route, ?purpose, %error, "Redis cannot be reached");
+                // Calls fail at once from now on, with the reason, instead of
+                // waiting for an attempt that will fail too.
                 shared.state.send_replace(State::Down(error));
             }
         }
+        // Spread out, or a server that comes back meets all of its clients in
+        // the same moment.
         tokio::time::sleep(pause.mul_f64(0.5 + fastrand::f64() / 2.0)).await;
         pause = (pause * 2).min(BACKOFF.1);
     }
@@ -329,7 +333,8 @@ async fn feel_pulse(shared: &Shared, line: &Line, limit: Duration) {
         if shared.last_answered.load(Ordering::Relaxed) >= begun {
             continue;
         }
-        // Late, or given up by whoever asked: does the server answer at all?
+        // Late, or given up by its caller: does the server answer at all? A
+        // script may take long without the connection being dead.
         let begun = shared.last_begun.load(Ordering::Relaxed);
         let ping = redis::cmd("PING");
         let answer = ping.query_async::<Value>(&mut connection);

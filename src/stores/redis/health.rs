@@ -22,7 +22,7 @@ pub(super) async fn check(redis: &Redis) -> Vec<Finding> {
         )];
     }
     let (mut findings, mut all) = (Vec::new(), Vec::new());
-    let servers = redis.0.fleet.masters();
+    let servers = redis.0.servers.masters();
     for server in &servers {
         findings.extend(check_server(redis, server, &mut all).await);
     }
@@ -154,7 +154,7 @@ pub(super) async fn warn_of_eviction(redis: &Redis) {
     let mut command = redis::cmd("INFO");
     command.arg("memory");
     // Not permitted to ask: the doctor says so.
-    let Ok(value) = redis.0.fleet.ask(&command).await else {
+    let Ok(value) = redis.0.servers.ask(&command).await else {
         return;
     };
     let info = String::from_redis_value(value).unwrap_or_default();

@@ -57,7 +57,7 @@ pub(super) async fn list(redis: &Redis, page: &Page) -> Result<Ledgers> {
 async fn find(redis: &Redis) -> Result<Vec<MutexName>> {
     let prefix = redis.0.config.prefix.as_bytes();
     let mut names = BTreeSet::new();
-    for server in redis.0.fleet.masters() {
+    for server in redis.0.servers.masters() {
         let mut cursor = "0".to_owned();
         loop {
             let (next, found) = scan(redis, &server, &cursor).await?;

@@ -77,7 +77,7 @@ pub(super) async fn list(redis: &Redis, page: &Page) -> Result<Listing> {
 /// Walks through all keys of all servers.
 async fn find(redis: &Redis, after: Option<&MutexName>) -> Result<Found> {
     let mut walks = JoinSet::new();
-    for server in redis.0.fleet.masters() {
+    for server in redis.0.servers.masters() {
         let (redis, after) = (redis.clone(), after.cloned());
         walks.spawn(async move { walk(&redis, &server, after.as_ref()).await });
     }

@@ -119,7 +119,7 @@ async fn is_there(redis: &Redis, name: &MutexName) -> Result<bool> {
         let mut command = redis::cmd("PTTL");
         command.arg(key_of(redis, name, end));
         let found = redis.0.config.is_cluster()
-            || i64::from_redis_value(redis.0.fleet.ask(&command).await?).map_err(nonsense)? != -2;
+            || i64::from_redis_value(redis.0.servers.ask(&command).await?).map_err(nonsense)? != -2;
         if found {
             return Ok(true);
         }
@@ -278,7 +278,7 @@ pub(super) async fn remove(
     for end in ENDS.into_iter().chain([":fence"]) {
         command.arg(key_of(redis, name, end));
     }
-    let removed = redis.0.fleet.ask(&command).await?;
+    let removed = redis.0.servers.ask(&command).await?;
     let removed = i64::from_redis_value(removed).map_err(nonsense)? > 0;
     let answer = if removed {
         Answer::won

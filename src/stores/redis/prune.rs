@@ -21,18 +21,18 @@ const STRIDES: usize = 4;
 const BATCH: usize = 100;
 
 /// Where the next call goes on.
-struct Place {
+struct Position {
     server: usize,
     cursor: String,
 }
 
 pub(super) async fn prune(redis: &Redis, prune: &Prune) -> Result<Pruned> {
-    let kept = prune.bookmark.as_ref().and_then(Bookmark::get::<Place>);
+    let kept = prune.bookmark.as_ref().and_then(Bookmark::get::<Position>);
     let (mut at, mut cursor) = match kept {
-        Some(place) => (place.server, place.cursor.clone()),
+        Some(position) => (position.server, position.cursor.clone()),
         None => (0, "0".to_owned()),
     };
-    let servers = redis.0.fleet.masters();
+    let servers = redis.0.servers.masters();
     let prefix = redis.0.config.prefix.as_bytes();
     let mut names = BTreeSet::new();
     for _ in 0..STRIDES {
@@ -50,8 +50,8 @@ pub(super) async fn prune(redis: &Redis, prune: &Prune) -> Result<Pruned> {
     }
     let pruned = remove(redis, prune, names).await?;
     if at < servers.len() {
-        let place = Place { server: at, cursor };
-        return Ok(pruned.to_be_continued(Bookmark::new(place)));
+        let position = Position { server: at, cursor };
+        return Ok(pruned.to_be_continued(Bookmark::new(position)));
     }
     Ok(pruned)
 }

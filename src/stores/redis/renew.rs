@@ -73,7 +73,7 @@ where
 async fn manner_for(redis: &Redis, held: &[Held]) -> Result<Manner> {
     redis.check_open()?;
     let limit = limit_of(held);
-    Ok(redis.0.fleet.confirmed(redis.now(), limit).await?.0)
+    Ok(redis.0.servers.confirmed(redis.now(), limit).await?.0)
 }
 
 /// How long sentinels and replicas may take.
@@ -118,12 +118,12 @@ pub(super) async fn send(
     held: &[Held],
     manner: &Manner,
 ) -> Result<Value> {
-    let (config, fleet) = (&redis.0.config, &redis.0.fleet);
+    let (config, servers) = (&redis.0.config, &redis.0.servers);
     if config.wait_replicas == 0 {
-        return fleet.run(call, manner).await;
+        return servers.run(call, manner).await;
     }
     let limit = limit_of(held);
-    let waited = fleet.run_and_wait(call, manner, |_| true, config.wait_replicas, limit);
+    let waited = servers.run_and_wait(call, manner, |_| true, config.wait_replicas, limit);
     let (value, number) = waited.await?;
     // What a fail-over would forget is no renewal; it is tried again.
     if number < u64::from(config.wait_replicas) {

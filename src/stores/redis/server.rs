@@ -181,6 +181,8 @@ impl Server {
     }
 
     async fn run_on(&self, link: &Link, line: &Line, call: &Call, manner: &Manner) -> Result<Said> {
+        // A server that came back empty knows of no owner, and an owner learns
+        // of that when it renews. After a whole lease none believes in its own.
         if let (Some(grace), Some(up_since)) = (manner.grace, line.up_since) {
             let up = self.connector.clock.now().since(up_since);
             if up < grace {
@@ -188,6 +190,8 @@ impl Server {
             }
         }
         let sent = match send(link, line, &call.by_hash(), manner.asking).await {
+            // The server has restarted, or somebody flushed its scripts. It has
+            // run nothing, so this is no second attempt.
             Err(Lost::Said(error)) if error.kind() == NO_SCRIPT => {
                 send(link, line, &call.by_text(), manner.asking).await
             }
@@ -234,6 +238,8 @@ async fn send(
     if !asking {
         return link.raw(line, command).await;
     }
+    // ASKING is about the next command of the connection: together, or a call
+    // of another task could come in between.
     let mut both = Pipeline::new();
     both.cmd("ASKING").ignore();
     both.add_command(command.clone());

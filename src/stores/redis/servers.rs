@@ -1,4 +1,4 @@
-//! [`Fleet`]: the servers behind a URL, one or a cluster.
+//! [`Servers`]: the servers behind a URL, one or a cluster.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,12 +16,12 @@ use super::watch::wire_name;
 use crate::clock::Moment;
 use crate::error::{ErrorKind, Result};
 
-pub(super) enum Fleet {
+pub(super) enum Servers {
     One(Arc<Server>, Route),
     Cluster(Box<Cluster>),
 }
 
-impl Fleet {
+impl Servers {
     /// Connects, and fails if that fails.
     pub(super) async fn open(connector: &Connector) -> Result<Self> {
         let route = match &connector.config.topology {
@@ -158,7 +158,7 @@ impl Fleet {
     }
 }
 
-impl Places for Fleet {
+impl Places for Servers {
     fn place(&self, channel: &str) -> Option<Route> {
         match self {
             Self::One(_, route) => Some(route.clone()),

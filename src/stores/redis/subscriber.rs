@@ -197,6 +197,8 @@ impl Subscribed {
             State::Up(line) => Some(line),
             State::Connecting | State::Down(_) => None,
         };
+        // Subscriptions end with their connection, and what was published in
+        // between is sent to nobody again.
         let lost: Vec<String> = self.live.drain().map(|(name, _)| name).collect();
         self.registry.suspend(&lost);
         self.cut_off.extend(lost);
@@ -214,7 +216,7 @@ impl Subscribed {
     async fn sync(&mut self, link: &Link) {
         let Some(line) = self.line.clone() else {
             if matches!(*link.states().borrow(), State::Down(_)) {
-                // Nobody must wait for a server that is not there.
+                // A bid must not wait to be heard by a server that is not there.
                 let all: Vec<String> = self.post.wanted().keys().cloned().collect();
                 self.registry.refuse(&all);
             }

@@ -5,28 +5,29 @@ use std::time::Duration;
 
 use tokio::task::JoinSet;
 
-use super::pool::{Driver, Pool};
+use super::client::Client;
+use super::dialect::Dialect;
 use crate::backend::{Answer, Held};
 use crate::clock::Clock;
 use crate::error::{Error, ErrorKind, Outcome, Result};
-use crate::model::{LeaseTerms, MutexName};
+use crate::model::MutexName;
 
-/// The most that one statement carries.
+/// The most that one statement carries: its rows stay locked for as long as it
+/// takes, and where the server cannot skip rows, one that is locked delays all.
 const MOST: usize = 200;
 
 /// Grants that one statement can renew: same terms, sorted by name so that two
 /// batches lock rows in the same order.
 #[derive(Debug)]
-pub(in crate::stores) struct Batch {
-    pub(in crate::stores) terms: LeaseTerms,
-    pub(in crate::stores) held: Vec<Held>,
+struct Batch {
+    held: Vec<Held>,
     /// Where each stood in the question.
-    pub(in crate::stores) places: Vec<usize>,
+    places: Vec<usize>,
 }
 
 impl Batch {
     /// Splits a question into statements.
-    pub(in crate::stores) fn split(question: &[Held]) -> Vec<Self> {
+    fn split(question: &[Held]) -> Vec<Self> {
         let mut by_terms: BTreeMap<_, Vec<usize>> = BTreeMap::new();
         for (place, held) in question.iter().enumerate() {
             let terms = (held.terms.ttl(), held.terms.transition());
@@ -37,7 +38,6 @@ impl Batch {
             places.sort_by(|a, b| question[*a].name.cmp(&question[*b].name));
             for places in places.chunks(MOST) {
                 batches.push(Self {
-                    terms: question[places[0]].terms,
                     held: places
                         .iter()
                         .map(|place| question[*place].clone())
@@ -50,63 +50,57 @@ impl Batch {
     }
 }
 
-/// A client that renews a batch by one statement, around the rows that others
-/// hold.
-pub(in crate::stores) trait Renewing: Clone + Send + Sync + 'static {
-    /// One statement for `some`, and what it did for each of them.
-    fn renew_some(
-        &self,
-        terms: &LeaseTerms,
-        some: &[Held],
-    ) -> impl Future<Output = Vec<Passed>> + Send;
-}
-
-/// Renews all of `held` in as few statements as can be.
-pub(in crate::stores) async fn renew<C: Renewing, D: Driver>(
-    client: &C,
-    pool: &Pool<D>,
-    held: &[Held],
-) -> Vec<Result<Answer>> {
-    let clock = pool.clock();
-    let mut answers: Vec<_> = held.iter().map(|_| None).collect();
-    let mut batches = Batch::split(held);
-    if batches.len() == 1 {
-        let batch = batches.remove(0);
-        for (place, answer) in batch
-            .places
-            .iter()
-            .zip(renew_batch(client, clock, &batch).await)
-        {
-            answers[*place] = Some(answer);
-        }
-    } else {
-        let mut tasks = JoinSet::new();
-        for batch in batches {
-            let (its, clock) = (client.clone(), clock.clone());
-            let task = async move {
-                let answers = renew_batch(&its, &clock, &batch).await;
-                (batch.places, answers)
-            };
-            tasks.spawn_on(task, pool.runtime());
-        }
-        while let Some(Ok((places, batch))) = tasks.join_next().await {
-            for (place, answer) in places.into_iter().zip(batch) {
-                answers[place] = Some(answer);
+impl<D: Dialect> Client<D> {
+    /// Renews all of `held` in as few statements as can be.
+    pub(super) async fn renew_all(&self, held: &[Held]) -> Vec<Result<Answer>> {
+        let mut answers: Vec<_> = held.iter().map(|_| None).collect();
+        let mut batches = Batch::split(held);
+        if batches.len() == 1 {
+            let batch = batches.remove(0);
+            for (place, answer) in batch.places.iter().zip(renew_batch(self, &batch).await) {
+                answers[*place] = Some(answer);
+            }
+        } else {
+            let mut tasks = JoinSet::new();
+            for batch in batches {
+                let its = self.clone();
+                let task = async move {
+                    let answers = renew_batch(&its, &batch).await;
+                    (batch.places, answers)
+                };
+                tasks.spawn_on(task, self.pool().runtime());
+            }
+            while let Some(Ok((places, batch))) = tasks.join_next().await {
+                for (place, answer) in places.into_iter().zip(batch) {
+                    answers[place] = Some(answer);
+                }
             }
         }
+        answers
+            .into_iter()
+            .map(|answer| answer.unwrap_or_else(|| Err(runtime_ended())))
+            .collect()
     }
-    answers
-        .into_iter()
-        .map(|answer| answer.unwrap_or_else(|| Err(runtime_ended())))
-        .collect()
 }
 
-async fn renew_batch<C: Renewing>(client: &C, clock: &Clock, batch: &Batch) -> Vec<Result<Answer>> {
+async fn renew_batch<D: Dialect>(client: &Client<D>, batch: &Batch) -> Vec<Result<Answer>> {
     let mut passes = Passes::over(&batch.held);
-    while let Some(some) = passes.next(clock).await {
-        passes.note(client.renew_some(&batch.terms, &some).await);
+    while let Some(some) = passes.next(client.pool().clock()).await {
+        passes.note(renew_some(client, some).await);
     }
     passes.answers()
+}
+
+/// One statement for `some`, and what it did for each of them.
+async fn renew_some<D: Dialect>(client: &Client<D>, some: Vec<Held>) -> Vec<Passed> {
+    let error = match D::renew(client, &some).await {
+        Ok(passed) if passed.len() == some.len() => return passed,
+        Ok(_) => Error::new(ErrorKind::Store, Outcome::MayHave)
+            .with_message("the server did not answer every renewal of a batch"),
+        Err(error) => error,
+    };
+    let about = |held: &Held| Passed::Answered(Err(error.clone().with_mutex(&held.name)));
+    some.iter().map(about).collect()
 }
 
 /// The task of a batch is gone with the runtime that it ran on.
@@ -130,7 +124,7 @@ pub(in crate::stores) enum Passed {
 /// Renews around the rows that others hold, and tries those again for a moment;
 /// what stays locked is a time-out.
 #[derive(Debug)]
-pub(in crate::stores) struct Passes {
+struct Passes {
     held: Vec<Held>,
     answers: Vec<Result<Answer>>,
     /// The places of those without an answer.
@@ -139,7 +133,7 @@ pub(in crate::stores) struct Passes {
 }
 
 impl Passes {
-    pub(in crate::stores) fn over(held: &[Held]) -> Self {
+    fn over(held: &[Held]) -> Self {
         Self {
             held: held.to_vec(),
             answers: held.iter().map(|held| Err(locked(&held.name))).collect(),
@@ -150,7 +144,7 @@ impl Passes {
 
     /// What the next statement renews, when it is time for it; `None` when
     /// there is none.
-    pub(in crate::stores) async fn next(&mut self, clock: &Clock) -> Option<Vec<Held>> {
+    async fn next(&mut self, clock: &Clock) -> Option<Vec<Held>> {
         if self.left.is_empty() || self.passes > PAUSES.len() {
             return None;
         }
@@ -163,7 +157,7 @@ impl Passes {
     }
 
     /// What came of it, in the same order.
-    pub(in crate::stores) fn note(&mut self, passed: Vec<Passed>) {
+    fn note(&mut self, passed: Vec<Passed>) {
         let mut skipped = Vec::new();
         for (at, passed) in std::mem::take(&mut self.left).into_iter().zip(passed) {
             match passed {
@@ -174,12 +168,12 @@ impl Passes {
         self.left = skipped;
     }
 
-    pub(in crate::stores) fn answers(self) -> Vec<Result<Answer>> {
+    fn answers(self) -> Vec<Result<Answer>> {
         self.answers
     }
 }
 
-/// Somebody else holds the row of `name`.
+/// Another transaction holds the row of `name`.
 pub(in crate::stores) fn locked(name: &MutexName) -> Error {
     Error::new(ErrorKind::Timeout, Outcome::DidNot)
         .with_message("another transaction holds the row's lock")
@@ -197,7 +191,7 @@ pub(in crate::stores) fn padded(count: usize) -> usize {
 mod tests {
     use super::*;
     use crate::backend::Bid;
-    use crate::model::{ContenderId, FencingToken};
+    use crate::model::{ContenderId, FencingToken, LeaseTerms};
 
     fn held(name: &str, ttl: u64) -> Held {
         let terms = LeaseTerms::new(Duration::from_secs(ttl), Duration::from_secs(5)).unwrap();

@@ -1,29 +1,60 @@
-//! What the SQL stores share: supervised connections, one batched poll for
-//! all who wait, and the shape of a row.
+//! What the SQL stores share: the client, over a [`Dialect`] that says how its
+//! database is spoken to.
 //!
 //! | file | what it is |
 //! | --- | --- |
-//! | `pool` | a few supervised connections; a call that is given up ends without harm |
+//! | `client` | the client: acquire, renew, release, leave, owner, changes |
+//! | `backend` | the seam to the rest |
+//! | `dialect` | what a database has of its own |
+//! | `question` | what every database is asked, and what it replies |
+//! | `config` | the URL options that both stores have |
+//! | `schema` | the tables: made if they are missing, and explained |
+//! | `health` | what a person should know |
+//! | `ledger` | the run ledger of schedules |
+//! | `ledgers` | all of them, a page at a time |
+//! | `list` | mutexes, a page at a time |
+//! | `prune` | removing what nobody has used for long |
 //! | `watch` | who waits or observes in this process |
 //! | `poll` | one adaptive look for all of them together |
 //! | `batch` | many renewals in few statements |
 //! | `row` | a row of the mutex table |
-//! | `settings` | the URL options that both stores have |
+//! | `pool` | a few supervised connections; a call that is given up ends without harm |
 
+mod backend;
 mod batch;
+mod client;
+mod config;
+mod dialect;
+mod health;
+mod ledger;
+mod ledgers;
+mod list;
 mod poll;
 mod pool;
+mod prune;
+mod question;
 mod row;
-mod settings;
+pub(super) mod schema;
 mod watch;
 
-pub(super) use batch::{Passed, Renewing, renew};
+pub(super) use batch::Passed;
 #[cfg(feature = "mysql")]
 pub(super) use batch::{locked, padded};
-pub(super) use poll::{Look, POLL, Seen, poll};
+pub(super) use client::Client;
+pub(super) use config::{Settings, Tls, TlsMode};
+pub(super) use dialect::Dialect;
+pub(super) use ledger::{ByNotes, CLAIM_TRIES, LedgerRow, unexplained};
+pub(super) use ledgers::ledger_line;
+pub(super) use poll::POLL;
 #[cfg(feature = "postgres")]
 pub(super) use pool::Limits;
-pub(super) use pool::{Ask, Driver, Effect, Fault, Pool};
-pub(super) use row::{Row, damaged_ledger, page, text};
-pub(super) use settings::{Settings, Tls, TlsMode};
+pub(super) use pool::{Answers, Driver, Effect, Fault, Question};
+pub(super) use prune::Removed;
+pub(super) use question::questions;
+pub(super) use question::{
+    ClaimTick, Create, Find, FindMany, FinishTick, Found, Free, Freed, Inspect, LedgerRows, List,
+    ListLedgers, ReadLedger, Rows, Survey, Surveyed,
+};
+pub(super) use row::{Row, text};
+#[cfg(feature = "postgres")]
 pub(super) use watch::Watch;

@@ -61,6 +61,8 @@ pub(in crate::stores) async fn poll(watch: Arc<Watch>, look: impl Look, clock: C
                     interval.mul_f64(1.2).min(POLL)
                 };
             }
+            // No listener is told: there is nothing that it could do. When the
+            // server answers again, all of them look for themselves.
             Err(error) => {
                 tracing::debug!(%error, "the look for those who wait failed");
                 in_trouble = true;
@@ -69,7 +71,7 @@ pub(in crate::stores) async fn poll(watch: Arc<Watch>, look: impl Look, clock: C
         }
         let next = looked_at + interval;
         if clock.limit(next, watch.changed()).await.is_some() {
-            // Somebody new: soon, but those who come together share a look.
+            // A new listener: soon, but those who come together share a look.
             let soon = (looked_at + QUICK).min(next);
             clock.sleep_until(soon).await;
             interval = QUICK;
@@ -96,7 +98,8 @@ fn tell(
         let is_new = watch.take_new(name);
         let before = known.get(name);
         let moved = before.is_none_or(|before| before.owner != owner);
-        // What happened between its last look and our first, nobody saw.
+        // What happened between the listener's last look and our first, no
+        // look has seen.
         if moved || is_new {
             watch.tell_observers(name);
         }

@@ -17,11 +17,15 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 use crate::clock::{Clock, Moment};
 use crate::error::{Error, ErrorKind, Outcome, Result};
+use crate::model::StoreTime;
 
-/// A connection that answered this recently is believed to live.
+/// A connection that answered this recently is believed to live: a ping before
+/// every statement would double its cost, and one that has died since then
+/// costs a call that is tried again.
 const FRESH: Duration = Duration::from_secs(1);
 
-/// A connection that nobody has used for this long is closed.
+/// A connection that no call has used for this long is closed, before a server
+/// or a firewall drops it without a word.
 const IDLE: Duration = Duration::from_secs(60);
 
 /// How long a call that its caller has given up may go on, before its
@@ -29,17 +33,34 @@ const IDLE: Duration = Duration::from_secs(60);
 const GRACE: Duration = Duration::from_millis(500);
 
 /// How often a statement that lost a race (a deadlock, a serialization
-/// failure) is sent again at once.
+/// failure) is sent again at once. Of those that deadlock with each other one
+/// gets through every time, so this is enough for as many on one row.
 const RACES: usize = 20;
 
-/// One or a few statements that belong together.
-pub(in crate::stores) trait Ask<C>: Send + Sync + 'static {
+/// What a server is asked, by one or a few statements that belong together.
+pub(in crate::stores) trait Question: Send + Sync + 'static {
     type Reply: Send + 'static;
 
-    fn ask(&self, connection: &mut C) -> impl Future<Output = sqlx::Result<Self::Reply>> + Send;
+    /// What an answer that was lost may mean.
+    const EFFECT: Effect;
+
+    /// The server's time, where the reply has it.
+    fn time(_: &Self::Reply) -> Option<StoreTime> {
+        None
+    }
 }
 
-/// What differs between the databases.
+/// How a database puts a question, and reads the reply. It may be asked again
+/// after a lost race.
+pub(in crate::stores) trait Answers<Q: Question>: Driver {
+    fn answer(
+        &self,
+        connection: &mut Self::Connection,
+        question: &Q,
+    ) -> impl Future<Output = sqlx::Result<Q::Reply>> + Send;
+}
+
+/// What the pool must know of a database.
 pub(in crate::stores) trait Driver: Send + Sync + 'static {
     type Connection: sqlx::Connection;
 
@@ -50,7 +71,7 @@ pub(in crate::stores) trait Driver: Send + Sync + 'static {
     fn fault(&self, error: &dyn sqlx::error::DatabaseError) -> Fault;
 
     /// Where the server is, for messages.
-    fn place(&self) -> String;
+    fn place(&self) -> &str;
 }
 
 /// What an error that the server answered means.
@@ -68,7 +89,8 @@ pub(in crate::stores) enum Fault {
     Outdated(Error),
 }
 
-/// Whether a call that was lost may have changed something.
+/// Whether a call that was lost may have changed something: the engine undoes
+/// what may have been done before it tries again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::stores) enum Effect {
     Reads,
@@ -94,7 +116,7 @@ pub(in crate::stores) struct Limits {
     pub(in crate::stores) ping: Duration,
 }
 
-pub(in crate::stores) struct Pool<D: Driver>(Arc<Shared<D>>);
+pub(in crate::stores) struct Pool<D: Driver>(Arc<Connections<D>>);
 
 impl<D: Driver> Clone for Pool<D> {
     fn clone(&self) -> Self {
@@ -102,7 +124,7 @@ impl<D: Driver> Clone for Pool<D> {
     }
 }
 
-struct Shared<D: Driver> {
+struct Connections<D: Driver> {
     driver: D,
     limits: Limits,
     clock: Clock,
@@ -113,15 +135,17 @@ struct Shared<D: Driver> {
     /// others are stuck in, what is held is renewed.
     spare: Arc<Semaphore>,
     /// Those that nobody uses, the last used last.
-    idle: Mutex<Vec<Line<D::Connection>>>,
+    idle: Mutex<Vec<Connected<D::Connection>>>,
     /// Raised by every failure: whoever was connected before must be asked.
     doubts: AtomicU64,
     closed: AtomicBool,
 }
 
-struct Line<C> {
+/// A connection that nobody uses at the moment, or that serves one call.
+struct Connected<C> {
     connection: C,
     used_at: Moment,
+    /// How many failures there had been when it last proved that it lives.
     doubts: u64,
 }
 
@@ -133,7 +157,7 @@ impl<D: Driver> Pool<D> {
         limits: Limits,
         clock: Clock,
     ) -> Self {
-        Self(Arc::new(Shared {
+        Self(Arc::new(Connections {
             driver,
             limits,
             clock,
@@ -146,7 +170,6 @@ impl<D: Driver> Pool<D> {
         }))
     }
 
-    #[cfg(feature = "postgres")]
     pub(in crate::stores) fn driver(&self) -> &D {
         &self.0.driver
     }
@@ -164,15 +187,13 @@ impl<D: Driver> Pool<D> {
     /// # Cancel safety
     /// Dropped before it was sent, nothing happens; afterwards the statement
     /// ends by itself, and its connection stays in order.
-    pub(in crate::stores) async fn ask<A: Ask<D::Connection>>(
-        &self,
-        ask: A,
-        effect: Effect,
-    ) -> Result<A::Reply> {
+    pub(in crate::stores) async fn ask<Q: Question>(&self, question: Q) -> Result<Q::Reply>
+    where
+        D: Answers<Q>,
+    {
         self.0.check_open()?;
         let permit = Arc::clone(&self.0.permits).acquire_owned().await;
-        self.ask_with(permit.map_err(|_| closed())?, ask, effect)
-            .await
+        self.ask_with(permit.map_err(|_| closed())?, question).await
     }
 
     /// The same, also over the connection that is kept for those who cannot
@@ -180,39 +201,38 @@ impl<D: Driver> Pool<D> {
     ///
     /// # Cancel safety
     /// As that of [`ask`](Self::ask).
-    pub(in crate::stores) async fn ask_urgently<A: Ask<D::Connection>>(
-        &self,
-        ask: A,
-        effect: Effect,
-    ) -> Result<A::Reply> {
+    pub(in crate::stores) async fn ask_urgently<Q: Question>(&self, question: Q) -> Result<Q::Reply>
+    where
+        D: Answers<Q>,
+    {
         self.0.check_open()?;
         let permit = tokio::select! {
             biased;
             permit = Arc::clone(&self.0.permits).acquire_owned() => permit,
             permit = Arc::clone(&self.0.spare).acquire_owned() => permit,
         };
-        self.ask_with(permit.map_err(|_| closed())?, ask, effect)
-            .await
+        self.ask_with(permit.map_err(|_| closed())?, question).await
     }
 
-    async fn ask_with<A: Ask<D::Connection>>(
+    async fn ask_with<Q: Question>(
         &self,
         permit: OwnedSemaphorePermit,
-        ask: A,
-        effect: Effect,
-    ) -> Result<A::Reply> {
+        question: Q,
+    ) -> Result<Q::Reply>
+    where
+        D: Answers<Q>,
+    {
         let (reply, answer) = oneshot::channel();
-        let serve = Arc::clone(&self.0).serve(permit, ask, effect, reply);
+        let serve = Arc::clone(&self.0).serve(permit, question, reply);
         self.0.runtime.spawn(serve);
         answer.await.unwrap_or_else(|_| {
             // The task is gone without a word: its runtime has ended.
-            Err(Error::new(ErrorKind::Closed, effect.outcome())
+            Err(Error::new(ErrorKind::Closed, Q::EFFECT.outcome())
                 .with_message("the runtime of the store's connections has ended"))
         })
     }
 
     /// An error when it has been closed.
-    #[cfg(feature = "mysql")]
     pub(in crate::stores) fn check_open(&self) -> Result<()> {
         self.0.check_open()
     }
@@ -222,14 +242,14 @@ impl<D: Driver> Pool<D> {
         self.0.closed.store(true, Ordering::SeqCst);
         self.0.permits.close();
         self.0.spare.close();
-        let lines: Vec<_> = self.0.idle().drain(..).collect();
-        for line in lines {
-            self.0.part(line).await;
+        let all: Vec<_> = self.0.idle().drain(..).collect();
+        for connected in all {
+            self.0.part(connected).await;
         }
     }
 }
 
-impl<D: Driver> Shared<D> {
+impl<D: Driver> Connections<D> {
     fn check_open(&self) -> Result<()> {
         if self.closed.load(Ordering::SeqCst) {
             return Err(closed());
@@ -237,18 +257,19 @@ impl<D: Driver> Shared<D> {
         Ok(())
     }
 
-    async fn serve<A: Ask<D::Connection>>(
+    async fn serve<Q: Question>(
         self: Arc<Self>,
         permit: OwnedSemaphorePermit,
-        ask: A,
-        effect: Effect,
-        mut reply: oneshot::Sender<Result<A::Reply>>,
-    ) {
+        question: Q,
+        mut reply: oneshot::Sender<Result<Q::Reply>>,
+    ) where
+        D: Answers<Q>,
+    {
         let sent = AtomicBool::new(false);
         let result = tokio::select! {
             biased;
             // Dropped half way, it drops its connection too.
-            result = self.attempt(&ask, effect, &sent) => result,
+            result = self.attempt(&question, &sent) => result,
             () = self.given_up(&mut reply) => {
                 tracing::debug!("a call that was given up got no answer; its connection is closed");
                 return;
@@ -256,7 +277,7 @@ impl<D: Driver> Shared<D> {
             () = self.clock.sleep(self.limits.call) => {
                 self.doubt();
                 let sent = sent.load(Ordering::Relaxed);
-                let outcome = if sent { effect.outcome() } else { Outcome::DidNot };
+                let outcome = if sent { Q::EFFECT.outcome() } else { Outcome::DidNot };
                 let limit = self.limits.call;
                 Err(Error::late(self.driver.place(), limit, outcome))
             }
@@ -274,19 +295,18 @@ impl<D: Driver> Shared<D> {
         self.clock.sleep(GRACE).await;
     }
 
-    async fn attempt<A: Ask<D::Connection>>(
-        &self,
-        ask: &A,
-        effect: Effect,
-        sent: &AtomicBool,
-    ) -> Result<A::Reply> {
-        let mut line = self.line().await?;
+    async fn attempt<Q: Question>(&self, question: &Q, sent: &AtomicBool) -> Result<Q::Reply>
+    where
+        D: Answers<Q>,
+    {
+        let mut connected = self.connected().await?;
         sent.store(true, Ordering::Relaxed);
         let mut races = 0;
         loop {
-            let error = match ask.ask(&mut line.connection).await {
+            let answer = self.driver.answer(&mut connected.connection, question);
+            let error = match answer.await {
                 Ok(reply) => {
-                    self.put_back(line);
+                    self.put_back(connected);
                     return Ok(reply);
                 }
                 Err(error) => error,
@@ -298,19 +318,19 @@ impl<D: Driver> Shared<D> {
             match fault {
                 Fault::Race if races < RACES => races += 1,
                 Fault::Race => {
-                    self.put_back(line);
+                    self.put_back(connected);
                     return Err(Error::new(ErrorKind::Store, Outcome::DidNot)
                         .with_message("the statement lost too many races in a row")
                         .with_source(error));
                 }
                 Fault::Error(told) => {
-                    self.put_back(line);
+                    self.put_back(connected);
                     return Err(told.with_source(error));
                 }
                 Fault::Outdated(told) => return Err(told.with_source(error)),
                 Fault::Ended => {
                     self.doubt();
-                    return Err(Error::new(ErrorKind::Unreachable, effect.outcome())
+                    return Err(Error::new(ErrorKind::Unreachable, Q::EFFECT.outcome())
                         .with_message(format!("the connection to {} broke", self.driver.place()))
                         .with_source(error));
                 }
@@ -319,19 +339,19 @@ impl<D: Driver> Shared<D> {
     }
 
     /// A connection that lives, as far as can be known.
-    async fn line(&self) -> Result<Line<D::Connection>> {
+    async fn connected(&self) -> Result<Connected<D::Connection>> {
         let idle = self.idle().pop();
         let doubts = self.doubts.load(Ordering::SeqCst);
-        if let Some(mut line) = idle {
-            let fresh = self.clock.now().since(line.used_at) < FRESH;
-            if fresh && line.doubts == doubts {
-                return Ok(line);
+        if let Some(mut connected) = idle {
+            let fresh = self.clock.now().since(connected.used_at) < FRESH;
+            if fresh && connected.doubts == doubts {
+                return Ok(connected);
             }
             use sqlx::Connection as _;
             let end = self.clock.now() + self.limits.ping;
-            if let Some(Ok(())) = self.clock.limit(end, line.connection.ping()).await {
-                line.doubts = doubts;
-                return Ok(line);
+            if let Some(Ok(())) = self.clock.limit(end, connected.connection.ping()).await {
+                connected.doubts = doubts;
+                return Ok(connected);
             }
             // What happened to this one happened to the others.
             self.idle().clear();
@@ -351,7 +371,7 @@ impl<D: Driver> Shared<D> {
                 );
             }
         };
-        Ok(Line {
+        Ok(Connected {
             connection,
             used_at: self.clock.now(),
             doubts,
@@ -374,18 +394,18 @@ impl<D: Driver> Shared<D> {
         told.with_source(error)
     }
 
-    fn put_back(&self, mut line: Line<D::Connection>) {
+    fn put_back(&self, mut connected: Connected<D::Connection>) {
         let now = self.clock.now();
-        line.used_at = now;
+        connected.used_at = now;
         if self.closed.load(Ordering::SeqCst) {
             return;
         }
-        self.idle().push(line);
+        self.idle().push(connected);
         // The longest unused lie below; one stays for the next call.
         loop {
             let old = {
                 let mut idle = self.idle();
-                let is_old = |line: &Line<_>| now.since(line.used_at) > IDLE;
+                let is_old = |connected: &Connected<_>| now.since(connected.used_at) > IDLE;
                 if idle.len() < 2 || !is_old(&idle[0]) {
                     return;
                 }
@@ -396,17 +416,17 @@ impl<D: Driver> Shared<D> {
     }
 
     /// Says goodbye, if the server listens.
-    async fn part(&self, line: Line<D::Connection>) {
+    async fn part(&self, connected: Connected<D::Connection>) {
         use sqlx::Connection as _;
         let end = self.clock.now() + self.limits.ping;
-        let _ = self.clock.limit(end, line.connection.close()).await;
+        let _ = self.clock.limit(end, connected.connection.close()).await;
     }
 
     fn doubt(&self) {
         self.doubts.fetch_add(1, Ordering::SeqCst);
     }
 
-    fn idle(&self) -> MutexGuard<'_, Vec<Line<D::Connection>>> {
+    fn idle(&self) -> MutexGuard<'_, Vec<Connected<D::Connection>>> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

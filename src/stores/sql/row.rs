@@ -1,6 +1,6 @@
 //! [`Row`]: a mutex as the table has it, with the server's time.
 
-use crate::backend::{Answer, Entry, LedgerLine, Listing, Page};
+use crate::backend::{Answer, Entry};
 use crate::error::{Error, ErrorKind, Outcome, Result};
 use crate::model::text::shown;
 use crate::model::{ContenderId, FencingToken, MutexName, MutexOwner, StoreTime};
@@ -18,6 +18,8 @@ pub(in crate::stores) struct Row {
     pub(in crate::stores) ttl_at: u64,
     pub(in crate::stores) transition_at: u64,
     pub(in crate::stores) version: u64,
+    /// Of the bid that won; empty where the table has no column for it.
+    pub(in crate::stores) nonce: String,
     /// The server's time when it answered.
     pub(in crate::stores) now: u64,
 }
@@ -36,7 +38,8 @@ impl Row {
         FencingToken::from_store(self.version).map_err(|_| self.damaged())
     }
 
-    /// Who owns, without a token.
+    /// Who owns, without a token: in a table that others write too, a version
+    /// need not be one that was granted.
     pub(in crate::stores) fn owner(&self) -> Result<MutexOwner> {
         if self.is_free() {
             return Ok(MutexOwner::NONE);
@@ -117,34 +120,4 @@ impl Row {
 /// Text as a column has it, shown if it is none; none for NULL.
 pub(in crate::stores) fn text(bytes: Option<&[u8]>) -> String {
     shown(bytes.unwrap_or_default())
-}
-
-/// A page of rows, which come in the order of the server.
-pub(in crate::stores) fn page(entries: Vec<Entry>, page: &Page, now: StoreTime) -> Listing {
-    let mut listing = Listing::of(entries, page, now);
-    // One that is no text is shown, and cannot tell the server where to go on.
-    if listing
-        .next
-        .as_ref()
-        .is_some_and(|next| page.after.as_ref() >= Some(next))
-    {
-        listing.next = None;
-    }
-    listing
-        .entries
-        .sort_by(|left, right| left.name.cmp(&right.name));
-    listing
-}
-
-/// A row of ledgers that cannot be made out.
-pub(in crate::stores) fn damaged_ledger(
-    name: MutexName,
-    table: &str,
-    why: &dyn std::fmt::Display,
-) -> LedgerLine {
-    let fault = format!(
-        "its row in {table} cannot be made out ({why}): delete the row, and the schedule begins \
-         anew"
-    );
-    LedgerLine::damaged(name, fault)
 }

@@ -1,6 +1,6 @@
 //! The clock that all processes of this host share, and the boot it counts from.
 
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use crate::clock::Clock;
 use crate::error::{Error, ErrorKind, Outcome, Result};
@@ -74,7 +74,7 @@ impl Boot {
 /// and the same for everybody, so that times can be read and outlive a boot; a
 /// wall clock that is set later changes nothing.
 #[derive(Clone, Debug)]
-pub(super) struct StoreClock {
+pub(super) struct BootClock {
     pub(super) boot: Boot,
     /// What the file calls this boot: the id that its first user saw.
     pub(super) name: String,
@@ -82,17 +82,10 @@ pub(super) struct StoreClock {
     pub(super) epoch: u64,
 }
 
-impl StoreClock {
+impl BootClock {
     pub(super) fn now(&self) -> StoreTime {
         StoreTime::from_millis(self.epoch) + self.boot.uptime()
     }
-}
-
-/// The wall clock since 1970.
-pub(super) fn wall() -> Duration {
-    SystemTime::now()
-        .duration_since(SystemTime::UNIX_EPOCH)
-        .unwrap_or_default()
 }
 
 /// The time namespace that every host begins with; nothing is moved there.

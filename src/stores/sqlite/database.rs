@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, OpenFlags};
 
-use super::clock::{Boot, StoreClock};
+use super::clock::{Boot, BootClock};
 use super::config::Config;
 use super::epoch;
 use super::error::{commit_failed, failed, wants_reopening};
@@ -46,7 +46,7 @@ pub(super) struct Database {
 #[derive(Debug)]
 struct Open {
     connection: Connection,
-    clock: StoreClock,
+    clock: BootClock,
 }
 
 impl Database {

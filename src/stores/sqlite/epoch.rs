@@ -9,11 +9,12 @@
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::clock::{Boot, StoreClock, wall};
+use super::clock::{Boot, BootClock};
 use super::database::in_transaction;
 use super::error::{conflict, failed};
 use super::list::LONGEST;
 use crate::error::{Error, ErrorKind, Outcome, Result};
+use crate::stores::kit::wall;
 
 /// Grants further than this in the future were not made by this clock.
 const SLACK_MILLIS: i64 = 1000;
@@ -85,7 +86,7 @@ fn set(connection: &Connection, name: &str, boot: &Boot) -> rusqlite::Result<()>
 
 /// The clock that all users of the file have. To be asked once the file is
 /// known to be in use by us.
-pub(super) fn read(connection: &Connection, boot: Boot) -> Result<StoreClock> {
+pub(super) fn read(connection: &Connection, boot: Boot) -> Result<BootClock> {
     let row = match Row::read(connection, &boot).map_err(failed)? {
         Some(row) => row,
         // Nobody has ever been alone with it.
@@ -114,7 +115,7 @@ pub(super) fn read(connection: &Connection, boot: Boot) -> Result<StoreClock> {
     let epoch = u64::try_from(row.epoch).ok();
     let epoch = epoch.filter(|epoch| *epoch <= LATEST_EPOCH);
     let epoch = epoch.ok_or_else(nonsense)?;
-    Ok(StoreClock {
+    Ok(BootClock {
         boot,
         name: row.name,
         epoch,

@@ -2,10 +2,10 @@
 
 use std::os::unix::fs::MetadataExt;
 
-use super::clock::wall;
 use super::error::failed;
 use super::worker::Worker;
 use crate::backend::Finding;
+use crate::stores::kit::wall;
 
 /// Less free space than this is worth a word: a write-ahead log has 4 MB.
 const LITTLE_SPACE: u64 = 16 << 20;

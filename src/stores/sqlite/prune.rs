@@ -7,12 +7,12 @@
 
 use rusqlite::params;
 
-use super::clock::wall;
 use super::error::failed;
 use super::table::{LATEST_WALL_MICROS, Table, signed};
 use crate::backend::{Bookmark, Prune, Pruned};
 use crate::error::Result;
 use crate::model::FencingToken;
+use crate::stores::kit::wall;
 
 /// How many rows go at a time: others wait for the file meanwhile.
 const TOGETHER: usize = 500;

@@ -2,12 +2,13 @@
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use super::clock::{StoreClock, wall};
+use super::clock::BootClock;
 use super::error::{failed, sqlite_code};
 use super::list::{LONGEST, damaged, unreadable};
 use crate::backend::{Answer, Bid, Held, Nonce};
 use crate::error::{Error, Result};
 use crate::model::{ContenderId, FencingToken, MutexName, MutexOwner, StoreTime};
+use crate::stores::kit::wall;
 
 const LOOK: &str = "
 SELECT owner_id, acquired_at, ttl_at, transition_at, version, boot_id, nonce
@@ -100,7 +101,7 @@ impl Grant {
 }
 
 impl<'a> Table<'a> {
-    pub(super) fn new(connection: &'a Connection, clock: &'a StoreClock) -> Self {
+    pub(super) fn new(connection: &'a Connection, clock: &'a BootClock) -> Self {
         Self {
             connection,
             boot_id: &clock.name,

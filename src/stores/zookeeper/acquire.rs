@@ -138,7 +138,7 @@ impl Store {
             }
         };
         let created_at = clock::time(stat.ctime);
-        self.scale.wrote(created_at, sent, self.clock.now());
+        self.wrote(created_at, sent);
         // Created, and of no use: the cleanup sees to it.
         let token = token(&stat).inspect_err(|_| self.give_up(bid.nonce))?;
         let node = Node {

@@ -9,7 +9,6 @@ use tokio::runtime::Handle;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-use super::clock::Scale;
 use super::config::Config;
 use super::nodes::Places;
 use super::session::{Session, unreachable};
@@ -22,6 +21,7 @@ use crate::backend::{
 use crate::clock::Clock;
 use crate::error::{Error, ErrorKind, Outcome, Result};
 use crate::model::{FencingToken, LeaseTerms, MutexName, MutexOwner};
+use crate::stores::kit::HeardClock;
 
 /// How often a waiter looks without having been told. Watches are not lost,
 /// so this is for nodes that somebody deleted by hand, and for a loser to
@@ -44,7 +44,8 @@ pub(super) struct Store {
     pub(super) config: Config,
     pub(super) clock: Clock,
     pub(super) runtime: Handle,
-    pub(super) scale: Scale,
+    /// The time of the ensemble.
+    pub(super) time: HeardClock,
     pub(super) places: Places,
     pub(super) watch: Arc<Watch>,
     /// Told when there may be something to delete.
@@ -82,7 +83,7 @@ impl ZooKeeper {
         let store = Arc::new(Store {
             config,
             runtime,
-            scale: Scale::guessed(clock.now()),
+            time: HeardClock::guessed(clock.now()),
             clock,
             places: Places::default(),
             watch: Arc::default(),

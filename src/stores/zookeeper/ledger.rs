@@ -5,14 +5,13 @@
 use std::fmt::Write as _;
 
 use percent_encoding::{NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
-use zookeeper_client::{CheckWriteError, CreateMode, Error as Fault, MultiWriteResult, Stat};
+use zookeeper_client::{CheckWriteError, CreateMode, Error as Fault, MultiWriteResult};
 
 use super::client::Store;
 use super::owner::{ATTEMPTS, restless};
 use super::session::Session;
 use super::{clock, error};
 use crate::backend::{Claim, ClaimAnswer, Held, LedgerEntry, TickEnd, TickState};
-use crate::clock::Moment;
 use crate::error::{Error, ErrorKind, Outcome, Result};
 use crate::model::{FencingToken, MutexName, StoreTime};
 
@@ -33,7 +32,7 @@ impl Store {
     async fn read(&self, session: &Session, path: &str) -> Result<Option<(LedgerEntry, i32)>> {
         match session.client().get_data(path).await {
             Ok((data, stat)) => {
-                self.scale.saw(clock::time(stat.mtime), self.clock.now());
+                self.saw(clock::time(stat.mtime));
                 let entry = parse(&data).ok_or_else(|| {
                     Error::new(ErrorKind::Conflict, Outcome::DidNot)
                         .with_message(format!("the node {path} does not hold a schedule's ledger"))
@@ -80,7 +79,7 @@ impl Store {
             match writer.commit().await {
                 Ok(done) => {
                     if let Some(MultiWriteResult::SetData { stat }) = done.first() {
-                        self.wrote(stat, sent);
+                        self.wrote(clock::time(stat.mtime), sent);
                     }
                     return Ok(ClaimAnswer::Claimed);
                 }
@@ -118,7 +117,7 @@ impl Store {
             let client = session.client();
             match client.set_data(&path, data.as_bytes(), Some(version)).await {
                 Ok(stat) => {
-                    self.wrote(&stat, sent);
+                    self.wrote(clock::time(stat.mtime), sent);
                     return Ok(true);
                 }
                 Err(Fault::BadVersion) => {}
@@ -127,12 +126,6 @@ impl Store {
             }
         }
         Err(restless(Outcome::DidNot))
-    }
-
-    /// Reads the clock of the store: what was sent at `sent` has this stat.
-    fn wrote(&self, stat: &Stat, sent: Moment) {
-        let time = clock::time(stat.mtime);
-        self.scale.wrote(time, sent, self.clock.now());
     }
 }
 

@@ -64,7 +64,7 @@ impl Store {
         }
         match session.client().get_data(&path).await {
             Ok((data, stat)) => {
-                self.scale.saw(clock::time(stat.mtime), self.clock.now());
+                self.saw(clock::time(stat.mtime));
                 match parse(&data) {
                     Some(entry) => Ok(Some(LedgerLine::new(name.clone(), entry))),
                     None => damaged(format!(

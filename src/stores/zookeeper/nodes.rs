@@ -33,17 +33,17 @@ pub(super) struct Place {
     pub(super) owns_until: Option<Moment>,
     /// Since when nobody wants it.
     pub(super) left_at: Option<Moment>,
-    watch: Option<Watch>,
+    watch: Option<PredecessorWatch>,
 }
 
 /// The watch on the node before it.
 #[derive(Debug)]
-struct Watch {
+struct PredecessorWatch {
     child: String,
     task: JoinHandle<()>,
 }
 
-impl Drop for Watch {
+impl Drop for PredecessorWatch {
     fn drop(&mut self) {
         self.task.abort();
     }
@@ -83,15 +83,15 @@ const GRACE: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Default)]
 pub(super) struct Places {
-    book: Mutex<HashMap<Nonce, Place>>,
+    places: Mutex<HashMap<Nonce, Place>>,
     /// The bids of which a creation went unanswered and nothing was found: it
     /// may still be on its way, in a connection that was given up.
     doubts: Mutex<HashMap<Nonce, i64>>,
 }
 
 impl Places {
-    fn book(&self) -> MutexGuard<'_, HashMap<Nonce, Place>> {
-        self.book.lock().unwrap_or_else(PoisonError::into_inner)
+    fn places(&self) -> MutexGuard<'_, HashMap<Nonce, Place>> {
+        self.places.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn doubts(&self) -> MutexGuard<'_, HashMap<Nonce, i64>> {
@@ -99,8 +99,8 @@ impl Places {
     }
 
     pub(super) fn standing(&self, nonce: Nonce, session: i64, now: Moment) -> Standing {
-        let book = self.book();
-        let Some(place) = book.get(&nonce).filter(|place| place.session == session) else {
+        let places = self.places();
+        let Some(place) = places.get(&nonce).filter(|place| place.session == session) else {
             return Standing::New;
         };
         if place.is_over(now) {
@@ -124,13 +124,13 @@ impl Places {
             left_at: None,
             watch: None,
         };
-        self.book().insert(bid.nonce, place);
+        self.places().insert(bid.nonce, place);
     }
 
     /// The node of `nonce` is this. False when it was left in the meantime.
     pub(super) fn created(&self, nonce: Nonce, session: i64, node: Node) -> bool {
-        let mut book = self.book();
-        match book.get_mut(&nonce).filter(|p| p.session == session) {
+        let mut places = self.places();
+        match places.get_mut(&nonce).filter(|p| p.session == session) {
             Some(place) => {
                 place.node = Some(node);
                 place.left_at.is_none()
@@ -143,7 +143,7 @@ impl Places {
     /// must look for all there is.
     pub(super) fn doubt(&self, nonce: Nonce, session: i64) {
         self.doubts().insert(nonce, session);
-        self.book().remove(&nonce);
+        self.places().remove(&nonce);
     }
 
     /// Whether more than one node may be there for `nonce`.
@@ -154,9 +154,9 @@ impl Places {
     /// The node of `nonce` leads: it owns until `until`, unless it did before.
     /// `None` when it was left in the meantime.
     pub(super) fn grant(&self, nonce: Nonce, session: i64, until: Moment) -> Option<Owned> {
-        let mut book = self.book();
+        let mut places = self.places();
         let is_wanted = |p: &&mut Place| p.session == session && p.left_at.is_none();
-        let place = book.get_mut(&nonce).filter(is_wanted)?;
+        let place = places.get_mut(&nonce).filter(is_wanted)?;
         place.watch = None;
         place.owns_until.get_or_insert(until);
         place.owned()
@@ -164,8 +164,8 @@ impl Places {
 
     /// The grant `held`, if it counts at `now`.
     pub(super) fn owned(&self, held: &Held, session: i64, now: Moment) -> Option<Owned> {
-        let book = self.book();
-        let place = book.get(&held.nonce).filter(|p| p.session == session)?;
+        let places = self.places();
+        let place = places.get(&held.nonce).filter(|p| p.session == session)?;
         let owned = place.owned().filter(|_| !place.is_over(now))?;
         let is_it = place.name == held.name
             && place.contender == held.contender
@@ -181,8 +181,8 @@ impl Places {
         until: Moment,
         now: Moment,
     ) -> Option<Owned> {
-        let mut book = self.book();
-        let place = book.get_mut(&nonce).filter(|p| p.session == session)?;
+        let mut places = self.places();
+        let place = places.get_mut(&nonce).filter(|p| p.session == session)?;
         if place.is_over(now) {
             return None;
         }
@@ -193,15 +193,15 @@ impl Places {
     /// The grant whose node is `child`, of this session.
     pub(super) fn at(&self, name: &MutexName, child: &str, session: i64) -> Option<Owned> {
         let nonce = path::nonce_of(child)?;
-        let book = self.book();
-        let place = book.get(&nonce).filter(|p| p.session == session)?;
+        let places = self.places();
+        let place = places.get(&nonce).filter(|p| p.session == session)?;
         let owned = place.owned().filter(|owned| owned.node.child == child)?;
         (place.name == *name).then_some(owned)
     }
 
     /// From `now` on nobody wants the place of `nonce`.
     pub(super) fn leave(&self, nonce: Nonce, now: Moment) {
-        if let Some(place) = self.book().get_mut(&nonce) {
+        if let Some(place) = self.places().get_mut(&nonce) {
             place.left_at.get_or_insert(now);
             place.watch = None;
         }
@@ -210,12 +210,12 @@ impl Places {
     /// Nothing of `nonce` is in the store. Only if it is still that node: the
     /// bid may have asked again.
     pub(super) fn forget(&self, nonce: Nonce, node: Option<&Node>) {
-        let mut book = self.book();
-        let is_it = book
+        let mut places = self.places();
+        let is_it = places
             .get(&nonce)
             .is_some_and(|place| node.is_none() || place.node.as_ref() == node);
         if is_it {
-            book.remove(&nonce);
+            places.remove(&nonce);
         }
     }
 
@@ -225,34 +225,38 @@ impl Places {
     }
 
     pub(super) fn forget_session(&self, session: i64) {
-        self.book().retain(|_, place| place.session != session);
+        self.places().retain(|_, place| place.session != session);
         self.doubts().retain(|_, doubted| *doubted != session);
     }
 
     pub(super) fn forget_all(&self) {
-        self.book().clear();
+        self.places().clear();
         self.doubts().clear();
     }
 
     /// Whether the place of `nonce` watches `child`.
     pub(super) fn watches(&self, nonce: Nonce, child: &str) -> bool {
-        let book = self.book();
-        let watch = book.get(&nonce).and_then(|place| place.watch.as_ref());
+        let places = self.places();
+        let watch = places.get(&nonce).and_then(|place| place.watch.as_ref());
         watch.is_some_and(|watch| watch.child == child && !watch.task.is_finished())
     }
 
     /// Keeps the watch of `nonce` on `child`, in place of the one it had.
     pub(super) fn watch(&self, nonce: Nonce, child: String, task: JoinHandle<()>) {
-        let watch = Watch { child, task };
-        if let Some(place) = self.book().get_mut(&nonce).filter(|p| p.left_at.is_none()) {
+        let watch = PredecessorWatch { child, task };
+        if let Some(place) = self
+            .places()
+            .get_mut(&nonce)
+            .filter(|p| p.left_at.is_none())
+        {
             place.watch = Some(watch);
         }
     }
 
     /// What has been over at `now` and was not taken away by its user.
     pub(super) fn over(&self, now: Moment) -> Vec<Over> {
-        let book = self.book();
-        let over = book
+        let places = self.places();
+        let over = places
             .iter()
             .filter(|(_, place)| place.reaped_at() <= Some(now));
         let over = over.filter(|(_, place)| place.reaped_at().is_some());
@@ -267,7 +271,7 @@ impl Places {
 
     /// When there is next something to delete.
     pub(super) fn next_over(&self) -> Option<Moment> {
-        self.book().values().filter_map(Place::reaped_at).min()
+        self.places().values().filter_map(Place::reaped_at).min()
     }
 }
 

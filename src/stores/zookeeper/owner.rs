@@ -10,7 +10,7 @@ use super::session::Session;
 use super::{clock, error, path};
 use crate::backend::Answer;
 use crate::error::{Error, ErrorKind, Outcome, Result, Retry};
-use crate::model::{ContenderId, FencingToken, MutexName, MutexOwner, StoreTime};
+use crate::model::{ContenderId, FencingToken, MutexName, MutexOwner};
 
 /// How often a read whose node went away in between is made again.
 pub(super) const ATTEMPTS: usize = 16;
@@ -19,10 +19,6 @@ pub(super) const ATTEMPTS: usize = 16;
 const REMEMBERED: usize = 1024;
 
 impl Store {
-    pub(super) fn now(&self) -> StoreTime {
-        self.scale.at(self.clock.now())
-    }
-
     /// The nodes before the mutex at `dir`, in order, by the quorum's word:
     /// without the `sync` a server that lags would show an old owner.
     pub(super) async fn synced(&self, session: &Session, dir: &str) -> Result<Vec<String>> {
@@ -70,8 +66,8 @@ impl Store {
     /// A grant of our own, with its times.
     pub(super) fn owner_of(&self, session: &Session, owned: &Owned) -> MutexOwner {
         let (node, id) = (&owned.node, owned.contender.clone());
-        let ttl_at = self.scale.at(owned.until - session.terms().transition());
-        let transition_at = self.scale.at(owned.until);
+        let ttl_at = self.time.at(owned.until - session.terms().transition());
+        let transition_at = self.time.at(owned.until);
         MutexOwner::new(id, node.created_at, ttl_at, transition_at).with_token(node.token)
     }
 
@@ -84,7 +80,7 @@ impl Store {
         stat: &Stat,
     ) -> Result<MutexOwner> {
         let created_at = clock::time(stat.ctime);
-        self.scale.saw(created_at, self.clock.now());
+        self.saw(created_at);
         if let Some(fault) = fault_of(child, data, stat) {
             return Err(Error::new(ErrorKind::Conflict, Outcome::DidNot)
                 .with_message(format!("this mutex is damaged: {fault}; revoke it"))

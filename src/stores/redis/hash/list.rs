@@ -67,7 +67,7 @@ fn hold(name: &MutexName, seen: Value) -> Result<Option<Hold>> {
 /// The names of all locks that have a token, in order.
 async fn find(hash: &RedisHash) -> Result<Vec<MutexName>> {
     let mut found = Vec::new();
-    for server in hash.redis.0.fleet.masters() {
+    for server in hash.redis.0.servers.masters() {
         let mut cursor = "0".to_owned();
         loop {
             let mut scan = redis::cmd("SCAN");

@@ -68,7 +68,7 @@ impl RedisHash {
         let ask = || async {
             let mut question = redis::cmd("PUBSUB");
             question.arg("SHARDNUMSUB");
-            match self.redis.0.fleet.ask(&question).await {
+            match self.redis.0.servers.ask(&question).await {
                 Ok(_) => Ok(true),
                 Err(error) if error.kind() == ErrorKind::Store => Ok(false),
                 Err(error) => Err(error),
@@ -174,7 +174,7 @@ impl HoldStore for RedisHash {
     }
 
     async fn ping(&self) -> Result<()> {
-        let answer: Value = self.redis.0.fleet.ask(&redis::cmd("PING")).await?;
+        let answer: Value = self.redis.0.servers.ask(&redis::cmd("PING")).await?;
         drop(answer);
         Ok(())
     }
@@ -198,7 +198,7 @@ impl HoldServer for RedisHash {
     async fn server_id(&self) -> Result<String> {
         let mut question = redis::cmd("INFO");
         question.arg("server");
-        let answer = self.redis.0.fleet.ask(&question).await?;
+        let answer = self.redis.0.servers.ask(&question).await?;
         let text = String::from_redis_value(answer).map_err(nonsense)?;
         let id = text.lines().find_map(|line| line.strip_prefix("run_id:"));
         id.map(|id| id.trim().to_owned())

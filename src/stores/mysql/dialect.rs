@@ -1,0 +1,146 @@
+//! [`MySql`]: how MySQL and MariaDB are spoken to.
+
+use std::sync::atomic::AtomicBool;
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::time::Duration;
+
+use sqlx::error::DatabaseError;
+use sqlx::mysql::{MySqlConnectOptions, MySqlConnection};
+use sqlx::{ConnectOptions as _, Executor as _};
+
+use super::calls::{CanSkip, Now};
+use super::schema::{self, Layout};
+use super::statements::Statements;
+use super::{acquire, error, prune, renew};
+use crate::backend::{Answer, Bid, Held, Profile};
+use crate::error::Result;
+use crate::model::MutexOwner;
+use crate::stores::sql::schema::Inspected;
+use crate::stores::sql::{Client, Dialect, Driver, Fault, POLL, Passed, Removed, Row};
+
+pub(in crate::stores) struct MySql {
+    pub(super) options: MySqlConnectOptions,
+    pub(super) statements: Statements,
+    pub(super) place: String,
+    /// As last inspected: somebody may widen the table.
+    layout: Mutex<Layout>,
+    /// Whether the server can go around rows that others hold.
+    skips: OnceLock<bool>,
+    /// Whether it has been said that the versions will soon be used up.
+    pub(super) warned: AtomicBool,
+}
+
+impl MySql {
+    pub(super) fn new(options: MySqlConnectOptions, statements: Statements, place: String) -> Self {
+        Self {
+            options,
+            statements,
+            place,
+            layout: Mutex::new(Layout::narrowest()),
+            skips: OnceLock::new(),
+            warned: AtomicBool::new(false),
+        }
+    }
+
+    pub(super) fn layout(&self) -> Layout {
+        *self.layout.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether the server can go around rows that others hold.
+    pub(super) fn skips(&self) -> bool {
+        self.skips.get().copied().unwrap_or(false)
+    }
+}
+
+/// Strict, or a version that overflows repeats for ever. READ COMMITTED, or a
+/// batch locks the gaps between its rows. Each statement by itself. The shortest
+/// wait for a row that every server knows, since whoever waits keeps a
+/// connection busy, and goes on waiting when its client is gone.
+const SESSION: &str = "SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', \
+     autocommit = 1, innodb_lock_wait_timeout = 1, lock_wait_timeout = 5; \
+     SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED";
+
+pub(super) type Connection = MySqlConnection;
+
+impl Driver for MySql {
+    type Connection = Connection;
+
+    async fn connect(&self) -> sqlx::Result<Connection> {
+        let mut connection = self.options.connect().await?;
+        connection.execute(SESSION).await?;
+        Ok(connection)
+    }
+
+    fn fault(&self, error: &dyn DatabaseError) -> Fault {
+        error::fault(self, error)
+    }
+
+    fn place(&self) -> &str {
+        &self.place
+    }
+}
+
+impl Dialect for MySql {
+    const NAME: &'static str = "MySql";
+
+    /// Statements are prepared, in a few sizes, and have a place for each name.
+    const TOGETHER: usize = 200;
+
+    /// The table is that of JVM Simba, which has none.
+    const HAS_NONCE: bool = false;
+
+    fn profile(&self) -> Profile {
+        Profile::poll("mysql", POLL)
+            .without_nonce()
+            .looking_every(Duration::from_secs(10))
+    }
+
+    fn tables(&self) -> [&str; 2] {
+        [&self.statements.table, &self.statements.schedule]
+    }
+
+    fn ddl(&self) -> [String; 2] {
+        schema::ddl(&self.statements)
+    }
+
+    fn fit(&self, found: &Inspected) -> Result<()> {
+        let layout = schema::layout(self, found)?;
+        *self.layout.lock().unwrap_or_else(PoisonError::into_inner) = layout;
+        Ok(())
+    }
+
+    fn keep_notes(&self, keep: bool) {
+        self.statements.ledgers.keep(keep);
+    }
+
+    async fn greet(client: &Client<Self>) -> Result<()> {
+        // A grant tells the low bits of its time only (see `clock`).
+        client.ask(Now).await?;
+        let skips = client.ask(CanSkip).await?;
+        let _ = client.dialect().skips.set(skips);
+        Ok(())
+    }
+
+    /// Without a token: JVM peers write this table too, and the version of a
+    /// grant of theirs is nobody's token.
+    fn owner_in(row: &Row) -> Result<MutexOwner> {
+        row.owner()
+    }
+
+    async fn acquire(client: &Client<Self>, bid: &Bid) -> Result<Answer> {
+        acquire::acquire(client, bid).await
+    }
+
+    async fn renew(client: &Client<Self>, some: &[Held]) -> Result<Vec<Passed>> {
+        renew::renew(client, some).await
+    }
+
+    async fn remove(client: &Client<Self>, unused_for: Duration, ledgers: bool) -> Result<Removed> {
+        prune::remove(client, unused_for, ledgers).await
+    }
+
+    /// The server tells nobody anything.
+    async fn watch(client: Client<Self>) {
+        client.poll().await;
+    }
+}

@@ -1,0 +1,51 @@
+//! Taking a mutex: one statement, won or refused.
+
+use super::calls::Take;
+use super::dialect::Postgres;
+use crate::backend::{Answer, Bid};
+use crate::error::Result;
+use crate::stores::sql::{Client, Find};
+
+/// How often a refusal that shows nobody is looked at again: a race was lost
+/// to somebody whom the statement's snapshot could not see.
+const LOOKS: usize = 3;
+
+pub(super) async fn acquire(client: &Client<Postgres>, bid: &Bid) -> Result<Answer> {
+    let take = || client.ask(Take(bid.clone()));
+    let find = || client.ask(Find(bid.name.clone()));
+    let mut taken = take().await?;
+    let mut looks = 0;
+    loop {
+        // Refused, and no row: another first bid has just made it, after this
+        // statement took its snapshot.
+        let Some(row) = &taken.found.row else {
+            if looks == LOOKS {
+                return Client::<Postgres>::refused(&bid.name, taken.found);
+            }
+            looks += 1;
+            taken = find().await?.into();
+            continue;
+        };
+        if taken.won {
+            return row.won();
+        }
+        // Refused, and free: the row as it was before the winner whom the take
+        // waited for, or one whose lease has just ended.
+        if row.is_free() && looks < LOOKS {
+            looks += 1;
+            // Seen free by a fresh look, it is free to take.
+            taken = if looks == 1 {
+                find().await?.into()
+            } else {
+                take().await?
+            };
+            continue;
+        }
+        // An answer that was lost: the nonce says whose grant it is.
+        let is_ours = row.nonce == bid.nonce.to_string();
+        if is_ours && !row.is_free() && row.owner_id == bid.contender.as_str() {
+            return row.won();
+        }
+        return Client::<Postgres>::refused(&bid.name, taken.found);
+    }
+}

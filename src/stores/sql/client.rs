@@ -1,0 +1,145 @@
+//! [`Client`]: a client of a SQL server.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::config::Settings;
+use super::dialect::Dialect;
+use super::poll::{Look, Seen, poll};
+use super::pool::{Answers, Pool, Question};
+use super::question::{Find, FindMany, Found, Free, Freed};
+use super::watch::Watch;
+use crate::backend::Answer;
+use crate::clock::Clock;
+use crate::error::Result;
+use crate::model::{MutexName, MutexOwner, StoreTime};
+use crate::stores::kit::HeardClock;
+
+/// A client of a SQL server; clones are the same client.
+pub(in crate::stores) struct Client<D: Dialect>(Arc<Inner<D>>);
+
+struct Inner<D: Dialect> {
+    pool: Pool<D>,
+    watch: Arc<Watch>,
+    time: HeardClock,
+}
+
+impl<D: Dialect> Clone for Client<D> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+impl<D: Dialect> Client<D> {
+    /// Connects, and makes the tables if they are missing and `settings` do not
+    /// forbid it.
+    pub(in crate::stores) async fn open(
+        dialect: D,
+        settings: &Settings,
+        clock: Clock,
+    ) -> Result<Self> {
+        let time = HeardClock::guessed(clock.now());
+        let client = Self(Arc::new(Inner {
+            pool: Pool::new(dialect, settings.connections, settings.limits, clock),
+            watch: Arc::default(),
+            time,
+        }));
+        client.set_up(settings.create).await?;
+        D::greet(&client).await?;
+        Ok(client)
+    }
+
+    pub(in crate::stores) fn dialect(&self) -> &D {
+        self.0.pool.driver()
+    }
+
+    pub(in crate::stores) fn pool(&self) -> &Pool<D> {
+        &self.0.pool
+    }
+
+    /// Asks the server, and hears what time it has.
+    pub(in crate::stores) async fn ask<Q: Question>(&self, question: Q) -> Result<Q::Reply>
+    where
+        D: Answers<Q>,
+    {
+        self.hear::<Q>(self.0.pool.ask(question)).await
+    }
+
+    /// The same for renewals, which cannot wait until other calls have ended.
+    pub(in crate::stores) async fn ask_urgently<Q: Question>(&self, question: Q) -> Result<Q::Reply>
+    where
+        D: Answers<Q>,
+    {
+        self.hear::<Q>(self.0.pool.ask_urgently(question)).await
+    }
+
+    async fn hear<Q: Question>(
+        &self,
+        asking: impl Future<Output = Result<Q::Reply>>,
+    ) -> Result<Q::Reply> {
+        let sent = self.0.pool.clock().now();
+        let reply = asking.await?;
+        if let Some(time) = Q::time(&reply) {
+            self.0.time.heard(time, sent, self.0.pool.clock().now());
+        }
+        Ok(reply)
+    }
+
+    /// About the server's time.
+    pub(in crate::stores) fn about_now(&self) -> StoreTime {
+        self.0.time.at(self.0.pool.clock().now())
+    }
+
+    /// Frees a row; refused, with whoever owns it, when it is another's.
+    pub(super) async fn free(&self, free: Free) -> Result<Answer> {
+        let name = free.name().clone();
+        match self.ask(free).await? {
+            Freed::At(now) => Ok(Answer::won(MutexOwner::NONE, now)),
+            Freed::Not(Some(found)) => Self::refused(&name, found),
+            // MySQL's UPDATE does not say why it reached no row.
+            Freed::Not(None) => Self::refused(&name, self.ask(Find(name.clone())).await?),
+        }
+    }
+
+    /// Who owns `name`, and no grant of the asker's.
+    pub(in crate::stores) fn refused(name: &MutexName, found: Found) -> Result<Answer> {
+        // A row that the collation holds equal is another mutex's.
+        let row = found.row.filter(|row| row.mutex == name.as_str());
+        let owner = row.map_or(Ok(MutexOwner::NONE), |row| D::owner_in(&row))?;
+        Ok(Answer::refused(owner, found.now))
+    }
+
+    /// Who waits or observes in this process.
+    pub(in crate::stores) fn listeners(&self) -> &Arc<Watch> {
+        &self.0.watch
+    }
+
+    /// Looks for all who listen in this process, until nobody does.
+    pub(in crate::stores) async fn poll(self) {
+        let (watch, clock) = (Arc::clone(&self.0.watch), self.0.pool.clock().clone());
+        poll(watch, self, clock).await;
+    }
+}
+
+impl<D: Dialect> Look for Client<D> {
+    async fn look(&self, names: Vec<MutexName>) -> Result<Vec<Seen>> {
+        let mut seen = Vec::new();
+        for names in names.chunks(D::TOGETHER) {
+            let found = self.ask(FindMany(names.to_vec())).await?;
+            seen.extend(found.rows.into_iter().map(|row| Seen {
+                owner: (!row.is_free()).then_some(row.owner_id),
+                name: row.mutex,
+            }));
+        }
+        Ok(seen)
+    }
+}
+
+impl<D: Dialect> fmt::Debug for Client<D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct(D::NAME)
+            .field("pool", &self.0.pool)
+            .field("table", &self.dialect().tables()[0])
+            .finish_non_exhaustive()
+    }
+}
