@@ -71,7 +71,7 @@ async fn run(mut place: Place<Job, Session>) -> u32 {
     measured
 }
 
-#[tokio::main]
+#[tokio::main(flavor = "current_thread")]
 async fn main() {
     let queue: Arc<CompetitorQueue<Job, Session>> = CompetitorQueue::new();
     // The place counts from here, whenever the task is started.
