@@ -2,6 +2,7 @@
 
 mod inspect;
 mod lazy;
+mod revoke;
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -10,6 +11,7 @@ use std::time::Duration;
 use tokio::runtime::Handle;
 
 pub use lazy::LazyCoordinator;
+pub use revoke::Revocation;
 
 use crate::backend::url::StoreUrl;
 use crate::backend::{AnyBackend, AnyHoldStore, Backend, Traced};

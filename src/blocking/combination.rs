@@ -7,7 +7,7 @@ use super::background::Background;
 use super::reentrant::{Cancel, this_thread};
 use crate::combination::{self, CombinationBuilder};
 use crate::error::{LossCause, Result};
-use crate::model::{ContenderId, MutexName};
+use crate::model::{MutexName, Owner};
 
 /// A lock over several independent Redis servers, as
 /// [`tenure::CombinationLock`](crate::CombinationLock). The thread that holds
@@ -133,12 +133,12 @@ impl CombinationLock {
         self.mine().remaining().unwrap_or_default()
     }
 
-    /// The id of who holds it, in the eyes of the first node that knows
+    /// Who holds it, in the eyes of the first node that knows
     /// anybody.
     ///
     /// # Errors
     /// When no node answers.
-    pub fn owner(&self) -> Result<Option<ContenderId>> {
+    pub fn owner(&self) -> Result<Option<Owner>> {
         let lock = self.inner.clone();
         self.background.wait(async move { lock.owner().await })
     }

@@ -6,7 +6,7 @@ use super::background::Background;
 use super::tenure::Tenure;
 use crate::error::{LeaseLost, Result};
 use crate::lock;
-use crate::model::{FencingToken, MutexName, MutexOwner};
+use crate::model::{FencingToken, MutexName, Owner};
 
 /// A lock that any number of processes and threads may want, as
 /// [`tenure::Lock`](crate::Lock). Cheap to clone.
@@ -61,11 +61,11 @@ impl Lock {
         Ok(guard.map(|guard| self.guard(guard)))
     }
 
-    /// Who owns it, by the store's present word.
+    /// Who owns it, by the store's present word; `None` for nobody.
     ///
     /// # Errors
     /// What the store failed with.
-    pub fn owner(&self) -> Result<MutexOwner> {
+    pub fn owner(&self) -> Result<Option<Owner>> {
         let lock = self.inner.clone();
         self.background.wait(async move { lock.owner().await })
     }

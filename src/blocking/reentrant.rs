@@ -10,7 +10,7 @@ use super::background::Background;
 use super::tenure::Tenure;
 use crate::error::{LeaseLost, Result};
 use crate::lock::{self, Holder};
-use crate::model::{FencingToken, MutexName, MutexOwner};
+use crate::model::{FencingToken, MutexName, Owner};
 
 thread_local! {
     /// This thread as a holder: what it kept is given back when it ends.
@@ -132,11 +132,11 @@ impl ReentrantLock {
         self.mine().remaining().unwrap_or_default()
     }
 
-    /// Who holds it, by the store's present word.
+    /// Who holds it, by the store's present word; `None` for nobody.
     ///
     /// # Errors
     /// What the store failed with.
-    pub fn owner(&self) -> Result<MutexOwner> {
+    pub fn owner(&self) -> Result<Option<Owner>> {
         let lock = self.inner.clone();
         self.background.wait(async move { lock.owner().await })
     }

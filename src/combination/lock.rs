@@ -7,7 +7,7 @@ use super::guard::{CombinationGuard, without_token};
 use crate::backend::Backend;
 use crate::error::Result;
 use crate::lock::reentrant::{Holder, ReentrantLock};
-use crate::model::{ContenderId, MutexName};
+use crate::model::{MutexName, Owner};
 use crate::stores::combination::Combined;
 
 /// A lock over several independent Redis servers, which survives the death of
@@ -158,17 +158,18 @@ impl CombinationLock {
         self.lock.remaining()
     }
 
-    /// The id of who holds it, in the eyes of the first node that knows
-    /// anybody: perhaps of one that has not won yet, or will not.
+    /// Who holds it, in the eyes of the first node that knows
+    /// anybody: perhaps one that has not won yet, or will not. It has no token: that of
+    /// one node says nothing.
     ///
     /// # Errors
     /// When no node answers.
     ///
     /// # Cancel safety
     /// It only looks: dropping it changes nothing.
-    pub async fn owner(&self) -> Result<Option<ContenderId>> {
+    pub async fn owner(&self) -> Result<Option<Owner>> {
         let owner = self.lock.owner().await?;
-        Ok(owner.owner_id().cloned())
+        Ok(owner.map(Owner::without_token))
     }
 
     /// Ends everything that this lock and its clones hold and wait for, waits

@@ -15,7 +15,7 @@ use super::waiting::{Shared, Waiter};
 use crate::clock::Moment;
 use crate::engine::{Engine, Mode};
 use crate::error::{Error, ErrorKind, Outcome, Result};
-use crate::model::{ContenderId, MutexName, MutexOwner};
+use crate::model::{ContenderId, MutexName, Owner};
 
 /// All local lines of a coordinator.
 #[derive(Debug)]
@@ -207,19 +207,18 @@ impl Lock {
         }
     }
 
-    /// Who owns it, by the store's present word;
-    /// [`MutexOwner::NONE`] for nobody.
+    /// Who owns it, by the store's present word; `None` for nobody.
     ///
     /// # Errors
     /// When the store does not answer, or with an error.
     ///
     /// # Cancel safety
     /// It only looks: dropping it changes nothing.
-    pub async fn owner(&self) -> Result<MutexOwner> {
+    pub async fn owner(&self) -> Result<Option<Owner>> {
         self.engine().check_open()?;
         let answer = self.engine().look(&self.name).await;
         answer
-            .map(|answer| answer.owner().clone())
+            .map(|answer| answer.present_owner())
             .map_err(|e| e.with_mutex(&self.name))
     }
 

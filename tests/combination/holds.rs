@@ -30,7 +30,7 @@ async fn nested_holds_are_counted_here_and_shown_on_every_node() {
     );
     let owner = other.owner().await.unwrap().expect("an owner");
     assert_eq!(Some(owner.to_string()), holder(&servers[0], name));
-    assert!(owner.as_str().contains(":test:"), "{owner}");
+    assert!(owner.id().as_str().contains(":test:"), "{owner}");
     lock.unlock().await.unwrap();
     assert_eq!(other.owner().await.unwrap(), None);
     free_everywhere(&servers, name).await;

@@ -34,8 +34,8 @@ async fn a_second_process_waits_for_the_first() {
             .is_none()
     );
     assert!(!guard.is_lost(), "a live owner is renewed");
-    let owner = lock.owner().await.unwrap();
-    assert!(owner.is_owner(guard.tenure().contender()));
+    let owner = lock.owner().await.unwrap().expect("an owner");
+    assert!(owner.is(guard.tenure().contender()));
     assert_eq!(owner.token(), guard.token().ok());
 
     let waiting = tokio::spawn(async move { lock.acquire().await.unwrap() });

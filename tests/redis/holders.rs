@@ -41,7 +41,7 @@ async fn a_future_that_nobody_polls_does_not_stop_the_fleet() {
     assert!(polled.is_pending());
     // In the store it is ours, though nobody here knows.
     let other = theirs.lock("m").unwrap();
-    while other.owner().await.unwrap().owner_id().is_none() {
+    while other.owner().await.unwrap().is_none() {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
     let guard = other.acquire_within(PATIENCE).await.unwrap();

@@ -42,11 +42,8 @@ async fn back_and_forth(
     assert_eq!(peer.lock(LEASE), None);
     assert_eq!(peer.hold_count(), "2");
     assert!(lock.try_lock().await.unwrap().is_none());
-    let owner = lock.owner().await.unwrap();
-    assert!(
-        owner.owner_id().unwrap().as_str().ends_with(":17"),
-        "{owner:?}"
-    );
+    let owner = lock.owner().await.unwrap().expect("an owner");
+    assert!(owner.id().as_str().ends_with(":17"), "{owner:?}");
     let waiting = tokio::spawn({
         let lock = lock.clone();
         async move { lock.lock().await.unwrap() }

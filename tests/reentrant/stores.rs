@@ -41,7 +41,7 @@ async fn story(url: &str) {
     drop(third);
     assert_eq!(a.hold_count().unwrap(), 1);
     assert!(stranger.try_lock().await.unwrap().is_none());
-    assert!(a.owner().await.unwrap().owner_id().is_some());
+    assert!(a.owner().await.unwrap().is_some());
     inner.release().await.unwrap();
     assert_eq!((a.hold_count().unwrap(), a.is_held().unwrap()), (0, false));
     let theirs = soon("a stranger's turn", stranger.lock()).await.unwrap();

@@ -39,8 +39,8 @@ fn the_thread_holds_and_names_the_hold() {
             .is_none()
     );
     assert_eq!(lock.unlock().unwrap_err().kind(), ErrorKind::WrongState);
-    let owner = lock.owner().unwrap();
-    let id = owner.owner_id().unwrap().to_string();
+    let owner = lock.owner().unwrap().expect("an owner");
+    let id = owner.id().to_string();
     assert!(id.contains(":import worker:"), "{id}");
     go.send(()).unwrap();
     let ours = lock.try_lock_for(PATIENCE).unwrap().expect("our turn");

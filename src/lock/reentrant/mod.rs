@@ -28,7 +28,7 @@ pub use options::ReentrantOptions;
 use super::LockGuard;
 use super::hub::Lock;
 use crate::error::{Error, ErrorKind, Outcome, Result};
-use crate::model::{MutexName, MutexOwner};
+use crate::model::{MutexName, Owner};
 use book::Book;
 
 /// A lock that its holder may take again, any number of times.
@@ -197,15 +197,14 @@ impl ReentrantLock {
         Ok(hold.map_or(Duration::ZERO, |hold| hold.tenure().remaining()))
     }
 
-    /// Who holds it, by the store's present word;
-    /// [`MutexOwner::NONE`] for nobody.
+    /// Who holds it, by the store's present word; `None` for nobody.
     ///
     /// # Errors
     /// When the store does not answer, or with an error.
     ///
     /// # Cancel safety
     /// It only looks: dropping it changes nothing.
-    pub async fn owner(&self) -> Result<MutexOwner> {
+    pub async fn owner(&self) -> Result<Option<Owner>> {
         self.lock.owner().await
     }
 
