@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::background::Background;
 use super::reentrant::{Cancel, this_thread};
 use crate::combination::{self, CombinationBuilder};
-use crate::error::{LossCause, Result};
+use crate::error::{LeaseLost, Result};
 use crate::model::{MutexName, Owner};
 
 /// A lock over several independent Redis servers, as
@@ -200,7 +200,7 @@ impl CombinationGuard {
     /// Waits until the lock is held no more, for at most `timeout`; `None`
     /// when it is still held then.
     #[must_use]
-    pub fn wait_lost(&self, timeout: Duration) -> Option<LossCause> {
+    pub fn wait_lost(&self, timeout: Duration) -> Option<LeaseLost> {
         let lost = self.inner.when_lost();
         self.background.wait_within(timeout, lost).ok().flatten()
     }

@@ -13,7 +13,7 @@ mod troubles;
 
 pub use combination::{CombinationGuard, CombinationLock};
 pub use coordinator::Coordinator;
-pub use elector::{Campaign, Elector, Observer};
+pub use elector::{Campaign, CampaignEvent, Elector, Leadership, Observer};
 pub use lock::{Lock, LockGuard};
 pub use reentrant::{Cancel, ReentrantGuard, ReentrantLock};
 pub use scheduler::{Scheduler, SchedulerHandle, Tick};

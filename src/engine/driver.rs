@@ -7,7 +7,7 @@ use tokio::sync::mpsc;
 
 use super::lease::Lease;
 use super::machine::Machine;
-use super::plan::{Call, Effect, Event, Finish, Notice, Plan, Stop};
+use super::plan::{Call, Effect, Event, Finish, GivenBack, Notice, Plan, Stop};
 use super::roster::Ticket;
 use super::tenure::Tenure;
 use super::trouble::{Doing, TroubleReporter};
@@ -241,6 +241,7 @@ impl Driver {
                 (self.sink)(Notice::Trouble(error));
             }
             Effect::TidyLater(bid) => self.tidy_later(bid),
+            Effect::GivenBack(how) => self.is_given_back(how),
             Effect::Finish(finish) => {
                 let was_lost = matches!(finish, Finish::StillRunning)
                     && !self.lease.as_ref().is_some_and(|lease| lease.is_asked());
@@ -267,6 +268,12 @@ impl Driver {
     fn end(&mut self, cause: LossCause) {
         if let Some(lease) = &self.lease {
             lease.end(cause);
+        }
+    }
+
+    fn is_given_back(&self, how: GivenBack) {
+        if let Some(lease) = &self.lease {
+            lease.is_given_back(how);
         }
     }
 
@@ -329,6 +336,7 @@ impl Drop for Driver {
     /// The task has ended, or its runtime has: nobody renews any more.
     fn drop(&mut self) {
         self.end(LossCause::Closed);
+        self.is_given_back(GivenBack::Unconfirmed);
     }
 }
 

@@ -50,7 +50,7 @@ pub(crate) use birth::Birth;
 pub(crate) use dice::Dice;
 pub(crate) use driver::{Contention, Quiescer};
 pub(crate) use notify::Dispatch;
-pub(crate) use plan::{Finish, Mode, Notice, Plan};
+pub(crate) use plan::{Finish, GivenBack, Mode, Notice, Plan};
 pub use tenure::Tenure;
 pub use trouble::{Doing, Trouble, TroubleNews, Troubles};
 pub(crate) use trouble::{TroubleBoard, TroubleReporter};

@@ -18,7 +18,8 @@ pub(crate) async fn a_hold_survives_the_death_of_one_node() {
     one_holder(&servers[1..], name);
     blocking(|| servers[1].kill());
     let lost = tokio::time::timeout(PATIENCE, guard.lost()).await;
-    assert_eq!(lost.expect("an end"), LossCause::Deadline);
+    let lost = lost.expect("an end");
+    assert_eq!((lost.cause, lost.token), (LossCause::Deadline, None));
     let error = guard.protect(std::future::ready(())).await.unwrap_err();
     assert!(!error.to_string().contains("token"), "{error}");
     let error = guard.release().await.unwrap_err().to_string();
@@ -58,6 +59,6 @@ pub(crate) async fn a_hold_that_a_quorum_has_forgotten_is_lost_at_once() {
         server.command(&["DEL", name]).unwrap();
     }
     let lost = tokio::time::timeout(PATIENCE, guard.lost()).await;
-    assert_eq!(lost.expect("at the next renewal"), LossCause::Taken);
+    assert_eq!(lost.expect("at the next renewal").cause, LossCause::Taken);
     free_everywhere(&servers, name).await;
 }

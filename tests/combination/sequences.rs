@@ -126,7 +126,7 @@ pub(crate) async fn one_more_time_with_just_enough_nodes() {
     assert!(!guard.is_lost());
     // With one node left it cannot be renewed.
     let lost = tokio::time::timeout(PATIENCE, guard.lost());
-    assert_eq!(lost.await.expect("an end"), LossCause::Deadline);
+    assert_eq!(lost.await.expect("an end").cause, LossCause::Deadline);
     drop(guard);
     free_everywhere(&servers[1..], name).await;
 }

@@ -101,7 +101,7 @@ async fn closing_drops_the_work_of_a_leader_and_resigns() {
 async fn a_late_answer_to_the_last_tenure_does_not_end_this_one() {
     let world = World::new();
     let (coordinator, faults) = world.with_faults();
-    let mut campaign = coordinator.elector("m").unwrap().campaign();
+    let mut campaign = coordinator.elector("m").unwrap().campaign().unwrap();
     let first = elected(&mut campaign).await;
     let token = first.tenure().token().unwrap();
     // The first renewal is on its way, slowly, when the office is resigned.
@@ -109,7 +109,7 @@ async fn a_late_answer_to_the_last_tenure_does_not_end_this_one() {
     while faults.calls(Call::Renew) == 0 {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
-    first.resign();
+    first.resign().await.unwrap();
     let second = elected(&mut campaign).await;
     assert!(second.tenure().token().unwrap() > token);
     tokio::time::sleep(SOON).await;
@@ -119,9 +119,15 @@ async fn a_late_answer_to_the_last_tenure_does_not_end_this_one() {
 #[tokio::test(start_paused = true)]
 async fn one_who_resigns_and_is_elected_again_has_two_changes_of_state() {
     let world = World::new();
-    let mut campaign = world.coordinator().elector("m").unwrap().campaign();
-    let me = campaign.contender().unwrap().clone();
-    elected(&mut campaign).await.resign();
+    let mut campaign = world
+        .coordinator()
+        .elector("m")
+        .unwrap()
+        .campaign()
+        .unwrap();
+    let me = campaign.contender().clone();
+    let resigned = elected(&mut campaign).await.resign();
+    resigned.await.unwrap();
     let mut states = Vec::new();
     let _second = loop {
         match campaign.next().await.unwrap() {

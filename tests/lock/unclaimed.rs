@@ -145,7 +145,12 @@ async fn a_grant_left_just_before_its_renewal_waits_a_little_for_its_heir() {
 #[tokio::test(start_paused = true)]
 async fn an_unread_election_is_given_back_and_not_stood_for_again() {
     let world = World::new();
-    let mut campaign = world.coordinator().elector("m").unwrap().campaign();
+    let mut campaign = world
+        .coordinator()
+        .elector("m")
+        .unwrap()
+        .campaign()
+        .unwrap();
     tokio::time::sleep(SOON).await;
     let other = world.coordinator().lock("m").unwrap();
     let guard = other.acquire_within(terms().ttl()).await.unwrap();

@@ -320,7 +320,7 @@ async fn a_server_that_comes_back_finds_its_owner_or_a_new_tenure() {
     tokio::time::sleep(Duration::from_secs(1)).await;
     server.start().unwrap();
     let again = leads(&short).await;
-    assert!(again.token().unwrap() > lost.token().unwrap_err().token);
+    assert!(Some(again.token().unwrap()) > lost.token().unwrap_err().token);
     here.close().await.unwrap();
     there.close().await.unwrap();
 }
