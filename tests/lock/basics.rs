@@ -131,10 +131,7 @@ async fn a_revoked_guard_is_lost_at_its_next_renewal() {
 async fn a_guard_that_holds_too_long_is_lost_and_not_renewed() {
     let world = World::new();
     let (coordinator, faults) = world.with_faults();
-    let options = LockOptions {
-        max_hold: Some(Duration::from_secs(25)),
-        ..Default::default()
-    };
+    let options = LockOptions::default().with_max_hold(Duration::from_secs(25));
     let lock = coordinator.lock_with("m", options).unwrap();
     let begin = world.clock.now();
     let guard = lock.acquire().await.unwrap();
@@ -241,10 +238,7 @@ async fn closing_ends_guards_and_waiters() {
 async fn a_lock_can_have_terms_of_its_own() {
     let world = World::new();
     let terms = LeaseTerms::new(Duration::from_secs(1), Duration::from_secs(1)).unwrap();
-    let options = LockOptions {
-        terms: Some(terms),
-        ..LockOptions::default()
-    };
+    let options = LockOptions::default().with_terms(terms);
     let guard = world
         .coordinator()
         .lock_with("m", options)

@@ -23,10 +23,7 @@ async fn elected(campaign: &mut tenure::Campaign) -> Leadership {
 async fn a_guard_that_is_lost_does_not_bar_the_others_of_its_process() {
     let world = World::new();
     let coordinator = world.coordinator();
-    let options = LockOptions {
-        max_hold: Some(Duration::from_secs(5)),
-        ..LockOptions::default()
-    };
+    let options = LockOptions::default().with_max_hold(Duration::from_secs(5));
     let lock = coordinator.lock_with("m", options).unwrap();
     let hung = lock.acquire().await.unwrap();
     // As long as a stranger would have to wait: what it holds, and one lease.
@@ -42,10 +39,7 @@ async fn a_guard_that_is_lost_does_not_bar_the_others_of_its_process() {
 #[tokio::test]
 async fn a_guard_that_held_too_long_is_not_handed_on() {
     let coordinator = tenure::Coordinator::connect("memory:").await.unwrap();
-    let short = LockOptions {
-        max_hold: Some(Duration::from_millis(20)),
-        ..LockOptions::default()
-    };
+    let short = LockOptions::default().with_max_hold(Duration::from_millis(20));
     let guard = coordinator.lock_with("m", short).unwrap();
     let guard = guard.acquire().await.unwrap();
     let lock = coordinator.lock("m").unwrap();
@@ -154,10 +148,7 @@ async fn a_lock_is_free_for_its_own_process_when_release_returns() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_limit_that_passes_in_the_moment_of_a_hand_over_spares_the_heir() {
     let coordinator = tenure::Coordinator::connect("memory:").await.unwrap();
-    let short = LockOptions {
-        max_hold: Some(Duration::from_millis(1)),
-        ..LockOptions::default()
-    };
+    let short = LockOptions::default().with_max_hold(Duration::from_millis(1));
     let (short, lock) = (
         coordinator.lock_with("m", short).unwrap(),
         coordinator.lock("m").unwrap(),

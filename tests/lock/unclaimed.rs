@@ -124,10 +124,8 @@ async fn a_grant_left_to_an_heir_that_never_comes_goes_back() {
 async fn a_grant_left_just_before_its_renewal_waits_a_little_for_its_heir() {
     let world = World::new();
     let coordinator = world.coordinator();
-    let options = LockOptions {
-        hand_over: HandOver::new(10, Duration::from_secs(3600)).unwrap(),
-        ..LockOptions::default()
-    };
+    let options = LockOptions::default()
+        .with_hand_over(HandOver::new(10, Duration::from_secs(3600)).unwrap());
     let lock = coordinator.lock_with("m", options).unwrap();
     let guard = lock.acquire().await.unwrap();
     let token = guard.token().unwrap();

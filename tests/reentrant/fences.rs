@@ -12,11 +12,9 @@ use crate::support::{by, coordinator, fresh, shared, soon};
 const LEASE: Duration = Duration::from_secs(60);
 
 fn sharing() -> ReentrantOptions {
-    ReentrantOptions {
-        shares_fence: true,
-        expiry: Some(LEASE),
-        ..ReentrantOptions::default()
-    }
+    ReentrantOptions::default()
+        .with_shared_fence()
+        .with_expiry(LEASE)
 }
 
 /// A resource that remembers the largest number and refuses smaller ones.
@@ -104,10 +102,7 @@ async fn no_two_owners_of_a_process_have_the_same_shared_number() {
 async fn who_shares_takes_no_hand_over_of_one_who_does_not() {
     let ours = coordinator(shared()).await;
     let name = fresh("mixed");
-    let options = ReentrantOptions {
-        shares_fence: false,
-        ..sharing()
-    };
+    let options = ReentrantOptions::default().with_expiry(LEASE);
     let plain = ours.reentrant_lock_with(&name, options).unwrap();
     let shares = ours.reentrant_lock_with(&name, sharing()).unwrap();
     let first = by(&plain, "plain").lock().await.unwrap();

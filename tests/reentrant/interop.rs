@@ -13,11 +13,9 @@ const LEASE: Duration = Duration::from_secs(60);
 
 /// Nobody looks by itself within a test: what wakes is the word of an unlock.
 fn deaf_without_words() -> ReentrantOptions {
-    ReentrantOptions {
-        spin_wait: Some(Duration::from_secs(600)),
-        expiry: Some(LEASE),
-        ..ReentrantOptions::default()
-    }
+    ReentrantOptions::default()
+        .with_spin_wait(Duration::from_secs(600))
+        .with_expiry(LEASE)
 }
 
 fn subscribers(server: &Redis, verb: &str, channel: &str) -> String {

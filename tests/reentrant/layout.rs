@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
+use tenure::clock::Clock;
 use tenure::lock::ReentrantOptions;
+use tenure::model::{LeaseTerms, MutexName};
 use tenure::{Coordinator, ErrorKind, LossCause};
 use tenure_testkit::servers::Redis;
 
@@ -13,10 +15,7 @@ fn ask(server: &Redis, words: &[&str]) -> String {
 }
 
 fn expiring(millis: u64) -> ReentrantOptions {
-    ReentrantOptions {
-        expiry: Some(Duration::from_millis(millis)),
-        ..ReentrantOptions::default()
-    }
+    ReentrantOptions::default().with_expiry(Duration::from_millis(millis))
 }
 
 #[tokio::test]
@@ -49,6 +48,21 @@ async fn the_hash_has_holder_count_and_expiry() {
     let token = format!("redisson_lock_token:{{{name}}}");
     let days: u64 = ask(server, &["TTL", &token]).parse().unwrap();
     assert!(days > 6 * 86_400, "our own fence ends some day: {days}");
+    ours.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn an_opened_store_has_the_layout_of_a_connected_one() {
+    let server = shared();
+    let store = tenure::stores::open(&url(server).parse().unwrap(), Clock::boot()).await;
+    let ours = Coordinator::with_backend(store.unwrap(), LeaseTerms::default()).unwrap();
+    let name = fresh("opened");
+    let lock = by(&ours.reentrant_lock(&name).unwrap(), "worker");
+    let guard = lock.lock().await.unwrap();
+    assert_eq!(ask(server, &["TYPE", &name]), "hash");
+    let names = [MutexName::new(&name).unwrap()];
+    assert_eq!(ours.reentrant_locks(&names).await.unwrap().len(), 1);
+    guard.release().await.unwrap();
     ours.close().await.unwrap();
 }
 
@@ -167,10 +181,7 @@ async fn the_documented_permissions_are_enough() {
         Coordinator::connect(&url).await.unwrap(),
         Coordinator::connect(&url).await.unwrap(),
     );
-    let options = ReentrantOptions {
-        spin_wait: Some(Duration::from_secs(600)),
-        ..ReentrantOptions::default()
-    };
+    let options = ReentrantOptions::default().with_spin_wait(Duration::from_secs(600));
     let lock = by(&here.reentrant_lock("jobs:nightly").unwrap(), "a");
     let other = there.reentrant_lock_with("jobs:nightly", options).unwrap();
     let other = by(&other, "b");

@@ -141,10 +141,7 @@ async fn a_lost_hold_bars_nobody_and_is_not_nested() {
 
 #[tokio::test(start_paused = true)]
 async fn max_hold_counts_from_the_outermost() {
-    let options = ReentrantOptions {
-        max_hold: Some(Duration::from_secs(20)),
-        ..ReentrantOptions::default()
-    };
+    let options = ReentrantOptions::default().with_max_hold(Duration::from_secs(20));
     let lock = coordinator().reentrant_lock_with("m", options).unwrap();
     let a = by(&lock, "a");
     let outer = a.lock().await.unwrap();

@@ -117,11 +117,12 @@ fn behaviour(coordinator: &Coordinator) -> Finding {
     let wakeup = match profile.wakeup {
         Wakeup::Push => "waiters are woken".to_owned(),
         Wakeup::Poll(every) => format!("waiters look every {}", brief(every)),
+        other => format!("waiters are woken by {other:?}"),
     };
     let terms = coordinator.terms();
     let bound = match profile.bound {
-        LeaseBound::Terms => "",
         LeaseBound::Session(_) => " (the session's)",
+        _ => "",
     };
     Finding::good(
         "store",
@@ -138,7 +139,7 @@ fn show(finding: &Finding, format: Format) {
     let severity = match finding.severity {
         Severity::Good => "good",
         Severity::Warning => "warning",
-        Severity::Bad => "bad",
+        _ => "bad",
     };
     if format == Format::Json {
         output::json(&Row {

@@ -15,10 +15,10 @@ pub(super) async fn hold(
     levels: u64,
     mut events: UnboundedReceiver<Event>,
 ) -> Result<()> {
-    let options = ReentrantOptions {
-        expiry: args.terms.map(|terms| terms.lease()),
-        ..ReentrantOptions::default()
-    };
+    let mut options = ReentrantOptions::default();
+    if let Some(terms) = args.terms {
+        options = options.with_expiry(terms.lease());
+    }
     let lock = coordinator.reentrant_lock_with(&args.name, options)?;
     let lock = lock.held_by(&Holder::new("peer"));
     let rounds = async {
