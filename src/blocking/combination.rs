@@ -19,7 +19,7 @@ use crate::model::{MutexName, Owner};
 ///
 /// let nodes = ["redis://10.0.0.1", "redis://10.0.0.2", "redis://10.0.0.3"];
 /// let lock = CombinationLock::build(CombinationLock::builder().nodes(nodes), "stock")?;
-/// let guard = lock.lock()?;
+/// let guard = lock.acquire()?;
 /// println!("ours for {:?} at least", guard.remaining());
 /// guard.release()?;
 /// lock.close()?;
@@ -63,20 +63,20 @@ impl CombinationLock {
     /// when it is already.
     ///
     /// # Errors
-    /// As [`tenure::CombinationLock::lock`](crate::CombinationLock::lock).
-    pub fn lock(&self) -> Result<CombinationGuard> {
+    /// As [`tenure::CombinationLock::acquire`](crate::CombinationLock::acquire).
+    pub fn acquire(&self) -> Result<CombinationGuard> {
         let lock = self.mine();
-        let guard = self.background.wait(async move { lock.lock().await })?;
+        let guard = self.background.wait(async move { lock.acquire().await })?;
         Ok(self.guard(guard))
     }
 
     /// The same, until `cancel` says otherwise: then `None`.
     ///
     /// # Errors
-    /// As [`lock`](Self::lock).
-    pub fn lock_unless(&self, cancel: &Cancel) -> Result<Option<CombinationGuard>> {
+    /// As [`acquire`](Self::acquire).
+    pub fn acquire_unless(&self, cancel: &Cancel) -> Result<Option<CombinationGuard>> {
         let (lock, cancel) = (self.mine(), cancel.clone());
-        let waiting = async move { cancel.unless(lock.lock()).await.transpose() };
+        let waiting = async move { cancel.unless(lock.acquire()).await.transpose() };
         let guard = self.background.wait(waiting)?;
         Ok(guard.map(|guard| self.guard(guard)))
     }
@@ -85,10 +85,10 @@ impl CombinationLock {
     ///
     /// # Errors
     /// As
-    /// [`tenure::CombinationLock::try_lock_for`](crate::CombinationLock::try_lock_for).
-    pub fn try_lock_for(&self, wait: Duration) -> Result<Option<CombinationGuard>> {
+    /// [`tenure::CombinationLock::acquire_within`](crate::CombinationLock::acquire_within).
+    pub fn acquire_within(&self, wait: Duration) -> Result<Option<CombinationGuard>> {
         let lock = self.mine();
-        let waiting = async move { lock.try_lock_for(wait).await };
+        let waiting = async move { lock.acquire_within(wait).await };
         let guard = self.background.wait(waiting)?;
         Ok(guard.map(|guard| self.guard(guard)))
     }
@@ -97,10 +97,12 @@ impl CombinationLock {
     /// holds it. Mind to use the guard: dropping it gives the hold back.
     ///
     /// # Errors
-    /// As [`tenure::CombinationLock::try_lock`](crate::CombinationLock::try_lock).
-    pub fn try_lock(&self) -> Result<Option<CombinationGuard>> {
+    /// As [`tenure::CombinationLock::try_acquire`](crate::CombinationLock::try_acquire).
+    pub fn try_acquire(&self) -> Result<Option<CombinationGuard>> {
         let lock = self.mine();
-        let guard = self.background.wait(async move { lock.try_lock().await })?;
+        let guard = self
+            .background
+            .wait(async move { lock.try_acquire().await })?;
         Ok(guard.map(|guard| self.guard(guard)))
     }
 
@@ -109,9 +111,10 @@ impl CombinationLock {
     ///
     /// # Errors
     /// [`WrongState`](crate::ErrorKind::WrongState) when it has kept none.
-    pub fn unlock(&self) -> Result<()> {
+    pub fn release_kept(&self) -> Result<()> {
         let lock = self.mine();
-        self.background.wait(async move { lock.unlock().await })
+        self.background
+            .wait(async move { lock.release_kept().await })
     }
 
     /// How often this thread holds it; zero once it is lost.
@@ -205,8 +208,8 @@ impl CombinationGuard {
         self.background.wait_within(timeout, lost).ok().flatten()
     }
 
-    /// Leaves the hold with this thread, for code that locks in one place and
-    /// unlocks in another: [`unlock`](CombinationLock::unlock) gives it back,
+    /// Leaves the hold with this thread, for code that takes in one place and
+    /// gives back in another: [`release_kept`](CombinationLock::release_kept) gives it back,
     /// and so does the end of the thread.
     pub fn keep(self) {
         self.inner.keep();

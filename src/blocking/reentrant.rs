@@ -33,8 +33,8 @@ pub(super) fn this_thread() -> Holder {
 ///
 /// let coordinator = Coordinator::connect("memory:")?;
 /// let lock = coordinator.reentrant_lock("ledger")?;
-/// let outer = lock.lock()?;
-/// let inner = lock.lock()?; // the same thread: at once
+/// let outer = lock.acquire()?;
+/// let inner = lock.acquire()?; // the same thread: at once
 /// assert_eq!(lock.hold_count(), 2);
 /// drop(inner);
 /// outer.release()?;
@@ -63,20 +63,20 @@ impl ReentrantLock {
     /// when it is already.
     ///
     /// # Errors
-    /// As [`tenure::ReentrantLock::lock`](crate::ReentrantLock::lock).
-    pub fn lock(&self) -> Result<ReentrantGuard> {
+    /// As [`tenure::ReentrantLock::acquire`](crate::ReentrantLock::acquire).
+    pub fn acquire(&self) -> Result<ReentrantGuard> {
         let lock = self.mine();
-        let guard = self.background.wait(async move { lock.lock().await })?;
+        let guard = self.background.wait(async move { lock.acquire().await })?;
         Ok(self.guard(guard))
     }
 
     /// The same, until `cancel` says otherwise: then `None`.
     ///
     /// # Errors
-    /// As [`lock`](Self::lock).
-    pub fn lock_unless(&self, cancel: &Cancel) -> Result<Option<ReentrantGuard>> {
+    /// As [`acquire`](Self::acquire).
+    pub fn acquire_unless(&self, cancel: &Cancel) -> Result<Option<ReentrantGuard>> {
         let (lock, cancel) = (self.mine(), cancel.clone());
-        let waiting = async move { cancel.unless(lock.lock()).await.transpose() };
+        let waiting = async move { cancel.unless(lock.acquire()).await.transpose() };
         let guard = self.background.wait(waiting)?;
         Ok(guard.map(|guard| self.guard(guard)))
     }
@@ -84,11 +84,11 @@ impl ReentrantLock {
     /// Waits at most `wait`; `None` when another holds it all the while.
     ///
     /// # Errors
-    /// As [`lock`](Self::lock); and what the store failed with, if it never
+    /// As [`acquire`](Self::acquire); and what the store failed with, if it never
     /// answered.
-    pub fn try_lock_for(&self, wait: Duration) -> Result<Option<ReentrantGuard>> {
+    pub fn acquire_within(&self, wait: Duration) -> Result<Option<ReentrantGuard>> {
         let lock = self.mine();
-        let waiting = async move { lock.try_lock_for(wait).await };
+        let waiting = async move { lock.acquire_within(wait).await };
         let guard = self.background.wait(waiting)?;
         Ok(guard.map(|guard| self.guard(guard)))
     }
@@ -97,10 +97,12 @@ impl ReentrantLock {
     /// holds it. Mind to use the guard: dropping it gives the hold back.
     ///
     /// # Errors
-    /// As [`lock`](Self::lock); and what the store failed with.
-    pub fn try_lock(&self) -> Result<Option<ReentrantGuard>> {
+    /// As [`acquire`](Self::acquire); and what the store failed with.
+    pub fn try_acquire(&self) -> Result<Option<ReentrantGuard>> {
         let lock = self.mine();
-        let guard = self.background.wait(async move { lock.try_lock().await })?;
+        let guard = self
+            .background
+            .wait(async move { lock.try_acquire().await })?;
         Ok(guard.map(|guard| self.guard(guard)))
     }
 
@@ -108,9 +110,10 @@ impl ReentrantLock {
     ///
     /// # Errors
     /// [`WrongState`](crate::ErrorKind::WrongState) when it has kept none.
-    pub fn unlock(&self) -> Result<()> {
+    pub fn release_kept(&self) -> Result<()> {
         let lock = self.mine();
-        self.background.wait(async move { lock.unlock().await })
+        self.background
+            .wait(async move { lock.release_kept().await })
     }
 
     /// How often this thread holds it; zero once it is lost.
@@ -157,7 +160,7 @@ impl ReentrantLock {
     }
 }
 
-/// Ends the waiting of [`lock_unless`](ReentrantLock::lock_unless), from any
+/// Ends the waiting of [`acquire_unless`](ReentrantLock::acquire_unless), from any
 /// thread. Clones are the same.
 ///
 /// ```
@@ -167,7 +170,7 @@ impl ReentrantLock {
 /// let lock = coordinator.reentrant_lock("ledger")?;
 /// let cancel = Cancel::new();
 /// cancel.cancel();
-/// assert!(lock.lock_unless(&cancel)?.is_none());
+/// assert!(lock.acquire_unless(&cancel)?.is_none());
 /// # coordinator.close()?;
 /// # Ok::<(), tenure::Error>(())
 /// ```
@@ -248,8 +251,8 @@ impl ReentrantGuard {
         self.tenure.wait_lost(timeout)
     }
 
-    /// Leaves the hold with this thread, for code that locks in one place and
-    /// unlocks in another: [`unlock`](ReentrantLock::unlock) gives it back,
+    /// Leaves the hold with this thread, for code that takes in one place and
+    /// gives back in another: [`release_kept`](ReentrantLock::release_kept) gives it back,
     /// and so does the end of the thread.
     pub fn keep(self) {
         self.inner.keep();

@@ -84,8 +84,8 @@ impl CombinationGuard {
         self.0.release().await.map_err(without_token)
     }
 
-    /// Leaves the hold with its holder, for code that locks in one place and
-    /// unlocks in another: [`unlock`](super::CombinationLock::unlock) gives it
+    /// Leaves the hold with its holder, for code that takes in one place and
+    /// gives back in another: [`release_kept`](super::CombinationLock::release_kept) gives it
     /// back, and so does the end of the holder.
     pub fn keep(self) {
         self.0.keep();

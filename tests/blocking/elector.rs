@@ -4,7 +4,7 @@ use tenure::stores::memory::Memory;
 use tenure::{CampaignEvent, ErrorKind, TroubleNews};
 use tenure_testkit::fault::{Call, Fault};
 
-use super::support::{LONG, coordinator, faulty, long_terms, terms, until};
+use super::support::{LONG, coordinator, faulty, long_terms, terms};
 
 #[test]
 fn work_is_led_and_the_office_resigned() {

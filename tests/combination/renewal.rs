@@ -11,7 +11,7 @@ pub(crate) async fn a_hold_survives_the_death_of_one_node() {
     let (name, servers) = ("one-dies", servers(3));
     let builder = brisk(EXPIRY).nodes(over(&servers));
     let lock = build(builder, name).await;
-    let guard = lock.lock().await.unwrap();
+    let guard = lock.acquire().await.unwrap();
     blocking(|| servers[0].kill());
     tokio::time::sleep(EXPIRY + SECOND).await;
     assert!(!guard.is_lost(), "renewed on the others");
@@ -37,7 +37,7 @@ pub(crate) async fn a_hold_survives_a_rolling_restart_of_empty_nodes() {
     }
     let builder = brisk(EXPIRY).durable_nodes(false);
     let lock = build(builder.nodes(over(&servers)), name).await;
-    let guard = lock.lock().await.unwrap();
+    let guard = lock.acquire().await.unwrap();
     let id = one_holder(&servers, name);
     for server in &servers {
         blocking(|| server.restart_empty());
@@ -54,7 +54,7 @@ pub(crate) async fn a_hold_survives_a_rolling_restart_of_empty_nodes() {
 pub(crate) async fn a_hold_that_a_quorum_has_forgotten_is_lost_at_once() {
     let (name, servers) = ("forgotten-by-most", servers(3));
     let lock = build(brisk(EXPIRY).nodes(over(&servers)), name).await;
-    let guard = lock.lock().await.unwrap();
+    let guard = lock.acquire().await.unwrap();
     for server in &servers[1..] {
         server.command(&["DEL", name]).unwrap();
     }

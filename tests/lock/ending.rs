@@ -91,7 +91,7 @@ async fn close_says_what_the_store_has_not_confirmed() {
     let guard = coordinator.lock("m").unwrap().acquire().await.unwrap();
     let nested = coordinator.reentrant_lock("n").unwrap();
     let holder = tenure::Holder::new("h");
-    let nested = nested.held_by(&holder).lock().await.unwrap();
+    let nested = nested.held_by(&holder).acquire().await.unwrap();
     faults.always(Call::Release, Fault::Fail);
     let error = coordinator.close().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unconfirmed);

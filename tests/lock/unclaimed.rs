@@ -55,7 +55,7 @@ async fn a_reentrant_lock_that_nobody_picks_up_goes_back_too() {
     let world = World::new();
     let lock = world.coordinator().reentrant_lock("m").unwrap();
     let lock = lock.held_by(&Holder::new("h"));
-    is_given_back(&world, Box::pin(async move { lock.lock().await })).await;
+    is_given_back(&world, Box::pin(async move { lock.acquire().await })).await;
 }
 
 #[tokio::test(start_paused = true)]

@@ -433,7 +433,7 @@ impl World {
                 Effect::Finish(finish) => self.finished(process, &finish),
                 // Its local work goes on and on.
                 Effect::Quiesce { term, .. } => p.owes_quiesce = Some(term),
-                Effect::Observe(_) => {}
+                Effect::Observe(_) | Effect::GivenBack(_) => {}
             }
         }
         let p = &mut self.processes[process];
