@@ -160,14 +160,8 @@ pub struct Campaign {
 
 impl Campaign {
     fn next_event(&mut self) -> Option<CampaignEvent> {
-        let mut inner = self.inner.take()?;
-        let next = self.background.wait(async move {
-            let event = inner.next().await;
-            Ok((event, inner))
-        });
-        let (event, inner) = next.ok()?;
-        self.inner = event.is_some().then_some(inner);
-        Some(match event? {
+        let event = self.background.next(&mut self.inner)?;
+        Some(match event {
             leader::CampaignEvent::Elected(office) => {
                 CampaignEvent::Elected(Leadership::new(office, &self.background))
             }
@@ -209,13 +203,6 @@ impl Iterator for Observer {
     type Item = MutexState;
 
     fn next(&mut self) -> Option<MutexState> {
-        let mut inner = self.inner.take()?;
-        let next = self.background.wait(async move {
-            let state = inner.next().await;
-            Ok((state, inner))
-        });
-        let (state, inner) = next.ok()?;
-        self.inner = state.is_some().then_some(inner);
-        state
+        self.background.next(&mut self.inner)
     }
 }

@@ -10,6 +10,7 @@ mod scheduler;
 mod service;
 mod tenure;
 mod troubles;
+mod wrap;
 
 pub use combination::{CombinationGuard, CombinationLock};
 pub use coordinator::Coordinator;

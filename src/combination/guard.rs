@@ -3,6 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
+use crate::engine::Tenure;
 use crate::error::{Error, LeaseLost, Result};
 use crate::lock::reentrant::ReentrantGuard;
 
@@ -51,10 +52,9 @@ impl CombinationGuard {
         self.0.lost().await.without_token()
     }
 
-    /// [`lost`](Self::lost), for whoever does not have the guard.
-    pub(crate) fn when_lost(&self) -> impl Future<Output = LeaseLost> + Send + use<> {
-        let tenure = self.0.tenure().clone();
-        async move { tenure.lost().await.without_token() }
+    /// What the guard rests on; its token is the engine's own.
+    pub(crate) fn tenure(&self) -> &Tenure {
+        self.0.tenure()
     }
 
     /// Runs `work` while the lock is held; drops it at the loss.

@@ -28,6 +28,9 @@ async fn an_elector_knows_who_leads_and_whether_it_does() {
     let leader = theirs.leader().await.unwrap().expect("a leader");
     assert!(leader.is(campaign.contender()));
     assert_eq!(leader.token(), office.tenure().token().ok());
+    // Otherwise it would stand again at once.
+    drop(campaign);
+    assert!(ours.is_leading(), "an office outlives its campaign");
     office.resign().await.unwrap();
     assert!(!ours.is_leading());
     assert_eq!(theirs.leader().await.unwrap(), None);
