@@ -11,8 +11,8 @@ pub(crate) fn run(builder: CombinationBuilder) -> tenure::Result<()> {
         for number in 0..3 {
             let lock = lock.clone();
             scope.spawn(move || -> tenure::Result<()> {
-                let guard = lock.lock()?;
-                let _again = lock.lock()?; // the same thread: at once
+                let guard = lock.acquire()?;
+                let _again = lock.acquire()?; // the same thread: at once
                 println!("thread {number} holds it {} times", guard.hold_count());
                 Ok(())
             });

@@ -5,7 +5,7 @@
 use tenure::blocking::{Coordinator, ReentrantLock};
 
 fn book(lock: &ReentrantLock) -> tenure::Result<()> {
-    let guard = lock.lock()?; // held already, or not
+    let guard = lock.acquire()?; // held already, or not
     println!(
         "{:?} books, held {} times, token {}",
         std::thread::current().name().unwrap_or("a thread"),
@@ -24,7 +24,7 @@ fn main() -> tenure::Result<()> {
             let lock = lock.clone();
             let thread = std::thread::Builder::new().name(format!("worker-{number}"));
             let work = move || -> tenure::Result<()> {
-                let guard = lock.lock()?;
+                let guard = lock.acquire()?;
                 book(&lock)?;
                 guard.release()
             };

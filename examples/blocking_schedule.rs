@@ -24,7 +24,7 @@ fn main() -> tenure::Result<()> {
     let config = ScheduleConfig::delay(Duration::ZERO, Duration::from_millis(200))?;
     let scheduler = coordinator
         .scheduler("metrics", config)?
-        .worker("metrics-collector")?;
+        .with_worker("metrics-collector")?;
     let handle = scheduler.start(collect)?;
 
     std::thread::sleep(Duration::from_millis(900));

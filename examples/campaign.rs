@@ -11,7 +11,7 @@ use tenure::{CampaignEvent, Coordinator, Result};
 #[tokio::main]
 async fn main() -> Result<()> {
     let coordinator = connect().await?;
-    let mut campaign = coordinator.elector("demo-campaign")?.campaign();
+    let mut campaign = coordinator.elector("demo-campaign")?.campaign()?;
     let mut office = None;
     let mut terms = 0;
 
@@ -23,7 +23,7 @@ async fn main() -> Result<()> {
                 tokio::time::sleep(Duration::from_millis(200)).await;
                 if terms == 1 {
                     println!("resigning, and standing again");
-                    leadership.resign();
+                    leadership.resign().await?;
                 } else {
                     office = Some(leadership);
                     // In the middle of a term: `close` asks for the office back

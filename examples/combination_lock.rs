@@ -7,7 +7,7 @@ use std::time::Duration;
 use tenure::{CombinationBuilder, CombinationLock, Holder};
 
 async fn book(lock: &CombinationLock, what: &str) -> tenure::Result<()> {
-    let guard = lock.lock().await?; // held already, or not
+    let guard = lock.acquire().await?; // held already, or not
     println!("{what}, held {} times", guard.hold_count());
     Ok(())
 }
@@ -16,7 +16,7 @@ pub(crate) async fn run(builder: CombinationBuilder) -> tenure::Result<()> {
     let lock = builder.build("example-stock").await?;
     let work = async {
         // Servers that have just started count after one expiry.
-        let Some(guard) = lock.try_lock_for(Duration::from_secs(60)).await? else {
+        let Some(guard) = lock.acquire_within(Duration::from_secs(60)).await? else {
             println!("somebody else has it");
             return Ok(());
         };

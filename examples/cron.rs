@@ -14,7 +14,7 @@ async fn main() -> tenure::Result<()> {
 
     // Every night at half past two, whatever the clocks do in spring and
     // autumn; a night that a crash interrupted is made good by the next leader.
-    let nightly = ScheduleConfig::cron("30 2 * * *", "Europe/Zurich")?.rerunning_unfinished();
+    let nightly = ScheduleConfig::cron("30 2 * * *", "Europe/Zurich")?.with_rerun_of_unfinished();
     let nightly = coordinator.scheduler("nightly-report", nightly)?;
     let report =
         nightly.start(|tick| async move { println!("report for {:?}", tick.due_time()) })?;

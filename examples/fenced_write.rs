@@ -35,10 +35,7 @@ async fn main() -> Result<()> {
     let (slow, quick) = (connect().await?, connect().await?);
 
     // It stands for a process that is paused for longer than its lease.
-    let options = LockOptions {
-        max_hold: Some(Duration::from_millis(200)),
-        ..LockOptions::default()
-    };
+    let options = LockOptions::default().with_max_hold(Duration::from_millis(200));
     let paused = slow.lock_with("demo-account", options)?.acquire().await?;
     let old = paused.token()?;
     println!("the slow one owns, with {old}, and falls asleep");

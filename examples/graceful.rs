@@ -16,9 +16,9 @@ use tenure::{Campaign, CampaignEvent, Coordinator, Leadership, Result};
 async fn main() -> Result<()> {
     let (first, second) = (connect().await?, connect().await?);
 
-    let mut campaign = first.elector("demo-graceful")?.campaign();
+    let mut campaign = first.elector("demo-graceful")?.campaign()?;
     let worker = tokio::spawn(work(elected(&mut campaign).await));
-    let mut successor = second.elector("demo-graceful")?.campaign();
+    let mut successor = second.elector("demo-graceful")?.campaign()?;
 
     tokio::time::sleep(Duration::from_millis(300)).await;
     println!("shutting the first process down");

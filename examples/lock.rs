@@ -21,7 +21,9 @@ async fn main() -> Result<()> {
 
     // Somebody else looks, tries, and waits.
     let other = there.lock("demo-lock")?;
-    println!("there: it belongs to {:?}", other.owner().await?.owner_id());
+    if let Some(owner) = other.owner().await? {
+        println!("there: it belongs to {owner}");
+    }
     assert!(other.try_acquire().await?.is_none());
     let waiting = tokio::spawn(async move {
         let guard = other.acquire_within(Duration::from_secs(30)).await?;

@@ -6,13 +6,13 @@
 use tenure::{Coordinator, Holder, ReentrantLock};
 
 async fn book(lock: &ReentrantLock, what: &str) -> tenure::Result<()> {
-    let guard = lock.lock().await?;
+    let guard = lock.acquire().await?;
     println!("{what}, held {} times", guard.hold_count());
     Ok(())
 }
 
 async fn book_both(lock: &ReentrantLock) -> tenure::Result<()> {
-    let guard = lock.lock().await?;
+    let guard = lock.acquire().await?;
     book(lock, "debit").await?;
     book(lock, "credit").await?;
     println!("both under token {}", guard.token()?);

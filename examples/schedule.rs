@@ -25,7 +25,7 @@ async fn main() -> tenure::Result<()> {
         .with_time_limit(Duration::from_secs(10))?;
     let scheduler = coordinator
         .scheduler("order-settlement", config)?
-        .worker("settler")?;
+        .with_worker("settler")?;
     let handle = scheduler.start(settle)?;
 
     tokio::time::sleep(Duration::from_secs(1)).await;

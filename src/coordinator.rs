@@ -2,7 +2,9 @@
 
 mod inspect;
 mod lazy;
+mod revoke;
 
+use std::any::Any;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -10,6 +12,7 @@ use std::time::Duration;
 use tokio::runtime::Handle;
 
 pub use lazy::LazyCoordinator;
+pub use revoke::Revocation;
 
 use crate::backend::url::StoreUrl;
 use crate::backend::{AnyBackend, AnyHoldStore, Backend};
@@ -343,10 +346,7 @@ impl CoordinatorBuilder {
             self.settings.terms = terms;
         }
         let backend = stores::open(&url, self.clock.clone()).await?;
-        let holds = backend.holds().cloned();
-        let mut coordinator = self.with_backend(backend)?;
-        coordinator.holds = holds;
-        Ok(coordinator)
+        self.with_backend(backend)
     }
 
     /// As [`connect`](Self::connect), when it is first used: only the URL is
@@ -358,12 +358,17 @@ impl CoordinatorBuilder {
         LazyCoordinator::new(self, url)
     }
 
-    /// A coordinator over a backend of your own.
+    /// A coordinator over a backend of your own. Over one that
+    /// [`stores::open`] has opened it is as by [`connect`](Self::connect).
     ///
     /// # Errors
     /// [`WrongState`](ErrorKind::WrongState) outside a tokio runtime, if none
     /// was [given](Self::runtime).
     pub fn with_backend(self, backend: impl Backend) -> Result<Coordinator> {
+        // Only an erased backend can know where its reentrant locks lie.
+        let any: &dyn Any = &backend;
+        let any = any.downcast_ref::<AnyBackend>();
+        let holds = any.and_then(AnyBackend::holds).cloned();
         let runtime = self
             .runtime
             .or_else(|| Handle::try_current().ok())
@@ -384,7 +389,7 @@ impl CoordinatorBuilder {
             engine,
             locks,
             ids: self.ids,
-            holds: None,
+            holds,
             reentrant_locks: Arc::default(),
         })
     }

@@ -306,23 +306,46 @@ impl fmt::Display for LossCause {
 
 /// A tenure has ended; nothing may be done in its name any more.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct LeaseLost {
     /// What was owned.
     pub mutex: MutexName,
-    /// The token of the tenure that ended.
-    pub token: FencingToken,
+    /// The token of the tenure that ended; a combination lock has none.
+    pub token: Option<FencingToken>,
     /// Why it ended.
     pub cause: LossCause,
 }
 
+impl LeaseLost {
+    /// The end of a tenure of `mutex`.
+    #[must_use]
+    pub fn new(mutex: MutexName, token: Option<FencingToken>, cause: LossCause) -> Self {
+        Self {
+            mutex,
+            token,
+            cause,
+        }
+    }
+
+    /// The same without the token, where that is only the engine's own number.
+    pub(crate) fn without_token(self) -> Self {
+        Self {
+            token: None,
+            ..self
+        }
+    }
+}
+
 impl fmt::Display for LeaseLost {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { mutex, token, .. } = self;
-        let why = self.cause.plain();
-        write!(
-            f,
-            "the tenure of {mutex:?} with token {token} is over: {why}"
-        )
+        let (mutex, why) = (&self.mutex, self.cause.plain());
+        match self.token {
+            Some(token) => write!(
+                f,
+                "the tenure of {mutex:?} with token {token} is over: {why}"
+            ),
+            None => write!(f, "{mutex:?} is held no more: {why}"),
+        }
     }
 }
 
@@ -330,12 +353,13 @@ impl std::error::Error for LeaseLost {}
 
 impl From<LeaseLost> for Error {
     fn from(lost: LeaseLost) -> Self {
+        let why = lost.cause.plain();
+        let message = match lost.token {
+            Some(token) => format!("the tenure with token {token} is over: {why}"),
+            None => format!("the lock is held no more: {why}"),
+        };
         Self::new(ErrorKind::Lost, Outcome::DidNot)
-            .with_message(format!(
-                "the tenure with token {} is over: {}",
-                lost.token,
-                lost.cause.plain()
-            ))
+            .with_message(message)
             .with_mutex(&lost.mutex)
             .with_source(lost)
     }

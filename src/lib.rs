@@ -16,7 +16,7 @@ pub mod service;
 pub mod stores;
 
 pub use combination::{CombinationBuilder, CombinationGuard, CombinationLock};
-pub use coordinator::{Coordinator, CoordinatorBuilder, LazyCoordinator};
+pub use coordinator::{Coordinator, CoordinatorBuilder, LazyCoordinator, Revocation};
 pub use engine::{Doing, Tenure, Trouble, TroubleNews, Troubles};
 pub use error::{Error, ErrorKind, LeaseLost, LossCause, Outcome, Result, Retry};
 pub use leader::{Campaign, CampaignEvent, Elector, Leadership, Observer};

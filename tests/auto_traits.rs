@@ -56,6 +56,7 @@ fn every_public_type_can_be_moved_shared_and_kept() {
     is_plain::<RetrievalService<Onlooker>>();
     is_plain::<(clock::Clock, clock::Moment)>();
     is_plain::<(model::MutexName, model::ContenderId, model::FencingToken)>();
+    is_plain::<(model::Owner, tenure::Revocation)>();
     is_plain::<(model::MutexOwner, model::MutexState, model::LeaseTerms)>();
     is_plain::<(backend::AnyBackend, backend::Bid, backend::Held)>();
     is_plain::<(backend::Answer, backend::Profile, backend::Interest)>();
@@ -84,20 +85,20 @@ async fn every_public_future_can_be_moved_between_threads() {
 
     let holder = Holder::new("a");
     let lock = coordinator.reentrant_lock("r").unwrap().held_by(&holder);
-    is_send(&lock.lock());
-    is_send(&lock.try_lock());
-    is_send(&lock.try_lock_for(Duration::ZERO));
-    is_send(&lock.unlock());
+    is_send(&lock.acquire());
+    is_send(&lock.try_acquire());
+    is_send(&lock.acquire_within(Duration::ZERO));
+    is_send(&lock.release_kept());
     is_send(&lock.owner());
     is_send(&holder.scope(async {}));
-    let guard = lock.lock().await.unwrap();
+    let guard = lock.acquire().await.unwrap();
     is_send(&guard.lost());
     is_send(&guard.protect(async {}));
     is_send(&guard.release());
 
     let elector = coordinator.elector("m").unwrap();
     is_send(&elector.lead(|_| async {}));
-    is_send(&elector.campaign().next());
+    is_send(&elector.campaign().unwrap().next());
     is_send(&elector.observe().next());
 
     let contender = LocalContender::new("m").unwrap();

@@ -20,8 +20,8 @@ fn the_background_thread_ends_after_the_last_release() {
     let lock = coordinator.lock("m").unwrap();
     let guard = lock.acquire().unwrap();
     let reentrant = coordinator.reentrant_lock("r").unwrap();
-    reentrant.lock().unwrap().keep();
-    reentrant.unlock().unwrap();
+    reentrant.acquire().unwrap().keep();
+    reentrant.release_kept().unwrap();
     drop((coordinator, lock, reentrant));
     let end = Instant::now() + Duration::from_secs(20);
     // A thread has its parent's name until it has given itself one.

@@ -82,7 +82,7 @@ async fn failures_are_logged_as_errors_under_the_name_of_the_worker() {
         .and_then(|config| config.with_time_limit(seconds(2)))
         .unwrap();
     let scheduler = coordinator.scheduler("report", config).unwrap();
-    let scheduler = scheduler.worker("reporter").unwrap();
+    let scheduler = scheduler.with_worker("reporter").unwrap();
     let handle = scheduler
         .start(|tick| async move {
             tracing::info!(target: "tenure::schedule", "in the run");

@@ -1,6 +1,6 @@
 //! [`Answer`]: what the store said.
 
-use crate::model::{FencingToken, MutexOwner, StoreTime};
+use crate::model::{FencingToken, MutexOwner, Owner, StoreTime};
 
 /// The store's word on one call: won or refused, who owns, and its time.
 ///
@@ -76,6 +76,12 @@ impl Answer {
     #[must_use]
     pub fn owner(&self) -> &MutexOwner {
         &self.owner
+    }
+
+    /// Who owns after the call, if anybody does at the store's time.
+    #[must_use]
+    pub fn present_owner(&self) -> Option<Owner> {
+        self.owner.at(self.now)
     }
 
     /// The token of the grant that was won or extended.

@@ -6,6 +6,7 @@ use crate::model::LeaseTerms;
 
 /// How waiters hear of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Wakeup {
     /// The store tells them.
     Push,
@@ -25,6 +26,7 @@ pub enum StoreClock {
 
 /// What a lease hangs on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum LeaseBound {
     /// On the terms of each bid.
     Terms,

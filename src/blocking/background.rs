@@ -1,12 +1,14 @@
 //! [`Background`]: the one thread on which everything runs.
 
 use std::fmt;
+use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, OnceLock};
 use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
 
+use futures_core::Stream;
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::oneshot;
 
@@ -121,6 +123,23 @@ impl Background {
                 Ok(None)
             }
         }
+    }
+
+    /// The next that `stream` yields; at its end, or when there is nothing to
+    /// wait on any more, it is gone.
+    pub(super) fn next<S>(&self, stream: &mut Option<S>) -> Option<S::Item>
+    where
+        S: Stream + Unpin + Send + 'static,
+        S::Item: Send,
+    {
+        let mut taken = stream.take()?;
+        let next = self.wait(async move {
+            let next = poll_fn(|cx| Pin::new(&mut taken).poll_next(cx)).await;
+            Ok((next, taken))
+        });
+        let (next, taken) = next.ok()?;
+        *stream = next.is_some().then_some(taken);
+        next
     }
 
     fn check(&self) -> Result<()> {

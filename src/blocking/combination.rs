@@ -5,31 +5,33 @@ use std::time::Duration;
 
 use super::background::Background;
 use super::reentrant::{Cancel, this_thread};
+use super::tenure::Tenure;
+use super::wrap;
 use crate::combination::{self, CombinationBuilder};
-use crate::error::{LossCause, Result};
-use crate::model::{ContenderId, MutexName};
+use crate::error::{LeaseLost, Result};
+use crate::model::{MutexName, Owner};
 
-/// A lock over several independent Redis servers, as
-/// [`tenure::CombinationLock`](crate::CombinationLock). The thread that holds
-/// it may take it again. Cheap to clone and to give to other threads, each of
-/// which holds it for itself.
-///
-/// ```no_run
-/// use tenure::blocking::CombinationLock;
-///
-/// let nodes = ["redis://10.0.0.1", "redis://10.0.0.2", "redis://10.0.0.3"];
-/// let lock = CombinationLock::build(CombinationLock::builder().nodes(nodes), "stock")?;
-/// let guard = lock.lock()?;
-/// println!("ours for {:?} at least", guard.remaining());
-/// guard.release()?;
-/// lock.close()?;
-/// # Ok::<(), tenure::Error>(())
-/// ```
-#[derive(Clone, Debug)]
-pub struct CombinationLock {
-    inner: combination::CombinationLock,
-    background: Background,
+wrap::lock! {
+    /// A lock over several independent Redis servers, as
+    /// [`tenure::CombinationLock`](crate::CombinationLock). The thread that holds
+    /// it may take it again. Cheap to clone and to give to other threads, each of
+    /// which holds it for itself.
+    ///
+    /// ```no_run
+    /// use tenure::blocking::CombinationLock;
+    ///
+    /// let nodes = ["redis://10.0.0.1", "redis://10.0.0.2", "redis://10.0.0.3"];
+    /// let lock = CombinationLock::build(CombinationLock::builder().nodes(nodes), "stock")?;
+    /// let guard = lock.acquire()?;
+    /// println!("ours for {:?} at least", guard.remaining());
+    /// guard.release()?;
+    /// lock.close()?;
+    /// # Ok::<(), tenure::Error>(())
+    /// ```
+    CombinationLock(combination::CombinationLock) gives CombinationGuard,
+    |lock| lock.held_by(&this_thread())
 }
+wrap::reentrant_lock!(CombinationLock gives CombinationGuard);
 
 impl CombinationLock {
     /// The builder, to be given to [`build`](Self::build).
@@ -53,96 +55,6 @@ impl CombinationLock {
         Ok(Self { inner, background })
     }
 
-    /// What is locked.
-    #[must_use]
-    pub fn name(&self) -> &MutexName {
-        self.inner.name()
-    }
-
-    /// Waits until the lock is this thread's, for ever if need be; at once
-    /// when it is already.
-    ///
-    /// # Errors
-    /// As [`tenure::CombinationLock::lock`](crate::CombinationLock::lock).
-    pub fn lock(&self) -> Result<CombinationGuard> {
-        let lock = self.mine();
-        let guard = self.background.wait(async move { lock.lock().await })?;
-        Ok(self.guard(guard))
-    }
-
-    /// The same, until `cancel` says otherwise: then `None`.
-    ///
-    /// # Errors
-    /// As [`lock`](Self::lock).
-    pub fn lock_unless(&self, cancel: &Cancel) -> Result<Option<CombinationGuard>> {
-        let (lock, cancel) = (self.mine(), cancel.clone());
-        let waiting = async move { cancel.unless(lock.lock()).await.transpose() };
-        let guard = self.background.wait(waiting)?;
-        Ok(guard.map(|guard| self.guard(guard)))
-    }
-
-    /// Waits at most `wait`; `None` when another holds it all the while.
-    ///
-    /// # Errors
-    /// As
-    /// [`tenure::CombinationLock::try_lock_for`](crate::CombinationLock::try_lock_for).
-    pub fn try_lock_for(&self, wait: Duration) -> Result<Option<CombinationGuard>> {
-        let lock = self.mine();
-        let waiting = async move { lock.try_lock_for(wait).await };
-        let guard = self.background.wait(waiting)?;
-        Ok(guard.map(|guard| self.guard(guard)))
-    }
-
-    /// Holds the lock if it is free or this thread's; `None` when another
-    /// holds it. Mind to use the guard: dropping it gives the hold back.
-    ///
-    /// # Errors
-    /// As [`tenure::CombinationLock::try_lock`](crate::CombinationLock::try_lock).
-    pub fn try_lock(&self) -> Result<Option<CombinationGuard>> {
-        let lock = self.mine();
-        let guard = self.background.wait(async move { lock.try_lock().await })?;
-        Ok(guard.map(|guard| self.guard(guard)))
-    }
-
-    /// Gives back the hold that this thread [kept](CombinationGuard::keep)
-    /// last.
-    ///
-    /// # Errors
-    /// [`WrongState`](crate::ErrorKind::WrongState) when it has kept none.
-    pub fn unlock(&self) -> Result<()> {
-        let lock = self.mine();
-        self.background.wait(async move { lock.unlock().await })
-    }
-
-    /// How often this thread holds it; zero once it is lost.
-    #[must_use]
-    pub fn hold_count(&self) -> u32 {
-        self.mine().hold_count().unwrap_or(0)
-    }
-
-    /// Whether this thread holds it.
-    #[must_use]
-    pub fn is_held(&self) -> bool {
-        self.mine().is_held().unwrap_or(false)
-    }
-
-    /// How long this thread still holds it if no renewal succeeds; zero when
-    /// it does not.
-    #[must_use]
-    pub fn remaining(&self) -> Duration {
-        self.mine().remaining().unwrap_or_default()
-    }
-
-    /// The id of who holds it, in the eyes of the first node that knows
-    /// anybody.
-    ///
-    /// # Errors
-    /// When no node answers.
-    pub fn owner(&self) -> Result<Option<ContenderId>> {
-        let lock = self.inner.clone();
-        self.background.wait(async move { lock.owner().await })
-    }
-
     /// Ends everything that this lock and its clones hold and wait for, waits
     /// until the nodes have been told, up to 5 s for those that are slow, and
     /// closes the connections.
@@ -153,72 +65,13 @@ impl CombinationLock {
         let lock = self.inner.clone();
         self.background.wait(async move { lock.close().await })
     }
-
-    /// The lock in the hands of this thread.
-    fn mine(&self) -> combination::CombinationLock {
-        self.inner.held_by(&this_thread())
-    }
-
-    fn guard(&self, inner: combination::CombinationGuard) -> CombinationGuard {
-        CombinationGuard {
-            inner,
-            background: self.background.clone(),
-            of_this_thread: PhantomData,
-        }
-    }
 }
 
-/// One hold of a [`CombinationLock`]; dropped, it is given back in the
-/// background. It stays on its thread, whose hold it is.
-#[must_use = "dropping a guard gives the hold back"]
-#[derive(Debug)]
-pub struct CombinationGuard {
-    inner: combination::CombinationGuard,
-    background: Background,
-    of_this_thread: PhantomData<*const ()>,
+wrap::guard! {
+    /// One hold of a [`CombinationLock`]; dropped, it is given back in the
+    /// background. It stays on its thread, whose hold it is.
+    #[must_use = "dropping a guard gives the hold back"]
+    CombinationGuard(combination::CombinationGuard) bound by *const (),
+    lost as LeaseLost::without_token
 }
-
-impl CombinationGuard {
-    /// How long the lock is held if no further renewal succeeds.
-    #[must_use]
-    pub fn remaining(&self) -> Duration {
-        self.inner.remaining()
-    }
-
-    /// Whether the lock is held no more.
-    #[must_use]
-    pub fn is_lost(&self) -> bool {
-        self.inner.is_lost()
-    }
-
-    /// How often this thread holds the lock now, this guard included.
-    #[must_use]
-    pub fn hold_count(&self) -> u32 {
-        self.inner.hold_count()
-    }
-
-    /// Waits until the lock is held no more, for at most `timeout`; `None`
-    /// when it is still held then.
-    #[must_use]
-    pub fn wait_lost(&self, timeout: Duration) -> Option<LossCause> {
-        let lost = self.inner.when_lost();
-        self.background.wait_within(timeout, lost).ok().flatten()
-    }
-
-    /// Leaves the hold with this thread, for code that locks in one place and
-    /// unlocks in another: [`unlock`](CombinationLock::unlock) gives it back,
-    /// and so does the end of the thread.
-    pub fn keep(self) {
-        self.inner.keep();
-    }
-
-    /// Gives this hold back; with the last one the lock, and then waits until
-    /// enough nodes have confirmed.
-    ///
-    /// # Errors
-    /// As [`tenure::CombinationGuard::release`](crate::CombinationGuard::release).
-    pub fn release(self) -> Result<()> {
-        let guard = self.inner;
-        self.background.wait(async move { guard.release().await })
-    }
-}
+wrap::hold_guard!(CombinationGuard of CombinationLock);

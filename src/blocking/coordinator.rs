@@ -8,10 +8,10 @@ use super::scheduler::Scheduler;
 use super::service::{ContendService, RetrievalService};
 use super::troubles::Troubles;
 use crate::backend::Backend;
-use crate::coordinator::{self, CoordinatorBuilder};
+use crate::coordinator::{self, CoordinatorBuilder, Revocation};
 use crate::error::Result;
 use crate::lock::{LockOptions, ReentrantOptions};
-use crate::model::LeaseTerms;
+use crate::model::{FencingToken, LeaseTerms, Owner};
 use crate::schedule::ScheduleConfig;
 use crate::service::{Contender, Retriever};
 
@@ -144,6 +144,26 @@ impl Coordinator {
     pub fn retrieval_service<R: Retriever>(&self, retriever: R) -> Result<RetrievalService<R>> {
         let service = self.inner.retrieval_service(retriever)?;
         Ok(RetrievalService::new(service, &self.background))
+    }
+
+    /// Who owns `name`, by the store's present word; `None` for nobody.
+    ///
+    /// # Errors
+    /// As [`tenure::Coordinator::owner`](crate::Coordinator::owner).
+    pub fn owner(&self, name: impl AsRef<str>) -> Result<Option<Owner>> {
+        let (inner, name) = (self.inner.clone(), name.as_ref().to_owned());
+        self.background.wait(async move { inner.owner(name).await })
+    }
+
+    /// Frees `name` by force; with a token, only if the grant with that token
+    /// still owns it.
+    ///
+    /// # Errors
+    /// As [`tenure::Coordinator::revoke`](crate::Coordinator::revoke).
+    pub fn revoke(&self, name: impl AsRef<str>, token: Option<FencingToken>) -> Result<Revocation> {
+        let (inner, name) = (self.inner.clone(), name.as_ref().to_owned());
+        let revoking = async move { inner.revoke(name, token).await };
+        self.background.wait(revoking)
     }
 
     /// What fails from now on and is tried again, as

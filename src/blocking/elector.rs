@@ -3,8 +3,8 @@
 use super::background::Background;
 use super::tenure::Tenure;
 use crate::error::{Error, ErrorKind, Outcome, Result};
-use crate::leader::{self, CampaignEvent};
-use crate::model::{ContenderId, MutexName, MutexState};
+use crate::leader;
+use crate::model::{ContenderId, MutexName, MutexState, Owner};
 
 /// Elects one leader among all who stand under the same name, as
 /// [`tenure::Elector`](crate::Elector). Cheap to clone.
@@ -47,13 +47,12 @@ impl Elector {
     /// # Errors
     /// [`Closed`](ErrorKind::Closed) when the coordinator is closed meanwhile.
     pub fn lead<T>(&self, mut work: impl FnMut(&Tenure) -> T) -> Result<T> {
-        let mut campaign = self.campaign();
+        let mut campaign = self.campaign()?;
         while let Some(event) = campaign.next_event() {
             match event {
                 CampaignEvent::Elected(leadership) => {
-                    let tenure = Tenure::new(leadership.tenure().clone(), &self.background);
-                    let output = work(&tenure);
-                    if tenure.is_lost() {
+                    let output = work(leadership.tenure());
+                    if leadership.tenure().is_lost() {
                         continue;
                     }
                     drop(leadership);
@@ -71,12 +70,30 @@ impl Elector {
             .with_mutex(self.name()))
     }
 
+    /// Who leads, by the store's present word; `None` for nobody.
+    ///
+    /// # Errors
+    /// As [`tenure::Elector::leader`](crate::Elector::leader).
+    pub fn leader(&self) -> Result<Option<Owner>> {
+        let elector = self.inner.clone();
+        self.background.wait(async move { elector.leader().await })
+    }
+
+    /// Whether this elector or one of its clones leads at this very moment.
+    #[must_use]
+    pub fn is_leading(&self) -> bool {
+        self.inner.is_leading()
+    }
+
     /// Stands for election for as long as the campaign lives.
-    pub fn campaign(&self) -> Campaign {
-        Campaign {
-            inner: Some(self.inner.campaign()),
+    ///
+    /// # Errors
+    /// As [`tenure::Elector::campaign`](crate::Elector::campaign).
+    pub fn campaign(&self) -> Result<Campaign> {
+        Ok(Campaign {
+            inner: Some(self.inner.campaign()?),
             background: self.background.clone(),
-        }
+        })
     }
 
     /// Watches who leads, without standing.
@@ -89,11 +106,51 @@ impl Elector {
     }
 }
 
+/// What happens in a campaign, as
+/// [`tenure::CampaignEvent`](crate::CampaignEvent).
+pub type CampaignEvent = leader::CampaignEvent<Leadership>;
+
+/// An office that has been won, as [`tenure::Leadership`](crate::Leadership).
+/// Dropped, it is resigned in the background.
+#[must_use = "dropping a leadership resigns it"]
+#[derive(Debug)]
+pub struct Leadership {
+    inner: leader::Leadership,
+    tenure: Tenure,
+    background: Background,
+}
+
+impl Leadership {
+    fn new(inner: leader::Leadership, background: &Background) -> Self {
+        Self {
+            tenure: Tenure::new(inner.tenure().clone(), background),
+            inner,
+            background: background.clone(),
+        }
+    }
+
+    /// The period of office.
+    #[must_use]
+    pub fn tenure(&self) -> &Tenure {
+        &self.tenure
+    }
+
+    /// Gives the office back and waits for the store's word.
+    ///
+    /// # Errors
+    /// As [`tenure::Leadership::resign`](crate::Leadership::resign).
+    pub fn resign(self) -> Result<()> {
+        let leadership = self.inner;
+        let resigning = async move { leadership.resign().await };
+        self.background.wait(resigning)
+    }
+}
+
 /// The events of a campaign, as an iterator that waits; it ends when the
 /// coordinator is closed.
 ///
 /// Dropped, the candidate stands no more, and an office it holds is resigned
-/// as soon as its [`Leadership`](crate::Leadership) has been dropped too.
+/// as soon as its [`Leadership`] has been dropped too.
 #[must_use = "a campaign stands only while it lives"]
 #[derive(Debug)]
 pub struct Campaign {
@@ -103,14 +160,15 @@ pub struct Campaign {
 
 impl Campaign {
     fn next_event(&mut self) -> Option<CampaignEvent> {
-        let mut inner = self.inner.take()?;
-        let next = self.background.wait(async move {
-            let event = inner.next().await;
-            Ok((event, inner))
-        });
-        let (event, inner) = next.ok()?;
-        self.inner = event.is_some().then_some(inner);
-        event
+        let event = self.background.next(&mut self.inner)?;
+        Some(match event {
+            leader::CampaignEvent::Elected(office) => {
+                CampaignEvent::Elected(Leadership::new(office, &self.background))
+            }
+            leader::CampaignEvent::Deposed(lost) => CampaignEvent::Deposed(lost),
+            leader::CampaignEvent::Observed(state) => CampaignEvent::Observed(state),
+            leader::CampaignEvent::Trouble(error) => CampaignEvent::Trouble(error),
+        })
     }
 
     /// Stops standing and waits until the store has been told.
@@ -145,13 +203,6 @@ impl Iterator for Observer {
     type Item = MutexState;
 
     fn next(&mut self) -> Option<MutexState> {
-        let mut inner = self.inner.take()?;
-        let next = self.background.wait(async move {
-            let state = inner.next().await;
-            Ok((state, inner))
-        });
-        let (state, inner) = next.ok()?;
-        self.inner = state.is_some().then_some(inner);
-        state
+        self.background.next(&mut self.inner)
     }
 }

@@ -10,10 +10,11 @@ mod scheduler;
 mod service;
 mod tenure;
 mod troubles;
+mod wrap;
 
 pub use combination::{CombinationGuard, CombinationLock};
 pub use coordinator::Coordinator;
-pub use elector::{Campaign, Elector, Observer};
+pub use elector::{Campaign, CampaignEvent, Elector, Leadership, Observer};
 pub use lock::{Lock, LockGuard};
 pub use reentrant::{Cancel, ReentrantGuard, ReentrantLock};
 pub use scheduler::{Scheduler, SchedulerHandle, Tick};

@@ -29,7 +29,7 @@ use crate::schedule::{self, JobResult, ScheduleConfig, ScheduleStatus, ThreadWor
 /// let (tell, told) = mpsc::channel();
 /// let handle = coordinator
 ///     .scheduler("settlement", config)?
-///     .worker("settler")?
+///     .with_worker("settler")?
 ///     .start(move |tick| tell.send(tick.number()))?;
 /// assert_eq!(told.recv().unwrap(), 0);
 /// handle.stop()?;
@@ -57,9 +57,9 @@ impl Scheduler {
     /// their thread; otherwise the schedule's name.
     ///
     /// # Errors
-    /// As [`tenure::Scheduler::worker`](crate::Scheduler::worker).
-    pub fn worker(self, name: impl AsRef<str>) -> Result<Self> {
-        let inner = self.inner.worker(name)?;
+    /// As [`tenure::Scheduler::with_worker`](crate::Scheduler::with_worker).
+    pub fn with_worker(self, name: impl AsRef<str>) -> Result<Self> {
+        let inner = self.inner.with_worker(name)?;
         Ok(Self { inner, ..self })
     }
 

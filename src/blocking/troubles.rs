@@ -44,13 +44,6 @@ impl Iterator for Troubles {
     type Item = Trouble;
 
     fn next(&mut self) -> Option<Trouble> {
-        let mut inner = self.inner.take()?;
-        let next = self.background.wait(async move {
-            let trouble = inner.next().await;
-            Ok((trouble, inner))
-        });
-        let (trouble, inner) = next.ok()?;
-        self.inner = trouble.is_some().then_some(inner);
-        trouble
+        self.background.next(&mut self.inner)
     }
 }

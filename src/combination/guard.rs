@@ -3,7 +3,8 @@
 use std::fmt;
 use std::time::Duration;
 
-use crate::error::{Error, ErrorKind, LeaseLost, LossCause, Outcome, Result};
+use crate::engine::Tenure;
+use crate::error::{Error, LeaseLost, Result};
 use crate::lock::reentrant::ReentrantGuard;
 
 /// One hold of a [`CombinationLock`](super::CombinationLock). The lock is
@@ -47,25 +48,25 @@ impl CombinationGuard {
     ///
     /// # Cancel safety
     /// Dropping it changes nothing.
-    pub async fn lost(&self) -> LossCause {
-        self.0.lost().await.cause
+    pub async fn lost(&self) -> LeaseLost {
+        self.0.lost().await.without_token()
     }
 
-    /// [`lost`](Self::lost), for whoever does not have the guard.
-    pub(crate) fn when_lost(&self) -> impl Future<Output = LossCause> + Send + use<> {
-        let tenure = self.0.tenure().clone();
-        async move { tenure.lost().await.cause }
+    /// What the guard rests on; its token is the engine's own.
+    pub(crate) fn tenure(&self) -> &Tenure {
+        self.0.tenure()
     }
 
     /// Runs `work` while the lock is held; drops it at the loss.
     ///
     /// # Errors
-    /// [`Lost`](ErrorKind::Lost) when the lock was lost before `work` ended.
+    /// [`LeaseLost`] when the lock was lost before `work` ended.
     ///
     /// # Cancel safety
     /// Dropping it drops `work`; the guard remains.
-    pub async fn protect<F: Future>(&self, work: F) -> Result<F::Output> {
-        self.0.protect(work).await.map_err(|lost| loss(&lost))
+    pub async fn protect<F: Future>(&self, work: F) -> Result<F::Output, LeaseLost> {
+        let done = self.0.protect(work).await;
+        done.map_err(LeaseLost::without_token)
     }
 
     /// Gives this hold back; with the last one the lock, and then waits until
@@ -73,8 +74,8 @@ impl CombinationGuard {
     /// as soon as they answer.
     ///
     /// # Errors
-    /// [`Lost`](ErrorKind::Lost) when the lock had been lost before;
-    /// [`Unconfirmed`](ErrorKind::Unconfirmed) when its expiry passed before
+    /// [`Lost`](crate::ErrorKind::Lost) when the lock had been lost before;
+    /// [`Unconfirmed`](crate::ErrorKind::Unconfirmed) when its expiry passed before
     /// enough nodes confirmed.
     ///
     /// # Cancel safety
@@ -83,8 +84,8 @@ impl CombinationGuard {
         self.0.release().await.map_err(without_token)
     }
 
-    /// Leaves the hold with its holder, for code that locks in one place and
-    /// unlocks in another: [`unlock`](super::CombinationLock::unlock) gives it
+    /// Leaves the hold with its holder, for code that takes in one place and
+    /// gives back in another: [`release_kept`](super::CombinationLock::release_kept) gives it
     /// back, and so does the end of the holder.
     pub fn keep(self) {
         self.0.keep();
@@ -101,17 +102,11 @@ impl fmt::Debug for CombinationGuard {
     }
 }
 
-fn loss(lost: &LeaseLost) -> Error {
-    Error::new(ErrorKind::Lost, Outcome::DidNot)
-        .with_message(format!("the lock is held no more: {}", lost.cause))
-        .with_mutex(&lost.mutex)
-}
-
 /// The same error without the engine's own number: here it says nothing.
 pub(super) fn without_token(error: Error) -> Error {
     let source = std::error::Error::source(&error);
     match source.and_then(|source| source.downcast_ref::<LeaseLost>()) {
-        Some(lost) => loss(lost),
+        Some(lost) => lost.clone().without_token().into(),
         None => error,
     }
 }

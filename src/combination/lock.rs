@@ -7,7 +7,7 @@ use super::guard::{CombinationGuard, without_token};
 use crate::backend::Backend;
 use crate::error::Result;
 use crate::lock::reentrant::{Holder, ReentrantLock};
-use crate::model::{ContenderId, MutexName};
+use crate::model::{MutexName, Owner};
 use crate::stores::combination::Combined;
 
 /// A lock over several independent Redis servers, which survives the death of
@@ -35,7 +35,7 @@ use crate::stores::combination::Combined;
 ///     .await?;
 /// Holder::new("import")
 ///     .scope(async {
-///         let guard = lock.lock().await?;
+///         let guard = lock.acquire().await?;
 ///         println!("ours for {:?} at least", guard.remaining());
 ///         guard.release().await
 ///     })
@@ -74,28 +74,28 @@ impl CombinationLock {
     /// them are left.
     ///
     /// # Errors
-    /// As [`ReentrantLock::lock`].
+    /// As [`ReentrantLock::acquire`].
     ///
     /// # Cancel safety
     /// Dropped, it leaves the line, and whatever it may have locked on any node
     /// is unlocked in the background.
-    pub async fn lock(&self) -> Result<CombinationGuard> {
+    pub async fn acquire(&self) -> Result<CombinationGuard> {
         // Boxed: it is large, and asks several servers in any case.
-        let won = Box::pin(self.lock.lock()).await;
+        let won = Box::pin(self.lock.acquire()).await;
         won.map(CombinationGuard::new).map_err(without_token)
     }
 
     /// Waits at most `wait`: `None` when another still holds it then.
     ///
     /// # Errors
-    /// As [`lock`](Self::lock); and the nodes' trouble when no attempt came to
+    /// As [`acquire`](Self::acquire); and the nodes' trouble when no attempt came to
     /// an answer in all that time.
     ///
     /// # Cancel safety
-    /// As [`lock`](Self::lock).
+    /// As [`acquire`](Self::acquire).
     #[must_use = "the lock is released when the guard inside is dropped"]
-    pub async fn try_lock_for(&self, wait: Duration) -> Result<Option<CombinationGuard>> {
-        let won = Box::pin(self.lock.try_lock_for(wait)).await;
+    pub async fn acquire_within(&self, wait: Duration) -> Result<Option<CombinationGuard>> {
+        let won = Box::pin(self.lock.acquire_within(wait)).await;
         let won = won.map_err(without_token)?;
         Ok(won.map(CombinationGuard::new))
     }
@@ -104,17 +104,17 @@ impl CombinationLock {
     /// or stands before us.
     ///
     /// # Errors
-    /// As [`lock`](Self::lock);
+    /// As [`acquire`](Self::acquire);
     /// [`Unreachable`](crate::ErrorKind::Unreachable) when fewer nodes than
     /// `min_available` could be locked, naming each node and its state;
     /// [`Timeout`](crate::ErrorKind::Timeout) when it took longer than the
     /// acquire timeout. Nothing stays locked then.
     ///
     /// # Cancel safety
-    /// As [`lock`](Self::lock).
+    /// As [`acquire`](Self::acquire).
     #[must_use = "the lock is released when the guard inside is dropped"]
-    pub async fn try_lock(&self) -> Result<Option<CombinationGuard>> {
-        let won = Box::pin(self.lock.try_lock())
+    pub async fn try_acquire(&self) -> Result<Option<CombinationGuard>> {
+        let won = Box::pin(self.lock.try_acquire())
             .await
             .map_err(without_token)?;
         Ok(won.map(CombinationGuard::new))
@@ -128,8 +128,8 @@ impl CombinationLock {
     ///
     /// # Cancel safety
     /// As [`CombinationGuard::release`].
-    pub async fn unlock(&self) -> Result<()> {
-        self.lock.unlock().await.map_err(without_token)
+    pub async fn release_kept(&self) -> Result<()> {
+        self.lock.release_kept().await.map_err(without_token)
     }
 
     /// How often the holder holds it; zero once it is lost.
@@ -158,17 +158,18 @@ impl CombinationLock {
         self.lock.remaining()
     }
 
-    /// The id of who holds it, in the eyes of the first node that knows
-    /// anybody: perhaps of one that has not won yet, or will not.
+    /// Who holds it, in the eyes of the first node that knows
+    /// anybody: perhaps one that has not won yet, or will not. It has no token: that of
+    /// one node says nothing.
     ///
     /// # Errors
     /// When no node answers.
     ///
     /// # Cancel safety
     /// It only looks: dropping it changes nothing.
-    pub async fn owner(&self) -> Result<Option<ContenderId>> {
+    pub async fn owner(&self) -> Result<Option<Owner>> {
         let owner = self.lock.owner().await?;
-        Ok(owner.owner_id().cloned())
+        Ok(owner.map(Owner::without_token))
     }
 
     /// Ends everything that this lock and its clones hold and wait for, waits

@@ -2,12 +2,12 @@
 
 use super::Coordinator;
 use crate::backend::{
-    Administration, Answer, AnyHoldStore, Backend, Finding, Hold, HoldServer, Inventory, Ledger,
-    Listing, Page, Profile, Prune, Pruned,
+    Administration, AnyHoldStore, Backend, Finding, Hold, HoldServer, Inventory, Ledger, Listing,
+    Page, Profile, Prune, Pruned,
 };
 use crate::engine::Troubles;
 use crate::error::{Error, Outcome, Result};
-use crate::model::{FencingToken, LeaseTerms, MutexName};
+use crate::model::{LeaseTerms, MutexName, Owner};
 use crate::schedule::Schedules;
 
 /// A call that may look at the whole store has so many times the usual time.
@@ -129,7 +129,7 @@ impl Coordinator {
         }
     }
 
-    /// Who owns `name`, by the store's present word and time.
+    /// Who owns `name`, by the store's present word; `None` for nobody.
     ///
     /// # Errors
     /// [`Invalid`](crate::ErrorKind::Invalid) for a name that is not valid; when the
@@ -137,59 +137,13 @@ impl Coordinator {
     ///
     /// # Cancel safety
     /// Dropping it changes nothing.
-    pub async fn owner(&self, name: impl AsRef<str>) -> Result<Answer> {
+    pub async fn owner(&self, name: impl AsRef<str>) -> Result<Option<Owner>> {
         self.engine.check_open()?;
         let name = MutexName::new(name)?;
         let answer = self.engine.look(&name).await;
-        answer.map_err(|error| error.with_mutex(&name))
-    }
-
-    /// Frees `name` by force, whoever owns it; with a token, only if the grant
-    /// with that token still owns it. The answer is *won* when this call freed
-    /// it.
-    ///
-    /// The owner is not asked and learns of it at its next renewal: until then
-    /// there may be two who believe to own. Only their tokens tell them apart.
-    /// An owner of another kind may never learn of it: see
-    /// [`Entry::owner_goes_on`](crate::backend::Entry::owner_goes_on).
-    ///
-    /// A damaged mutex, as [`list`](Self::list) tells of it, is mended by a
-    /// revocation without a token: what cannot be made out is removed. Its name
-    /// may be one that nobody here can contend for.
-    ///
-    /// # Errors
-    /// When the store does not answer, or with an error.
-    ///
-    /// # Cancel safety
-    /// Dropped, it may still be carried out.
-    pub async fn revoke(
-        &self,
-        name: impl AsRef<str>,
-        token: Option<FencingToken>,
-    ) -> Result<Answer> {
-        self.revoke_found(&MutexName::found(name.as_ref()), token)
-            .await
-    }
-
-    /// The same, of a name as a listing tells it: also one whose bytes are no
-    /// text.
-    ///
-    /// # Errors
-    /// As [`revoke`](Self::revoke).
-    ///
-    /// # Cancel safety
-    /// Dropped, it may still be carried out.
-    pub async fn revoke_found(
-        &self,
-        name: &MutexName,
-        token: Option<FencingToken>,
-    ) -> Result<Answer> {
-        let backend = self.engine.backend();
-        let revoking = async { backend.needed_administration()?.revoke(name, token).await };
-        let answer = self.ask(1, revoking).await;
         answer
-            .and_then(std::convert::identity)
-            .map_err(|error| error.with_mutex(name))
+            .map(|answer| answer.present_owner())
+            .map_err(|error| error.with_mutex(&name))
     }
 
     /// Removes what nobody has used for a time from the store: rows, keys and
@@ -284,7 +238,7 @@ impl Coordinator {
     }
 
     /// What `call` answers, within so many times the usual time of a call.
-    async fn ask<T>(&self, times: u32, call: impl Future<Output = T>) -> Result<T> {
+    pub(super) async fn ask<T>(&self, times: u32, call: impl Future<Output = T>) -> Result<T> {
         self.engine.check_open()?;
         let limit = self.engine.terms().call_timeout() * times;
         let clock = self.engine.clock();

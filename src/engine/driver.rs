@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tokio::sync::mpsc;
 
-use super::event::{Call, Effect, Event, Finish, Notice, Stop};
+use super::event::{Call, Effect, Event, Finish, GivenBack, Notice, Stop};
 use super::lease::Lease;
 use super::machine::Machine;
 use super::roster::Ticket;
@@ -270,6 +270,7 @@ impl Driver {
                 (self.sink)(Notice::Trouble(error));
             }
             Effect::TidyLater(bid) => self.tidy_later(bid),
+            Effect::GivenBack(how) => self.is_given_back(how),
             Effect::Finish(finish) => {
                 let was_lost = matches!(finish, Finish::StillRunning)
                     && !self.lease.as_ref().is_some_and(|lease| lease.is_asked());
@@ -298,6 +299,12 @@ impl Driver {
     fn end(&mut self, cause: LossCause) {
         if let Some(lease) = &self.lease {
             lease.end(cause);
+        }
+    }
+
+    fn is_given_back(&self, how: GivenBack) {
+        if let Some(lease) = &self.lease {
+            lease.is_given_back(how);
         }
     }
 
@@ -365,6 +372,7 @@ impl Drop for Driver {
     /// The task has ended, or its runtime has: nothing is renewed any more.
     fn drop(&mut self) {
         self.end(LossCause::Closed);
+        self.is_given_back(GivenBack::Unconfirmed);
     }
 }
 

@@ -133,8 +133,21 @@ pub(crate) enum Effect {
     /// Undo the bid once more after a while: one of its requests may still be
     /// on its way.
     TidyLater(Bid),
+    /// What was won has been given back, or cannot be any more.
+    GivenBack(GivenBack),
     /// The last word.
     Finish(Finish),
+}
+
+/// What came of giving a grant back to the store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum GivenBack {
+    /// The store confirmed it.
+    Confirmed,
+    /// It had been lost before.
+    Lost(LossCause),
+    /// The lease ran out before the store confirmed.
+    Unconfirmed,
 }
 
 /// How a contention ended.

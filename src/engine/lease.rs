@@ -7,6 +7,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use tokio::sync::Notify;
 
 use super::birth::Birth;
+use super::event::GivenBack;
 use super::in_hand::{InHand, PickUp, patience};
 use super::jump::Jump;
 use super::store_clock::{ClockReading, EstimatedStoreClock};
@@ -34,6 +35,8 @@ pub(crate) struct Lease {
     /// Why it is to end, once its end has been asked for.
     pub(super) asked: OnceLock<LossCause>,
     pub(super) changed: Notify,
+    /// What came of giving it back, once that is over.
+    pub(super) given_back: OnceLock<GivenBack>,
     /// Rung when the deadline has moved, for those who pass it on.
     pub(super) moved: Notify,
 }
@@ -62,6 +65,7 @@ impl Lease {
             at_home: AtomicU64::new(u64::MAX / 2), // never
             asked: OnceLock::new(),
             changed: Notify::new(),
+            given_back: OnceLock::new(),
             moved: Notify::new(),
         }
     }
@@ -86,6 +90,13 @@ impl Lease {
     /// local side has ended.
     pub(crate) fn ask_to_end(&self, cause: LossCause) {
         if self.asked.set(cause).is_ok() {
+            self.changed.notify_waiters();
+        }
+    }
+
+    /// It has been given back, or nobody tries any more.
+    pub(crate) fn is_given_back(&self, how: GivenBack) {
+        if self.given_back.set(how).is_ok() {
             self.changed.notify_waiters();
         }
     }

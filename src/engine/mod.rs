@@ -50,7 +50,7 @@ use tokio_util::task::TaskTracker;
 
 pub(crate) use birth::Birth;
 pub(crate) use driver::{Contention, Quiescer};
-pub(crate) use event::{Finish, Notice};
+pub(crate) use event::{Finish, GivenBack, Notice};
 pub(crate) use notify::Dispatch;
 pub(crate) use observe::Observation;
 pub(crate) use random::Random;

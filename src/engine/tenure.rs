@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use super::birth::Birth;
+use super::event::GivenBack;
 use super::lease::Lease;
 use super::store_clock::ClockReading;
 use crate::backend::Held;
@@ -273,7 +274,7 @@ impl Tenure {
     /// use tenure::{CampaignEvent, Coordinator};
     ///
     /// let coordinator = Coordinator::connect("memory:").await?;
-    /// let mut campaign = coordinator.elector("billing")?.campaign();
+    /// let mut campaign = coordinator.elector("billing")?.campaign()?;
     /// let leadership = loop {
     ///     if let Some(CampaignEvent::Elected(leadership)) = campaign.next().await {
     ///         break leadership;
@@ -335,10 +336,26 @@ impl Tenure {
             .or(self.lease.cause.get())
             .or(self.lease.asked.get())
             .unwrap_or(&LossCause::Deadline);
-        LeaseLost {
-            mutex: self.lease.held.name.clone(),
-            token: self.token,
-            cause,
+        self.lost_by(cause)
+    }
+
+    /// Its end by `cause`.
+    pub(crate) fn lost_by(&self, cause: LossCause) -> LeaseLost {
+        LeaseLost::new(self.mutex().clone(), Some(self.token), cause)
+    }
+
+    /// Returns when the store has been told of its end, or cannot be any more,
+    /// and says what came of it.
+    pub(crate) async fn given_back(&self) -> GivenBack {
+        loop {
+            let changed = self.lease.changed.notified();
+            tokio::pin!(changed);
+            // Listen before looking: a word in between must not be missed.
+            changed.as_mut().enable();
+            if let Some(given_back) = self.lease.given_back.get() {
+                return *given_back;
+            }
+            changed.await;
         }
     }
 }

@@ -8,16 +8,17 @@ use std::task::{Context, Poll};
 use futures_core::Stream;
 use tokio::sync::mpsc;
 
-use crate::engine::{Contention, Engine, Mode, Notice, Quiescer, Tenure};
-use crate::error::{Error, LeaseLost, LossCause};
+use super::offices::Offices;
+use crate::engine::{Contention, Engine, GivenBack, Mode, Notice, Quiescer, Tenure};
+use crate::error::{Error, ErrorKind, LeaseLost, LossCause, Outcome, Result};
 use crate::model::{ContenderId, MutexName, MutexOwner, MutexState};
 
 /// What happens in a campaign.
 #[derive(Debug)]
 #[non_exhaustive]
-pub enum CampaignEvent {
+pub enum CampaignEvent<L = Leadership> {
     /// Elected. Lead while the leadership lives and is not lost.
-    Elected(Leadership),
+    Elected(L),
     /// Leads no more, or, when the coordinator is closed, is to end: the
     /// [`Leadership`] is valid until it is dropped then. Drop it to stand again
     /// or to let `close` go on.
@@ -51,8 +52,51 @@ impl Leadership {
         self.quiescer.pick_up(&self.tenure)
     }
 
-    /// Gives the office back, in the background. The same as dropping it.
-    pub fn resign(self) {}
+    /// Gives the office back and waits for the store's word. It is over at
+    /// once, whatever the store does; the campaign goes on standing.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> tenure::Result<()> {
+    /// use tenure::{CampaignEvent, Coordinator};
+    ///
+    /// let coordinator = Coordinator::connect("memory:").await?;
+    /// let elector = coordinator.elector("billing")?;
+    /// let mut campaign = elector.campaign()?;
+    /// while let Some(event) = campaign.next().await {
+    ///     if let CampaignEvent::Elected(leadership) = event {
+    ///         assert!(elector.is_leading());
+    ///         leadership.resign().await?; // now another can lead
+    ///         break;
+    ///     }
+    /// }
+    /// # coordinator.close().await
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Lost`](ErrorKind::Lost) when the office had been lost before: what was
+    /// done last may have been done by two.
+    /// [`Unconfirmed`](ErrorKind::Unconfirmed) when the lease ran out before
+    /// the store answered.
+    ///
+    /// # Cancel safety
+    /// Dropped, the office is given back in the background.
+    pub async fn resign(self) -> Result<()> {
+        let tenure = self.tenure.clone();
+        let lost = tenure.token().err();
+        drop(self);
+        if let Some(lost) = lost {
+            return Err(lost.into());
+        }
+        match tenure.given_back().await {
+            GivenBack::Confirmed => Ok(()),
+            GivenBack::Lost(cause) => Err(tenure.lost_by(cause).into()),
+            GivenBack::Unconfirmed => Err(Error::new(ErrorKind::Unconfirmed, Outcome::MayHave)
+                .with_message("the lease ran out before the store confirmed the resignation")
+                .with_mutex(tenure.mutex())),
+        }
+    }
 }
 
 impl Drop for Leadership {
@@ -72,7 +116,8 @@ impl Drop for Leadership {
 #[must_use = "a campaign stands only while it lives"]
 pub struct Campaign {
     contention: Option<Contention>,
-    contender: Option<ContenderId>,
+    contender: ContenderId,
+    offices: Offices,
     events: mpsc::UnboundedReceiver<CampaignEvent>,
 }
 
@@ -82,6 +127,7 @@ impl Campaign {
         name: MutexName,
         id: ContenderId,
         unique_id: bool,
+        offices: Offices,
     ) -> Self {
         let (tell, events) = mpsc::unbounded_channel();
         let mut settings = engine.contention_settings(name, id.clone(), Mode::Always);
@@ -98,26 +144,16 @@ impl Campaign {
         let contention = Some(engine.contend(settings, true, sink).sparing_the_tenure());
         Self {
             contention,
-            contender: Some(id),
+            contender: id,
+            offices,
             events,
         }
     }
 
-    /// A campaign that could not begin, and says why.
-    pub(super) fn stillborn(error: Error) -> Self {
-        let (tell, events) = mpsc::unbounded_channel();
-        let _ = tell.send(CampaignEvent::Trouble(error));
-        Self {
-            contention: None,
-            contender: None,
-            events,
-        }
-    }
-
-    /// The id it stands under; `None` if it could not begin.
+    /// The id it stands under.
     #[must_use]
-    pub fn contender(&self) -> Option<&ContenderId> {
-        self.contender.as_ref()
+    pub fn contender(&self) -> &ContenderId {
+        &self.contender
     }
 
     /// The next event; `None` after the coordinator has been closed.
@@ -134,6 +170,10 @@ impl Campaign {
                 // Won while the campaign was not read, and given back since.
                 Poll::Ready(Some(CampaignEvent::Elected(office))) if !office.is_taken_up() => {
                     continue;
+                }
+                Poll::Ready(Some(CampaignEvent::Elected(office))) => {
+                    self.offices.add(office.tenure());
+                    Poll::Ready(Some(CampaignEvent::Elected(office)))
                 }
                 event => event,
             };
@@ -195,18 +235,12 @@ impl Teller {
             }
             Notice::Quiesce(cause, _) => {
                 if let Some(tenure) = self.tenure.take() {
-                    let mutex = tenure.mutex().clone();
-                    let token = tenure.own_token();
                     // The machine knows that it is over, the tenure why.
                     let cause = match tenure.token() {
                         Err(lost) if lost.cause == LossCause::ClockJump => lost.cause,
                         _ => cause,
                     };
-                    self.say(CampaignEvent::Deposed(LeaseLost {
-                        mutex,
-                        token,
-                        cause,
-                    }));
+                    self.say(CampaignEvent::Deposed(tenure.lost_by(cause)));
                 }
                 self.observe(MutexOwner::NONE);
             }

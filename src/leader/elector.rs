@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use super::campaign::{Campaign, CampaignEvent};
 use super::observer::Observer;
+use super::offices::Offices;
 use crate::engine::{Engine, Tenure};
 use crate::error::{Error, ErrorKind, Outcome, Result};
-use crate::model::{ContenderId, ContenderIdGenerator, MutexName};
+use crate::model::{ContenderId, ContenderIdGenerator, MutexName, Owner};
 
 /// Elects one leader among all who stand under the same name.
 ///
@@ -33,6 +34,7 @@ pub struct Elector {
     ids: Arc<dyn ContenderIdGenerator>,
     name: MutexName,
     fixed_id: Option<ContenderId>,
+    offices: Offices,
 }
 
 impl Elector {
@@ -42,6 +44,7 @@ impl Elector {
             ids,
             name,
             fixed_id: None,
+            offices: Offices::default(),
         }
     }
 
@@ -78,7 +81,7 @@ impl Elector {
         F: FnMut(Tenure) -> Fut,
         Fut: Future<Output = T>,
     {
-        let mut campaign = self.start_campaign()?;
+        let mut campaign = self.campaign()?;
         while let Some(event) = campaign.next().await {
             match event {
                 CampaignEvent::Elected(leadership) => {
@@ -106,27 +109,49 @@ impl Elector {
             .with_mutex(&self.name))
     }
 
+    /// Who leads, by the store's present word; `None` for nobody.
+    ///
+    /// # Errors
+    /// When the store does not answer, or with an error.
+    ///
+    /// # Cancel safety
+    /// It only looks: dropping it changes nothing.
+    pub async fn leader(&self) -> Result<Option<Owner>> {
+        self.engine.check_open()?;
+        let answer = self.engine.look(&self.name).await;
+        answer
+            .map(|answer| answer.present_owner())
+            .map_err(|error| error.with_mutex(&self.name))
+    }
+
+    /// Whether this elector or one of its clones leads at this very moment, by
+    /// its own clock. No I/O.
+    #[must_use]
+    pub fn is_leading(&self) -> bool {
+        self.offices.is_any_held()
+    }
+
     /// Stands for election for as long as the campaign lives, and tells
-    /// everything that happens. After [`close`](crate::Coordinator::close) the
-    /// campaign ends at once.
-    pub fn campaign(&self) -> Campaign {
-        self.start_campaign().unwrap_or_else(Campaign::stillborn)
+    /// everything that happens.
+    ///
+    /// # Errors
+    /// [`Closed`](ErrorKind::Closed) after
+    /// [`close`](crate::Coordinator::close); what the
+    /// [ids](crate::CoordinatorBuilder::ids) fail with.
+    pub fn campaign(&self) -> Result<Campaign> {
+        self.engine.check_open()?;
+        let (id, is_unique) = match &self.fixed_id {
+            Some(id) => (id.clone(), false),
+            None => (self.ids.generate()?, self.ids.unique_per_call()),
+        };
+        let (name, offices) = (self.name.clone(), self.offices.clone());
+        Ok(Campaign::start(&self.engine, name, id, is_unique, offices))
     }
 
     /// Watches who leads, without standing.
     #[must_use]
     pub fn observe(&self) -> Observer {
         Observer::new(&self.engine, self.name.clone())
-    }
-
-    fn start_campaign(&self) -> Result<Campaign> {
-        self.engine.check_open()?;
-        let (id, is_unique) = match &self.fixed_id {
-            Some(id) => (id.clone(), false),
-            None => (self.ids.generate()?, self.ids.unique_per_call()),
-        };
-        let name = self.name.clone();
-        Ok(Campaign::start(&self.engine, name, id, is_unique))
     }
 }
 

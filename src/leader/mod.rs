@@ -4,7 +4,9 @@
 //! | --- | --- |
 //! | run something for as long as this process leads | [`Elector::lead`] |
 //! | hear of everything, in a loop of your own | [`Elector::campaign`] |
-//! | know the leader without standing | [`Elector::observe`] |
+//! | know the leader without standing | [`Elector::leader`], [`Elector::observe`] |
+//! | know whether it is this process | [`Elector::is_leading`] |
+//! | give the office back, and be sure of it | [`Leadership::resign`] |
 //!
 //! Being elected begins a [`Tenure`](crate::Tenure). A leader that loses the
 //! office and wins it again has a new one, with a larger token; work that
@@ -24,6 +26,7 @@
 mod campaign;
 mod elector;
 mod observer;
+mod offices;
 
 pub use campaign::{Campaign, CampaignEvent, Leadership};
 pub use elector::Elector;

@@ -114,15 +114,7 @@ impl LockGuard {
         let Some(answer) = answer else { return Ok(()) };
         match answer.await {
             Ok(Finish::Released) => Ok(()),
-            Ok(Finish::Lost(cause)) => {
-                let token = self.tenure.own_token();
-                Err(LeaseLost {
-                    mutex: self.tenure.mutex().clone(),
-                    token,
-                    cause,
-                }
-                .into())
-            }
+            Ok(Finish::Lost(cause)) => Err(self.tenure.lost_by(cause).into()),
             _ => Err(Error::new(ErrorKind::Unconfirmed, Outcome::MayHave)
                 .with_message("the lease ran out before the store confirmed the release")
                 .with_mutex(self.tenure.mutex())),

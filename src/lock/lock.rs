@@ -14,7 +14,7 @@ use crate::backend::{Backend, LeaseBound};
 use crate::clock::Moment;
 use crate::engine::{Engine, Mode};
 use crate::error::{Error, ErrorKind, Outcome, Result};
-use crate::model::{ContenderId, LeaseTerms, MutexName, MutexOwner};
+use crate::model::{ContenderId, LeaseTerms, MutexName, Owner};
 
 /// A lock that any number of processes, threads and tasks may want.
 ///
@@ -152,19 +152,18 @@ impl Lock {
         }
     }
 
-    /// Who owns it, by the store's present word;
-    /// [`MutexOwner::NONE`] for nobody.
+    /// Who owns it, by the store's present word; `None` for nobody.
     ///
     /// # Errors
     /// When the store does not answer, or with an error.
     ///
     /// # Cancel safety
     /// It only looks: dropping it changes nothing.
-    pub async fn owner(&self) -> Result<MutexOwner> {
+    pub async fn owner(&self) -> Result<Option<Owner>> {
         self.engine().check_open()?;
         let answer = self.engine().look(&self.name).await;
         answer
-            .map(|answer| answer.owner().clone())
+            .map(|answer| answer.present_owner())
             .map_err(|e| e.with_mutex(&self.name))
     }
 

@@ -11,14 +11,13 @@ use crate::model::{FencingToken, LeaseTerms};
 /// use std::time::Duration;
 /// use tenure::lock::{HandOver, LockOptions};
 ///
-/// let options = LockOptions {
-///     max_hold: Some(Duration::from_secs(60)),
-///     hand_over: HandOver::never(),
-///     ..LockOptions::default()
-/// };
+/// let options = LockOptions::default()
+///     .with_max_hold(Duration::from_secs(60))
+///     .with_hand_over(HandOver::never());
 /// # drop(options);
 /// ```
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct LockOptions {
     /// A guard that lives longer than this is lost, and is not renewed any
     /// more: for work that may hang. Counted for each guard. Others, also of
@@ -36,6 +35,36 @@ pub struct LockOptions {
     /// [`hand_over`](Self::hand_over) allows. Say so for every lock of the
     /// name.
     pub shares_fence: bool,
+}
+
+impl LockOptions {
+    /// The same with another [`max_hold`](Self::max_hold).
+    #[must_use]
+    pub fn with_max_hold(mut self, max_hold: Duration) -> Self {
+        self.max_hold = Some(max_hold);
+        self
+    }
+
+    /// The same with another [`hand_over`](Self::hand_over).
+    #[must_use]
+    pub fn with_hand_over(mut self, hand_over: HandOver) -> Self {
+        self.hand_over = hand_over;
+        self
+    }
+
+    /// The same with other [`terms`](Self::terms).
+    #[must_use]
+    pub fn with_terms(mut self, terms: LeaseTerms) -> Self {
+        self.terms = Some(terms);
+        self
+    }
+
+    /// The same, of a lock that [shares its fence](Self::shares_fence).
+    #[must_use]
+    pub fn with_shared_fence(mut self) -> Self {
+        self.shares_fence = true;
+        self
+    }
 }
 
 /// How often and how long one remote grant may be passed on inside the

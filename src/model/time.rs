@@ -65,6 +65,40 @@ impl fmt::Display for StoreTime {
 
 impl fmt::Debug for StoreTime {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}ms", self.0)
+        if *self == Self::ZERO {
+            return f.write_str("never");
+        }
+        let (days, millis) = (self.0 / DAY, self.0 % DAY);
+        // Beyond the year 9999 nobody reads a date.
+        if days >= 2_932_897 {
+            return write!(f, "{}ms", self.0);
+        }
+        let (year, month, day) = date(days);
+        let (hour, minute) = (millis / 3_600_000, millis / 60_000 % 60);
+        let (second, millis) = (millis / 1_000 % 60, millis % 1_000);
+        write!(
+            f,
+            "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{millis:03}Z"
+        )
     }
+}
+
+/// A day in milliseconds.
+const DAY: u64 = 86_400_000;
+
+/// The year, month and day that begins so many days after 1970 began. Years are
+/// counted from March, so that the leap day is the last of its year.
+fn date(days: u64) -> (u64, u64, u64) {
+    let days = days + 719_468; // since the first of March of the year 0
+    let (era, day) = (days / 146_097, days % 146_097);
+    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * day + 2) / 153;
+    let day = day - (153 * month + 2) / 5 + 1;
+    let (month, carry) = if month < 10 {
+        (month + 3, 0)
+    } else {
+        (month - 9, 1)
+    };
+    (era * 400 + year + carry, month, day)
 }

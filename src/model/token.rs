@@ -23,6 +23,10 @@ use crate::error::{Error, Result};
 /// let next_grant = FencingToken::from_store(8)?;
 /// assert!(first < handed_on && handed_on < next_grant);
 /// assert_eq!(handed_on.store(), 7);
+/// assert_eq!(format!("{handed_on:?}"), "7169 (grant 7, hand-over 1)");
+///
+/// let column = i64::from(handed_on); // for a signed SQL column, and back
+/// assert_eq!(FencingToken::try_from(column)?, handed_on);
 /// # Ok::<(), tenure::Error>(())
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -120,7 +124,48 @@ impl fmt::Display for FencingToken {
 
 impl fmt::Debug for FencingToken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}·1024+{}", self.store(), self.hand_over())
+        match self.hand_over() {
+            0 => write!(f, "{self} (grant {})", self.store()),
+            times => write!(f, "{self} (grant {}, hand-over {times})", self.store()),
+        }
+    }
+}
+
+impl From<FencingToken> for u64 {
+    fn from(token: FencingToken) -> Self {
+        token.0
+    }
+}
+
+/// As a signed SQL column holds it: no token is too large for one.
+impl From<FencingToken> for i64 {
+    fn from(token: FencingToken) -> Self {
+        Self::try_from(token.0).expect("a token is below 2^63")
+    }
+}
+
+impl TryFrom<u64> for FencingToken {
+    type Error = Error;
+
+    /// As [`from_value`](FencingToken::from_value).
+    fn try_from(value: u64) -> Result<Self> {
+        Self::from_value(value)
+    }
+}
+
+impl TryFrom<i64> for FencingToken {
+    type Error = Error;
+
+    /// As [`from_value`](FencingToken::from_value), of a signed SQL column.
+    fn try_from(value: i64) -> Result<Self> {
+        u64::try_from(value).map_or_else(
+            |_| {
+                Err(Error::invalid(format!(
+                    "a fencing token is not negative, as {value} is"
+                )))
+            },
+            Self::from_value,
+        )
     }
 }
 

@@ -22,6 +22,7 @@ pub enum Strategy {
 /// before took too long, or there was no leader. A fixed delay has at most one
 /// such tick, and runs it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Misfire {
     /// None of them is run; the next run is at the next tick to come.
     Skip,
@@ -36,7 +37,7 @@ pub enum Misfire {
 ///
 /// All leaders of one schedule must agree on its cadence: another one under
 /// the same name is refused with [`Conflict`](crate::ErrorKind::Conflict),
-/// unless it [replaces](Self::replacing_plan) the one before.
+/// unless it [replaces](Self::with_plan_replaced) the one before.
 ///
 /// ```
 /// use std::time::Duration;
@@ -174,7 +175,7 @@ impl ScheduleConfig {
     /// The same, which runs a tick again whose leader died or lost office
     /// before its end: each tick at least once instead of at most once.
     #[must_use]
-    pub fn rerunning_unfinished(self) -> Self {
+    pub fn with_rerun_of_unfinished(self) -> Self {
         Self {
             rerun_unfinished: true,
             ..self
@@ -185,7 +186,7 @@ impl ScheduleConfig {
     /// far, for the roll-out of a change. Whoever still has the old one is
     /// refused from then on.
     #[must_use]
-    pub fn replacing_plan(self) -> Self {
+    pub fn with_plan_replaced(self) -> Self {
         Self {
             replace_plan: true,
             ..self

@@ -16,7 +16,7 @@ pub type JobError = Box<dyn std::error::Error + Send + Sync>;
 ///
 /// A run that returns it is neither done nor failed. Its tick stays without an
 /// end, as if its leader had died in it, and is left out or run again by
-/// [`rerunning_unfinished`](super::ScheduleConfig::rerunning_unfinished).
+/// [`with_rerun_of_unfinished`](super::ScheduleConfig::with_rerun_of_unfinished).
 ///
 /// ```
 /// use tenure::schedule::{JobError, Unfinished};

@@ -212,7 +212,7 @@ pub(super) fn check_plan(config: &ScheduleConfig, entry: &LedgerEntry) -> Result
     }
     let other = OtherPlan::new(entry.plan.clone(), plan);
     let message = format!(
-        "{other}: give it a name of its own, the same config everywhere, or replacing_plan()"
+        "{other}: give it a name of its own, the same config everywhere, or with_plan_replaced()"
     );
     let error = Error::new(ErrorKind::Conflict, Outcome::DidNot).with_message(message);
     Err(error.with_source(other))

@@ -31,7 +31,7 @@ use crate::model::{ContenderIdGenerator, MutexName};
 /// let coordinator = Coordinator::connect("memory:").await?;
 /// let config = ScheduleConfig::rate(Duration::ZERO, Duration::from_millis(10))?;
 /// let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
-/// let scheduler = coordinator.scheduler("metrics", config)?.worker("collector")?;
+/// let scheduler = coordinator.scheduler("metrics", config)?.with_worker("collector")?;
 /// let handle = scheduler.start(move |tick| {
 ///     let tell = tell.clone();
 ///     async move {
@@ -70,7 +70,7 @@ impl Scheduler {
     /// # Errors
     /// [`Invalid`](crate::ErrorKind::Invalid) when it is empty, longer than 64
     /// bytes, or has control characters.
-    pub fn worker(self, name: impl AsRef<str>) -> Result<Self> {
+    pub fn with_worker(self, name: impl AsRef<str>) -> Result<Self> {
         let name = name.as_ref();
         if name.is_empty() || name.len() > 64 || name.chars().any(char::is_control) {
             return Err(Error::invalid(format!(

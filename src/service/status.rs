@@ -8,6 +8,7 @@ use crate::error::{Error, ErrorKind, Outcome, Result};
 /// Where in its life a service is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
+#[non_exhaustive]
 pub enum Status {
     /// Not started, or stopped again.
     Initial,

@@ -4,7 +4,7 @@ use tenure::stores::memory::Memory;
 use tenure::{CampaignEvent, ErrorKind, TroubleNews};
 use tenure_testkit::fault::{Call, Fault};
 
-use super::support::{LONG, coordinator, faulty, long_terms, terms, until};
+use super::support::{LONG, coordinator, faulty, long_terms, terms};
 
 #[test]
 fn work_is_led_and_the_office_resigned() {
@@ -55,7 +55,8 @@ fn campaigns_and_observers_are_iterators() {
     let store = Memory::new();
     let (here, there) = (coordinator(&store, terms()), coordinator(&store, terms()));
     let mut observer = there.elector("m").unwrap().observe();
-    let mut campaign = here.elector("m").unwrap().campaign();
+    let elector = here.elector("m").unwrap();
+    let mut campaign = elector.campaign().unwrap();
     let office = campaign.find_map(|event| match event {
         CampaignEvent::Elected(office) => Some(office),
         _ => None,
@@ -63,9 +64,14 @@ fn campaigns_and_observers_are_iterators() {
     let office = office.expect("elected");
     let id = office.tenure().contender().clone();
     assert!(observer.any(|state| state.after.is_owner(&id)));
+    let seen = there.elector("m").unwrap().leader().unwrap();
+    assert!(seen.expect("a leader").is(&id));
+    assert!(elector.is_leading());
     drop(campaign);
-    drop(office);
-    until(|| there.lock("m").unwrap().try_acquire().unwrap().is_some());
+    office.resign().unwrap();
+    assert!(!elector.is_leading());
+    let guard = there.lock("m").unwrap().try_acquire().unwrap();
+    drop(guard.expect("the store has been told"));
     there.close().unwrap();
     while observer.next().is_some() {}
 }

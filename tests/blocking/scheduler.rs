@@ -25,7 +25,7 @@ fn the_job_runs_on_a_thread_with_the_name_of_the_worker() {
     let coordinator = coordinator(&store, terms());
     let (tell, told) = mpsc::channel();
     let scheduler = coordinator.scheduler("m", rate(millis(5))).unwrap();
-    let scheduler = scheduler.worker("settler").unwrap();
+    let scheduler = scheduler.with_worker("settler").unwrap();
     let handle = scheduler
         .start(move |tick: Tick| {
             let name = std::thread::current().name().map(str::to_owned);

@@ -33,7 +33,7 @@ async fn close_with_a_guard_an_office_and_a_waiter() {
 }
 
 async fn lead_until_deposed(elector: Elector) {
-    let (mut campaign, mut office) = (elector.campaign(), None);
+    let (mut campaign, mut office) = (elector.campaign().unwrap(), None);
     while let Some(event) = campaign.next().await {
         match event {
             CampaignEvent::Elected(leadership) => office = Some(leadership),

@@ -27,10 +27,10 @@ async fn campaign() {
     everywhere(async |stage| {
         let elector = elector(stage);
         async move {
-            let mut campaign = elector.campaign();
+            let mut campaign = elector.campaign().unwrap();
             loop {
                 if let CampaignEvent::Elected(office) = campaign.next().await.unwrap() {
-                    return office.resign();
+                    return office.resign().await.unwrap();
                 }
             }
         }
@@ -43,7 +43,7 @@ async fn a_campaign_that_ends_before_its_office_does() {
     everywhere(async |stage| {
         let elector = elector(stage);
         async move {
-            let mut campaign = elector.campaign();
+            let mut campaign = elector.campaign().unwrap();
             let office = loop {
                 if let CampaignEvent::Elected(office) = campaign.next().await.unwrap() {
                     break office;

@@ -76,10 +76,7 @@ async fn protect() {
 async fn lost() {
     everywhere(async |stage| {
         let guard = guard(stage).await;
-        let options = tenure::LockOptions {
-            max_hold: Some(Duration::from_millis(100)),
-            ..tenure::LockOptions::default()
-        };
+        let options = tenure::LockOptions::default().with_max_hold(Duration::from_millis(100));
         guard.release().await.unwrap();
         let lock = stage.us.lock_with("m", options).unwrap();
         let guard = lock.acquire().await.unwrap();

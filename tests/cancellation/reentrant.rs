@@ -16,8 +16,8 @@ async fn lock_and_nest() {
     everywhere(async |stage| {
         let lock = lock(stage);
         async move {
-            let outer = lock.lock().await.unwrap();
-            let inner = lock.lock().await.unwrap();
+            let outer = lock.acquire().await.unwrap();
+            let inner = lock.acquire().await.unwrap();
             drop((outer, inner));
         }
     })
@@ -29,8 +29,8 @@ async fn try_lock() {
     everywhere(async |stage| {
         let lock = lock(stage);
         async move {
-            drop(lock.try_lock().await);
-            drop(lock.try_lock_for(Duration::from_millis(100)).await);
+            drop(lock.try_acquire().await);
+            drop(lock.acquire_within(Duration::from_millis(100)).await);
         }
     })
     .await;
@@ -40,8 +40,8 @@ async fn try_lock() {
 async fn unlock() {
     everywhere(async |stage| {
         let lock = lock(stage);
-        lock.lock().await.unwrap().keep();
-        async move { drop(lock.unlock().await) }
+        lock.acquire().await.unwrap().keep();
+        async move { drop(lock.release_kept().await) }
     })
     .await;
 }
@@ -50,8 +50,8 @@ async fn unlock() {
 async fn release() {
     everywhere(async |stage| {
         let lock = lock(stage);
-        let outer = lock.lock().await.unwrap();
-        let inner = lock.lock().await.unwrap();
+        let outer = lock.acquire().await.unwrap();
+        let inner = lock.acquire().await.unwrap();
         async move {
             outer.release().await.unwrap();
             inner.release().await.unwrap();
@@ -66,7 +66,7 @@ async fn scope_and_protect() {
         let lock = stage.us.reentrant_lock("m").unwrap();
         async move {
             let work = async {
-                let guard = lock.lock().await.unwrap();
+                let guard = lock.acquire().await.unwrap();
                 let work = tokio::time::sleep(Duration::from_millis(100));
                 guard.protect(work).await.unwrap();
             };

@@ -87,7 +87,7 @@ async fn a_node_that_cannot_be_used_is_named_and_secrets_are_not() {
     let lock = build(builder, "secrets").await;
     assert!(!format!("{lock:?}").contains(secret));
     shut.kill().unwrap();
-    let error = lock.try_lock().await.unwrap_err();
+    let error = lock.try_acquire().await.unwrap_err();
     let text = format!("{error} {error:?}");
     assert!(
         text.contains("node 2 (redis://:***@") && !text.contains(secret),
@@ -108,7 +108,7 @@ async fn usual_settings_and_automatic_timeouts_do_for_a_quiet_machine() {
         .unwrap();
     let holder = tenure::Holder::new("auto");
     // A busy machine may take longer: then it is tried again.
-    let guard = tokio::time::timeout(PATIENCE, lock.held_by(&holder).lock()).await;
+    let guard = tokio::time::timeout(PATIENCE, lock.held_by(&holder).acquire()).await;
     guard.expect("in time").unwrap().release().await.unwrap();
     let plain = CombinationLock::builder().nodes(over(&servers));
     plain.build("plain").await.unwrap().close().await.unwrap();

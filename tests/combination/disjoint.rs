@@ -14,7 +14,7 @@ async fn by_default_neither_of_two_halves_is_enough() {
     left.lose(&[2, 3]);
     right.lose(&[0, 1]);
     for remote in [&left, &right] {
-        let error = remote.lock.try_lock().await.unwrap_err();
+        let error = remote.lock.try_acquire().await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Unreachable, "{error}");
     }
     free_everywhere(&servers, name).await;
@@ -40,13 +40,13 @@ async fn where_it_is_allowed_both_halves_win() {
     right.lose(&[0, 1]);
     let one = left
         .lock
-        .try_lock()
+        .try_acquire()
         .await
         .unwrap()
         .expect("on nodes 1 and 2");
     let other = right
         .lock
-        .try_lock()
+        .try_acquire()
         .await
         .unwrap()
         .expect("on nodes 3 and 4");

@@ -13,7 +13,7 @@ async fn a_release_whose_answers_were_late_is_a_release() {
     for round in 0..5 {
         let builder = patient().command_timeout(SECOND / 5);
         let remote = Remote::with(builder, &servers, name).await;
-        let guard = remote.lock.lock().await.unwrap();
+        let guard = remote.lock.acquire().await.unwrap();
         // Freed, and nobody hears of it in time.
         for way in &remote.ways[..2] {
             way.set(Way::ToClient, Flow::Hold);
@@ -37,7 +37,7 @@ async fn a_release_whose_answers_were_late_is_a_release() {
 async fn a_lock_that_another_took_is_still_said_to_be_lost() {
     let (name, servers) = ("truly-lost", servers(3));
     let lock = contender(&servers, name).await;
-    let guard = lock.lock().await.unwrap();
+    let guard = lock.acquire().await.unwrap();
     for server in &servers[..2] {
         server.command(&["DEL", name]).unwrap();
         occupy(server, name);
@@ -51,7 +51,7 @@ async fn close_waits_for_the_unlocks_of_a_slow_node() {
     let (name, servers) = ("slow-close", servers(3));
     let builder = patient().command_timeout(SECOND / 5);
     let remote = Remote::with(builder, &servers, name).await;
-    let guard = remote.lock.lock().await.unwrap();
+    let guard = remote.lock.acquire().await.unwrap();
     one_holder(&servers, name);
     // Slower than a command may be, for a while.
     servers[2].pause().unwrap();
@@ -71,7 +71,7 @@ async fn close_is_bounded_and_says_what_it_left() {
     let (name, servers) = ("left-behind", servers(3));
     let builder = patient().command_timeout(SECOND / 5);
     let lock = build(builder.nodes(over(&servers)), name).await;
-    let guard = lock.lock().await.unwrap();
+    let guard = lock.acquire().await.unwrap();
     servers[2].pause().unwrap();
     guard.release().await.unwrap();
     let closed = tokio::time::timeout(SECOND * 15, lock.close()).await;
@@ -80,7 +80,7 @@ async fn close_is_bounded_and_says_what_it_left() {
     assert_eq!(error.kind(), ErrorKind::Unconfirmed, "{error}");
     let place = format!("node 3 (redis://127.0.0.1:{})", servers[2].port());
     assert!(error.to_string().contains(&place), "{error}");
-    let error = lock.try_lock().await.unwrap_err();
+    let error = lock.try_acquire().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Closed, "{error}");
     lock.close().await.unwrap();
 }
@@ -101,7 +101,7 @@ fn in_threads(servers: &[Redis], name: &str) -> (blocking::CombinationLock, Prox
 fn close_waits_in_plain_threads_too() {
     let (name, servers) = ("slow-thread", servers(3));
     let (lock, way) = in_threads(&servers, name);
-    let guard = lock.lock().unwrap();
+    let guard = lock.acquire().unwrap();
     way.refuse().unwrap();
     way.cut().unwrap();
     guard.release().unwrap();
@@ -119,7 +119,7 @@ fn close_waits_in_plain_threads_too() {
 fn a_lock_of_plain_threads_that_is_dropped_leaves_nothing() {
     let (name, servers) = ("dropped-thread", servers(3));
     let (lock, way) = in_threads(&servers, name);
-    let guard = lock.lock().unwrap();
+    let guard = lock.acquire().unwrap();
     way.refuse().unwrap();
     way.cut().unwrap();
     drop(guard);

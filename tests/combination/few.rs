@@ -13,7 +13,7 @@ async fn too_few_nodes_are_an_error_that_names_each() {
     let lock = contender(&servers, name).await;
     servers[0].kill().unwrap();
     servers[2].kill().unwrap();
-    let error = lock.try_lock().await.unwrap_err();
+    let error = lock.try_acquire().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unreachable);
     let text = error.to_string();
     let port = |index: usize| servers[index].port();
@@ -28,7 +28,7 @@ async fn too_few_nodes_are_an_error_that_names_each() {
     assert_eq!(holder(&servers[1], name), None, "undone when it is told");
     // Whoever waits gets it as soon as enough are back.
     let waiting = lock.clone();
-    let waiting = tokio::spawn(async move { waiting.lock().await });
+    let waiting = tokio::spawn(async move { waiting.acquire().await });
     servers[0].restart_empty().unwrap();
     let guard = tokio::time::timeout(PATIENCE, waiting).await;
     let guard = guard.expect("in time").unwrap().unwrap();
@@ -45,7 +45,7 @@ async fn an_attempt_over_its_time_is_undone_and_an_error() {
     for way in &remote.ways {
         way.set(Way::ToClient, Flow::Delay(SECOND * 2 / 3));
     }
-    let error = remote.lock.try_lock().await.unwrap_err();
+    let error = remote.lock.try_acquire().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Timeout, "{error}");
     assert!(
         error.to_string().contains("acquire timeout of 1s"),
@@ -64,17 +64,17 @@ async fn a_silent_node_is_waited_for_once_and_found_again_by_a_probe() {
     let lock = build(builder.nodes(over(&servers)), name).await;
     servers[2].pause().unwrap();
     let started = Instant::now();
-    let guard = lock.try_lock().await.unwrap().expect("two are enough");
+    let guard = lock.try_acquire().await.unwrap().expect("two are enough");
     assert!(started.elapsed() >= timeout, "the third was waited for");
     guard.release().await.unwrap();
     let started = Instant::now();
-    let guard = lock.try_lock().await.unwrap().expect("again");
+    let guard = lock.try_acquire().await.unwrap().expect("again");
     assert!(started.elapsed() < timeout, "the third was skipped");
     guard.release().await.unwrap();
     servers[2].resume().unwrap();
     free_everywhere(&servers, name).await;
     loop {
-        let guard = lock.try_lock_for(PATIENCE).await.unwrap().expect("again");
+        let guard = lock.acquire_within(PATIENCE).await.unwrap().expect("again");
         let all = holder(&servers[2], name).is_some();
         guard.release().await.unwrap();
         if all {
@@ -91,7 +91,7 @@ async fn a_key_that_is_something_else_is_told_with_its_node() {
     let (name, servers) = ("wrong-type", servers(2));
     servers[1].command(&["SET", name, "text"]).unwrap();
     let lock = contender(&servers, name).await;
-    let error = lock.lock().await.unwrap_err();
+    let error = lock.acquire().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Conflict);
     assert!(error.to_string().contains("node 2"), "{error}");
     assert_eq!(holder(&servers[0], name), None);

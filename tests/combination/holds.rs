@@ -10,8 +10,8 @@ use super::support::*;
 async fn nested_holds_are_counted_here_and_shown_on_every_node() {
     let (name, servers) = ("nested", servers(3));
     let lock = contender(&servers, name).await;
-    let outer = lock.lock().await.unwrap();
-    let inner = lock.lock().await.unwrap();
+    let outer = lock.acquire().await.unwrap();
+    let inner = lock.acquire().await.unwrap();
     assert_eq!((lock.hold_count().unwrap(), inner.hold_count()), (2, 2));
     for server in &servers {
         assert_eq!(count(server, name).as_deref(), Some("2"));
@@ -23,15 +23,15 @@ async fn nested_holds_are_counted_here_and_shown_on_every_node() {
     outer.keep();
     assert!(lock.is_held().unwrap() && lock.remaining().unwrap() > SECOND);
     let other = lock.held_by(&Holder::new("other"));
-    assert!(other.try_lock().await.unwrap().is_none());
+    assert!(other.try_acquire().await.unwrap().is_none());
     assert_eq!(
-        other.unlock().await.unwrap_err().kind(),
+        other.release_kept().await.unwrap_err().kind(),
         ErrorKind::WrongState
     );
     let owner = other.owner().await.unwrap().expect("an owner");
     assert_eq!(Some(owner.to_string()), holder(&servers[0], name));
-    assert!(owner.as_str().contains(":test:"), "{owner}");
-    lock.unlock().await.unwrap();
+    assert!(owner.id().as_str().contains(":test:"), "{owner}");
+    lock.release_kept().await.unwrap();
     assert_eq!(other.owner().await.unwrap(), None);
     free_everywhere(&servers, name).await;
 }
@@ -40,8 +40,8 @@ pub(crate) async fn a_node_that_comes_back_shows_the_count_too() {
     let (name, servers) = ("nested-again", servers(3));
     let builder = brisk(SECOND * 5).nodes(over(&servers));
     let lock = build(builder, name).await;
-    let _outer = lock.lock().await.unwrap();
-    let _inner = lock.lock().await.unwrap();
+    let _outer = lock.acquire().await.unwrap();
+    let _inner = lock.acquire().await.unwrap();
     blocking(|| servers[2].restart_empty());
     eventually("the count is shown", || {
         count(&servers[2], name).as_deref() == Some("2")
@@ -55,8 +55,8 @@ async fn a_waiter_of_another_process_is_woken_by_the_unlock() {
     let holder = contender(&servers, name).await;
     let builder = patient().spin_wait(PATIENCE * 4).nodes(over(&servers));
     let waiter = build(builder, name).await;
-    let guard = holder.lock().await.unwrap();
-    let waiting = tokio::spawn(async move { waiter.lock().await });
+    let guard = holder.acquire().await.unwrap();
+    let waiting = tokio::spawn(async move { waiter.acquire().await });
     tokio::time::sleep(SECOND).await;
     assert!(!waiting.is_finished());
     let freed = Instant::now();
@@ -74,29 +74,32 @@ fn threads_hold_for_themselves() {
     let (name, servers) = ("threads", servers(2));
     let builder = patient().nodes(over(&servers));
     let lock = blocking::CombinationLock::build(builder, name).unwrap();
-    let outer = lock.lock().unwrap();
-    let inner = lock.try_lock().unwrap().expect("the same thread");
+    let outer = lock.acquire().unwrap();
+    let inner = lock.try_acquire().unwrap().expect("the same thread");
     assert_eq!((lock.hold_count(), inner.hold_count()), (2, 2));
     std::thread::scope(|scope| {
         let other = scope.spawn(|| {
-            assert!(lock.try_lock().unwrap().is_none());
+            assert!(lock.try_acquire().unwrap().is_none());
             assert!(!lock.is_held());
-            assert!(lock.try_lock_for(SECOND / 10).unwrap().is_none());
+            assert!(lock.acquire_within(SECOND / 10).unwrap().is_none());
             let cancel = blocking::Cancel::new();
             cancel.cancel();
-            assert!(lock.lock_unless(&cancel).unwrap().is_none());
-            assert_eq!(lock.unlock().unwrap_err().kind(), ErrorKind::WrongState);
+            assert!(lock.acquire_unless(&cancel).unwrap().is_none());
+            assert_eq!(
+                lock.release_kept().unwrap_err().kind(),
+                ErrorKind::WrongState
+            );
         });
         other.join().unwrap();
     });
     assert!(lock.is_held() && lock.remaining() > SECOND);
     assert!(outer.wait_lost(SECOND / 100).is_none());
     inner.keep();
-    lock.unlock().unwrap();
+    lock.release_kept().unwrap();
     outer.release().unwrap();
     assert_eq!(lock.owner().unwrap(), None);
     std::thread::scope(|scope| {
-        scope.spawn(|| lock.lock().unwrap().release().unwrap());
+        scope.spawn(|| lock.acquire().unwrap().release().unwrap());
     });
     lock.close().unwrap();
     assert!(servers.iter().all(|server| holder(server, name).is_none()));

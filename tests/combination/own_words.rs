@@ -17,12 +17,12 @@ fn scripts(server: &tenure_testkit::servers::Redis) -> u64 {
 async fn forgotten_by_the_first(name: &str, waiters: usize) -> u64 {
     let servers = servers(3);
     let lock = contender(&servers, name).await;
-    let guard = lock.lock().await.unwrap();
+    let guard = lock.acquire().await.unwrap();
     servers[0].command(&["DEL", name]).unwrap();
     let mut waiting = Vec::new();
     for _ in 0..waiters {
         let lock = contender(&servers, name).await;
-        waiting.push(tokio::spawn(async move { lock.lock().await.map(drop) }));
+        waiting.push(tokio::spawn(async move { lock.acquire().await.map(drop) }));
     }
     // Each has looked, and looked again once it listens.
     let channel = format!("redisson_lock__channel:{{{name}}}");
@@ -61,9 +61,9 @@ async fn ten_waiters_do_not_wake_each_other() {
 async fn a_stranger_that_says_unlocked_all_the_time_does_not_make_a_waiter_run() {
     let (name, servers) = ("storm", servers(2));
     let lock = contender(&servers, name).await;
-    let guard = lock.lock().await.unwrap();
+    let guard = lock.acquire().await.unwrap();
     let waiter = contender(&servers, name).await;
-    let waiting = tokio::spawn(async move { waiter.lock().await.map(drop) });
+    let waiting = tokio::spawn(async move { waiter.acquire().await.map(drop) });
     let channel = format!("redisson_lock__channel:{{{name}}}");
     eventually("it listens", || {
         let heard = servers[0].command(&["PUBLISH", &channel, "0"]).unwrap();
@@ -89,13 +89,13 @@ async fn a_stranger_that_says_unlocked_all_the_time_does_not_make_a_waiter_run()
 async fn the_holder_has_a_node_again_though_others_try_there() {
     let (name, servers) = ("again", servers(3));
     let lock = build(brisk(SECOND * 6).nodes(over(&servers)), name).await;
-    let guard = lock.lock().await.unwrap();
+    let guard = lock.acquire().await.unwrap();
     let id = one_holder(&servers, name);
     let mut waiting = Vec::new();
     for _ in 0..5 {
         let builder = brisk(SECOND * 6).spin_wait(SECOND / 50);
         let lock = build(builder.nodes(over(&servers)), name).await;
-        waiting.push(tokio::spawn(async move { lock.lock().await.map(drop) }));
+        waiting.push(tokio::spawn(async move { lock.acquire().await.map(drop) }));
     }
     servers[0].command(&["DEL", name]).unwrap();
     // Within two renewals, for some of its tries meet one of theirs.

@@ -11,14 +11,15 @@ pub(crate) async fn a_hold_survives_the_death_of_one_node() {
     let (name, servers) = ("one-dies", servers(3));
     let builder = brisk(EXPIRY).nodes(over(&servers));
     let lock = build(builder, name).await;
-    let guard = lock.lock().await.unwrap();
+    let guard = lock.acquire().await.unwrap();
     blocking(|| servers[0].kill());
     tokio::time::sleep(EXPIRY + SECOND).await;
     assert!(!guard.is_lost(), "renewed on the others");
     one_holder(&servers[1..], name);
     blocking(|| servers[1].kill());
     let lost = tokio::time::timeout(PATIENCE, guard.lost()).await;
-    assert_eq!(lost.expect("an end"), LossCause::Deadline);
+    let lost = lost.expect("an end");
+    assert_eq!((lost.cause, lost.token), (LossCause::Deadline, None));
     let error = guard.protect(std::future::ready(())).await.unwrap_err();
     assert!(!error.to_string().contains("token"), "{error}");
     let error = guard.release().await.unwrap_err().to_string();
@@ -36,7 +37,7 @@ pub(crate) async fn a_hold_survives_a_rolling_restart_of_empty_nodes() {
     }
     let builder = brisk(EXPIRY).durable_nodes(false);
     let lock = build(builder.nodes(over(&servers)), name).await;
-    let guard = lock.lock().await.unwrap();
+    let guard = lock.acquire().await.unwrap();
     let id = one_holder(&servers, name);
     for server in &servers {
         blocking(|| server.restart_empty());
@@ -53,11 +54,11 @@ pub(crate) async fn a_hold_survives_a_rolling_restart_of_empty_nodes() {
 pub(crate) async fn a_hold_that_a_quorum_has_forgotten_is_lost_at_once() {
     let (name, servers) = ("forgotten-by-most", servers(3));
     let lock = build(brisk(EXPIRY).nodes(over(&servers)), name).await;
-    let guard = lock.lock().await.unwrap();
+    let guard = lock.acquire().await.unwrap();
     for server in &servers[1..] {
         server.command(&["DEL", name]).unwrap();
     }
     let lost = tokio::time::timeout(PATIENCE, guard.lost()).await;
-    assert_eq!(lost.expect("at the next renewal"), LossCause::Taken);
+    assert_eq!(lost.expect("at the next renewal").cause, LossCause::Taken);
     free_everywhere(&servers, name).await;
 }

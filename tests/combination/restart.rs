@@ -15,7 +15,12 @@ pub(crate) async fn a_node_that_restarted_empty_does_not_count() {
     let new = Remote::with(builder(), &servers, name).await;
     let trusting = Remote::with(builder().durable_nodes(true), &servers, name).await;
     old.lose(&[2]);
-    let guard = old.lock.try_lock().await.unwrap().expect("nodes 1 and 2");
+    let guard = old
+        .lock
+        .try_acquire()
+        .await
+        .unwrap()
+        .expect("nodes 1 and 2");
     // It cannot take node 1 again.
     old.lose(&[0]);
     blocking(|| servers[0].restart_empty());
@@ -33,7 +38,7 @@ pub(crate) async fn a_node_that_restarted_empty_does_not_count() {
     free_everywhere(&servers[2..], name).await;
     // The rule is what keeps the two apart.
     trusting.lose(&[1]);
-    let second = trusting.lock.try_lock().await.unwrap();
+    let second = trusting.lock.try_acquire().await.unwrap();
     assert!(
         second.is_some() && !guard.is_lost(),
         "who trusts is deceived"
@@ -50,7 +55,7 @@ pub(crate) async fn nodes_that_have_just_started_count_one_expiry_later() {
         error.contains("restarted less than an expiry ago"),
         "{error}"
     );
-    let guard = tokio::time::timeout(PATIENCE, lock.lock()).await;
+    let guard = tokio::time::timeout(PATIENCE, lock.acquire()).await;
     let guard = guard.expect("in time").unwrap();
     for server in &servers {
         up_for(server, expiry).await;
@@ -66,7 +71,7 @@ trait Now {
 
 impl Now for tenure::CombinationLock {
     async fn lock_now(&self) -> String {
-        let error = self.try_lock().await.expect_err("too few that count");
+        let error = self.try_acquire().await.expect_err("too few that count");
         error.to_string()
     }
 }

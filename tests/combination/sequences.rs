@@ -16,12 +16,18 @@ async fn no_node_is_down() {
     first.ways[1].set(Way::ToServer, Flow::Hold);
     let attempt = first.begin();
     eventually("node 1 is locked", || holder(&servers[0], name).is_some()).await;
-    assert!(second.try_lock().await.unwrap().is_none(), "node 1 refuses");
+    assert!(
+        second.try_acquire().await.unwrap().is_none(),
+        "node 1 refuses"
+    );
     assert!(holder(&servers[1], name).is_none());
     first.ways[2].set(Way::ToServer, Flow::Hold);
     first.ways[1].set(Way::ToServer, Flow::Pass);
     eventually("node 2 is locked", || holder(&servers[1], name).is_some()).await;
-    assert!(third.try_lock().await.unwrap().is_none(), "node 1 refuses");
+    assert!(
+        third.try_acquire().await.unwrap().is_none(),
+        "node 1 refuses"
+    );
     assert!(holder(&servers[2], name).is_none());
     first.ways[2].set(Way::ToServer, Flow::Pass);
     let guard = attempt.end().await.unwrap().expect("the first has won");
@@ -37,7 +43,7 @@ async fn unlocking_goes_from_right_to_left() {
     let (name, servers) = ("right-to-left", servers(3));
     let builder = patient().command_timeout(SECOND * 5).expiry(SECOND * 60);
     let remote = Remote::with(builder, &servers, name).await;
-    let guard = remote.lock.lock().await.unwrap();
+    let guard = remote.lock.acquire().await.unwrap();
     for node in [2, 1] {
         remote.ways[node].set(Way::ToClient, Flow::Hold);
     }
@@ -91,9 +97,9 @@ async fn another_node_times_out() {
         contender(&servers, name).await,
     );
     servers[1].pause().unwrap();
-    let (won, refused) = tokio::join!(first.try_lock(), async {
+    let (won, refused) = tokio::join!(first.try_acquire(), async {
         eventually("node 1 is locked", || holder(&servers[0], name).is_some()).await;
-        second.try_lock().await
+        second.try_acquire().await
     });
     let guard = won.unwrap().expect("won on nodes 1 and 3");
     assert!(refused.unwrap().is_none(), "node 1 refuses");
@@ -118,7 +124,7 @@ pub(crate) async fn one_more_time_with_just_enough_nodes() {
     let attempt = first.begin();
     eventually("node 1 is locked", || holder(&servers[0], name).is_some()).await;
     blocking(|| servers[0].kill());
-    let error = second.try_lock().await.unwrap_err();
+    let error = second.try_acquire().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unreachable);
     assert_eq!(error.retry(), Retry::Later);
     first.ways[1].set(Way::ToServer, Flow::Pass);
@@ -126,7 +132,7 @@ pub(crate) async fn one_more_time_with_just_enough_nodes() {
     assert!(!guard.is_lost());
     // With one node left it cannot be renewed.
     let lost = tokio::time::timeout(PATIENCE, guard.lost());
-    assert_eq!(lost.await.expect("an end"), LossCause::Deadline);
+    assert_eq!(lost.await.expect("an end").cause, LossCause::Deadline);
     drop(guard);
     free_everywhere(&servers[1..], name).await;
 }

@@ -18,7 +18,7 @@ fn connected(server: &Redis) -> u64 {
 /// Takes and gives back, twice: also after the sick node was found out.
 async fn works(lock: &CombinationLock) {
     for _ in 0..2 {
-        let guard = lock.try_lock().await.unwrap().expect("two are enough");
+        let guard = lock.try_acquire().await.unwrap().expect("two are enough");
         guard.release().await.unwrap();
     }
 }
@@ -29,19 +29,19 @@ async fn a_key_of_a_wrong_type_on_one_node_is_passed_over() {
     servers[1].command(&["SET", name, "text"]).unwrap();
     let lock = contender(&servers, name).await;
     works(&lock).await;
-    let waiting = tokio::time::timeout(PATIENCE, lock.lock()).await;
+    let waiting = tokio::time::timeout(PATIENCE, lock.acquire()).await;
     let guard = waiting.expect("in time").unwrap();
     assert!(holder(&servers[0], name).is_some() && holder(&servers[2], name).is_some());
     guard.release().await.unwrap();
     // Another lock of this process has that node all the same.
     let other = contender(&servers, "right-type").await;
-    let guard = other.lock().await.unwrap();
+    let guard = other.acquire().await.unwrap();
     one_holder(&servers, "right-type");
     guard.release().await.unwrap();
     // Mended, it is used again.
     servers[1].command(&["DEL", name]).unwrap();
     eventually_async("all three again", async || {
-        let guard = lock.lock().await.unwrap();
+        let guard = lock.acquire().await.unwrap();
         let all = holder(&servers[1], name).is_some();
         guard.release().await.unwrap();
         all
@@ -61,7 +61,7 @@ async fn a_missing_permission_on_one_node_is_passed_over() {
         .command(&["ACL", "SETUSER", "default", "+hset"])
         .unwrap();
     eventually_async("all three again", async || {
-        let guard = lock.lock().await.unwrap();
+        let guard = lock.acquire().await.unwrap();
         let all = holder(&servers[0], name).is_some();
         guard.release().await.unwrap();
         all
@@ -90,7 +90,7 @@ async fn below_the_quorum_a_sick_node_is_an_error_that_says_why() {
             .command(&["ACL", "SETUSER", "default", "-hset"])
             .unwrap();
     }
-    let error = lock.try_lock().await.unwrap_err();
+    let error = lock.try_acquire().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Denied, "{error}");
     let text = error.to_string();
     assert!(text.contains("node 1") && text.contains("node 2"), "{text}");
@@ -170,7 +170,7 @@ async fn two_hundred_locks_have_one_connection_to_each_node() {
     }
     let mut guards = Vec::new();
     for lock in &locks {
-        guards.push(lock.lock().await.unwrap());
+        guards.push(lock.acquire().await.unwrap());
     }
     for (server, before) in servers.iter().zip(&before) {
         // One for commands, one for wake-ups.
@@ -202,7 +202,7 @@ async fn a_node_found_silent_by_one_lock_is_skipped_by_all() {
     let builder = || patient().command_timeout(timeout).nodes(over(&servers));
     let (one, two) = (build(builder(), "one").await, build(builder(), "two").await);
     servers[2].pause().unwrap();
-    one.try_lock()
+    one.try_acquire()
         .await
         .unwrap()
         .expect("two are enough")
@@ -210,7 +210,7 @@ async fn a_node_found_silent_by_one_lock_is_skipped_by_all() {
         .await
         .unwrap();
     let started = std::time::Instant::now();
-    let guard = two.try_lock().await.unwrap().expect("two are enough");
+    let guard = two.try_acquire().await.unwrap().expect("two are enough");
     assert!(started.elapsed() < timeout, "it was known to be silent");
     guard.release().await.unwrap();
     servers[2].resume().unwrap();

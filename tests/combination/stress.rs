@@ -21,7 +21,7 @@ struct Judge {
 
 impl Judge {
     async fn turn(&self, process: usize, lock: &CombinationLock) {
-        let Ok(Some(guard)) = lock.try_lock_for(SECOND * 2).await else {
+        let Ok(Some(guard)) = lock.acquire_within(SECOND * 2).await else {
             return;
         };
         if self.inside.fetch_add(1, Ordering::SeqCst) > 0 {

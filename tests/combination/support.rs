@@ -78,7 +78,7 @@ impl Remote {
     /// Begins one attempt.
     pub(crate) fn begin(&self) -> Attempt {
         let lock = self.lock.clone();
-        Attempt(tokio::spawn(async move { lock.try_lock().await }))
+        Attempt(tokio::spawn(async move { lock.try_acquire().await }))
     }
 }
 

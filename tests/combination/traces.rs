@@ -11,7 +11,7 @@ async fn a_node_whose_yes_was_lost_is_unlocked_with_the_others() {
     remote.ways[1].cut_after(Way::ToClient, 0);
     let guard = remote
         .lock
-        .try_lock()
+        .try_acquire()
         .await
         .unwrap()
         .expect("two are enough");
@@ -27,7 +27,7 @@ async fn a_lost_attempt_whose_answers_were_lost_leaves_nothing() {
     let remote = Remote::new(&servers, name).await;
     occupy(&servers[2], name);
     remote.ways[0].cut_after(Way::ToClient, 0);
-    assert!(remote.lock.try_lock().await.unwrap().is_none());
+    assert!(remote.lock.try_acquire().await.unwrap().is_none());
     free_everywhere(&servers[..2], name).await;
     assert_eq!(holder(&servers[2], name).as_deref(), Some("stranger"));
 }
@@ -37,7 +37,7 @@ async fn a_paused_node_that_wakes_up_is_unlocked() {
     let (name, servers) = ("wakes-up", servers(2));
     let lock = contender(&servers, name).await;
     servers[1].pause().unwrap();
-    lock.try_lock().await.unwrap_err();
+    lock.try_acquire().await.unwrap_err();
     assert_eq!(holder(&servers[0], name), None);
     servers[1].resume().unwrap();
     free_everywhere(&servers, name).await;
@@ -49,7 +49,7 @@ async fn what_undoes_an_attempt_cannot_touch_the_next() {
     let remote = Remote::new(&servers, name).await;
     remote.lose(&[1]);
     let lock = remote.lock.clone();
-    let waiting = tokio::spawn(async move { lock.lock().await });
+    let waiting = tokio::spawn(async move { lock.acquire().await });
     let token = format!("redisson_lock_token:{{{name}}}");
     eventually("an attempt has failed", || {
         let made = servers[0].command(&["EXISTS", &token]).unwrap();
@@ -72,7 +72,7 @@ async fn an_attempt_that_is_dropped_on_the_way_is_undone() {
     let remote = Remote::new(&servers, name).await;
     for (index, way) in remote.ways.iter().enumerate() {
         way.set(Way::ToClient, Flow::Hold);
-        let mut waiting = Box::pin(remote.lock.lock());
+        let mut waiting = Box::pin(remote.lock.acquire());
         let server = &servers[index];
         tokio::select! {
             _ = &mut waiting => unreachable!("its answer is held"),
@@ -89,7 +89,7 @@ async fn a_later_attempt_that_is_dropped_is_undone_too() {
     let (name, servers) = ("dropped-later", servers(2));
     let remote = Remote::new(&servers, name).await;
     occupy(&servers[1], name);
-    let mut waiting = Box::pin(remote.lock.lock());
+    let mut waiting = Box::pin(remote.lock.acquire());
     let token = format!("redisson_lock_token:{{{name}}}");
     let lost = eventually("an attempt was lost", || {
         let made = servers[0].command(&["EXISTS", &token]).unwrap();
@@ -113,12 +113,12 @@ async fn a_later_attempt_that_is_dropped_is_undone_too() {
 async fn close_gives_back_what_is_held() {
     let (name, servers) = ("closed", servers(2));
     let lock = contender(&servers, name).await;
-    let guard = lock.lock().await.unwrap();
+    let guard = lock.acquire().await.unwrap();
     lock.close().await.unwrap();
     assert!(guard.is_lost());
     for server in &servers {
         assert_eq!(holder(server, name), None);
     }
-    let error = lock.try_lock().await.unwrap_err();
+    let error = lock.try_acquire().await.unwrap_err();
     assert_eq!(error.kind(), tenure::ErrorKind::Closed, "{error}");
 }

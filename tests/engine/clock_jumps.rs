@@ -47,7 +47,7 @@ async fn a_machine_that_stood_still_has_lost_once_its_wall_clock_is_right() {
 async fn whoever_waits_is_told_without_anybody_looking() {
     let (world, host) = (World::new(), VirtualHost::new());
     let coordinator = process(&world, &host);
-    let mut campaign = coordinator.elector("m").unwrap().campaign();
+    let mut campaign = coordinator.elector("m").unwrap().campaign().unwrap();
     let office = loop {
         if let CampaignEvent::Elected(office) = campaign.next().await.unwrap() {
             break office;

@@ -259,7 +259,7 @@ impl World {
     }
 
     async fn campaign(self: Rc<Self>, process: Coordinator) {
-        let mut campaign = process.elector("m").unwrap().campaign();
+        let mut campaign = process.elector("m").unwrap().campaign().unwrap();
         while !self.over.get() {
             let next = self
                 .clock

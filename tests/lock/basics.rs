@@ -35,8 +35,8 @@ async fn a_second_process_waits_for_the_first() {
             .is_none()
     );
     assert!(!guard.is_lost(), "a live owner is renewed");
-    let owner = lock.owner().await.unwrap();
-    assert!(owner.is_owner(guard.tenure().contender()));
+    let owner = lock.owner().await.unwrap().expect("an owner");
+    assert!(owner.is(guard.tenure().contender()));
     assert_eq!(owner.token(), guard.token().ok());
 
     let waiting = tokio::spawn(async move { lock.acquire().await.unwrap() });
@@ -132,10 +132,7 @@ async fn a_revoked_guard_is_lost_at_its_next_renewal() {
 async fn a_guard_that_holds_too_long_is_lost_and_not_renewed() {
     let world = World::new();
     let (coordinator, faults) = world.with_faults();
-    let options = LockOptions {
-        max_hold: Some(Duration::from_secs(25)),
-        ..Default::default()
-    };
+    let options = LockOptions::default().with_max_hold(Duration::from_secs(25));
     let lock = coordinator.lock_with("m", options).unwrap();
     let begin = world.clock.now();
     let guard = lock.acquire().await.unwrap();
@@ -242,10 +239,7 @@ async fn closing_ends_guards_and_waiters() {
 async fn a_lock_can_have_terms_of_its_own() {
     let world = World::new();
     let terms = LeaseTerms::new(Duration::from_secs(1), Duration::from_secs(1)).unwrap();
-    let options = LockOptions {
-        terms: Some(terms),
-        ..LockOptions::default()
-    };
+    let options = LockOptions::default().with_terms(terms);
     let guard = world
         .coordinator()
         .lock_with("m", options)

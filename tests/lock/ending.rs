@@ -22,7 +22,7 @@ async fn elected(campaign: &mut Campaign) -> Leadership {
 async fn the_work_of_a_campaign_ends_when_its_coordinator_closes() {
     let world = World::new();
     let coordinator = world.coordinator();
-    let mut campaign = coordinator.elector("m").unwrap().campaign();
+    let mut campaign = coordinator.elector("m").unwrap().campaign().unwrap();
     let office = elected(&mut campaign).await;
     let worker = tokio::spawn(async move {
         let tenure = office.tenure().clone();
@@ -30,7 +30,12 @@ async fn the_work_of_a_campaign_ends_when_its_coordinator_closes() {
         drop(office);
         end
     });
-    let mut next = world.coordinator().elector("m").unwrap().campaign();
+    let mut next = world
+        .coordinator()
+        .elector("m")
+        .unwrap()
+        .campaign()
+        .unwrap();
     tokio::time::sleep(SOON).await;
     let begin = world.clock.now();
     let closing = coordinator.close();
@@ -46,7 +51,7 @@ async fn the_work_of_a_campaign_ends_when_its_coordinator_closes() {
 async fn an_ending_tenure_says_so_and_is_valid_until_it_is_let_go() {
     let world = World::new();
     let coordinator = world.coordinator();
-    let mut campaign = coordinator.elector("m").unwrap().campaign();
+    let mut campaign = coordinator.elector("m").unwrap().campaign().unwrap();
     let office = elected(&mut campaign).await;
     assert!(!office.tenure().is_ending());
     let closing = tokio::spawn(async move { coordinator.close().await });
@@ -68,7 +73,7 @@ async fn an_ending_tenure_says_so_and_is_valid_until_it_is_let_go() {
 async fn close_says_what_it_could_not_end() {
     let world = World::new();
     let coordinator = world.coordinator();
-    let mut campaign = coordinator.elector("m").unwrap().campaign();
+    let mut campaign = coordinator.elector("m").unwrap().campaign().unwrap();
     let office = elected(&mut campaign).await;
     let error = coordinator.close().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unconfirmed);
@@ -86,7 +91,7 @@ async fn close_says_what_the_store_has_not_confirmed() {
     let guard = coordinator.lock("m").unwrap().acquire().await.unwrap();
     let nested = coordinator.reentrant_lock("n").unwrap();
     let holder = tenure::Holder::new("h");
-    let nested = nested.held_by(&holder).lock().await.unwrap();
+    let nested = nested.held_by(&holder).acquire().await.unwrap();
     faults.always(Call::Release, Fault::Fail);
     let error = coordinator.close().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unconfirmed);
@@ -101,7 +106,7 @@ async fn close_says_what_the_store_has_not_confirmed() {
 async fn an_office_outlives_its_campaign_for_as_long_as_its_holder_likes() {
     let world = World::new();
     let coordinator = world.coordinator();
-    let mut campaign = coordinator.elector("m").unwrap().campaign();
+    let mut campaign = coordinator.elector("m").unwrap().campaign().unwrap();
     let office = elected(&mut campaign).await;
     drop(campaign);
     // Longer than a quiesce.
@@ -118,7 +123,7 @@ async fn an_office_outlives_its_campaign_for_as_long_as_its_holder_likes() {
 async fn closing_does_not_wait_for_an_election_that_nobody_read() {
     let world = World::new();
     let coordinator = world.coordinator();
-    let mut campaign = coordinator.elector("m").unwrap().campaign();
+    let mut campaign = coordinator.elector("m").unwrap().campaign().unwrap();
     tokio::time::sleep(SOON).await;
     let begin = world.clock.now();
     coordinator.close().await.unwrap();

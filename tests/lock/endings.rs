@@ -24,10 +24,7 @@ async fn elected(campaign: &mut tenure::Campaign) -> Leadership {
 async fn a_guard_that_is_lost_does_not_bar_the_others_of_its_process() {
     let world = World::new();
     let coordinator = world.coordinator();
-    let options = LockOptions {
-        max_hold: Some(Duration::from_secs(5)),
-        ..LockOptions::default()
-    };
+    let options = LockOptions::default().with_max_hold(Duration::from_secs(5));
     let lock = coordinator.lock_with("m", options).unwrap();
     let hung = lock.acquire().await.unwrap();
     // As long as a stranger would have to wait: what it holds, and one lease.
@@ -43,10 +40,7 @@ async fn a_guard_that_is_lost_does_not_bar_the_others_of_its_process() {
 #[tokio::test]
 async fn a_guard_that_held_too_long_is_not_handed_on() {
     let coordinator = tenure::Coordinator::connect("memory:").await.unwrap();
-    let short = LockOptions {
-        max_hold: Some(Duration::from_millis(20)),
-        ..LockOptions::default()
-    };
+    let short = LockOptions::default().with_max_hold(Duration::from_millis(20));
     let guard = coordinator.lock_with("m", short).unwrap();
     let guard = guard.acquire().await.unwrap();
     let lock = coordinator.lock("m").unwrap();
@@ -102,7 +96,7 @@ async fn closing_drops_the_work_of_a_leader_and_resigns() {
 async fn a_late_answer_to_the_last_tenure_does_not_end_this_one() {
     let world = World::new();
     let (coordinator, faults) = world.with_faults();
-    let mut campaign = coordinator.elector("m").unwrap().campaign();
+    let mut campaign = coordinator.elector("m").unwrap().campaign().unwrap();
     let first = elected(&mut campaign).await;
     let token = first.tenure().token().unwrap();
     // The first renewal is on its way, slowly, when the office is resigned.
@@ -110,7 +104,7 @@ async fn a_late_answer_to_the_last_tenure_does_not_end_this_one() {
     while faults.calls(Call::Renew) == 0 {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
-    first.resign();
+    first.resign().await.unwrap();
     let second = elected(&mut campaign).await;
     assert!(second.tenure().token().unwrap() > token);
     tokio::time::sleep(SOON).await;
@@ -120,9 +114,15 @@ async fn a_late_answer_to_the_last_tenure_does_not_end_this_one() {
 #[tokio::test(start_paused = true)]
 async fn one_who_resigns_and_is_elected_again_has_two_changes_of_state() {
     let world = World::new();
-    let mut campaign = world.coordinator().elector("m").unwrap().campaign();
-    let me = campaign.contender().unwrap().clone();
-    elected(&mut campaign).await.resign();
+    let mut campaign = world
+        .coordinator()
+        .elector("m")
+        .unwrap()
+        .campaign()
+        .unwrap();
+    let me = campaign.contender().clone();
+    let resigned = elected(&mut campaign).await.resign();
+    resigned.await.unwrap();
     let mut states = Vec::new();
     let _second = loop {
         match campaign.next().await.unwrap() {
@@ -149,10 +149,7 @@ async fn a_lock_is_free_for_its_own_process_when_release_returns() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_limit_that_passes_in_the_moment_of_a_hand_over_spares_the_heir() {
     let coordinator = tenure::Coordinator::connect("memory:").await.unwrap();
-    let short = LockOptions {
-        max_hold: Some(Duration::from_millis(1)),
-        ..LockOptions::default()
-    };
+    let short = LockOptions::default().with_max_hold(Duration::from_millis(1));
     let (short, lock) = (
         coordinator.lock_with("m", short).unwrap(),
         coordinator.lock("m").unwrap(),

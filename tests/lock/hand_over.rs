@@ -145,10 +145,7 @@ async fn a_grant_that_is_about_to_end_is_not_handed_on() {
     let world = World::new();
     let (coordinator, faults) = world.with_faults();
     let hand_over = HandOver::new(100, Duration::from_secs(3600)).unwrap();
-    let options = LockOptions {
-        hand_over,
-        ..LockOptions::default()
-    };
+    let options = LockOptions::default().with_hand_over(hand_over);
     let lock = coordinator.lock_with("m", options).unwrap();
     let guard = lock.acquire().await.unwrap();
     faults.always(Call::Renew, Fault::Hang);

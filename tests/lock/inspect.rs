@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tenure::backend::Page;
-use tenure::{ErrorKind, LossCause};
+use tenure::{ErrorKind, LossCause, Revocation};
 use tenure_testkit::fault::{Call, Fault};
 
 use super::support::{World, terms};
@@ -32,20 +32,18 @@ async fn everyone_sees_every_mutex_page_by_page() {
 async fn the_owner_comes_with_the_time_it_is_to_be_read_at() {
     let world = World::new();
     let (owner, person) = (world.coordinator(), world.coordinator());
-    assert!(
-        !person
-            .owner("m")
-            .await
-            .unwrap()
-            .owner()
-            .has_owner(person.owner("m").await.unwrap().now())
-    );
+    assert_eq!(person.owner("m").await.unwrap(), None);
     let guard = owner.lock("m").unwrap().acquire().await.unwrap();
-    let answer = person.owner("m").await.unwrap();
-    assert!(answer.owner().is_owner(guard.tenure().contender()));
+    let seen = person.owner("m").await.unwrap().expect("an owner");
+    assert!(seen.is(guard.tenure().contender()));
+    assert_eq!(seen.token(), guard.token().ok());
+    assert_eq!(seen.remaining(), Some(terms().lease()));
+    tokio::time::advance(Duration::from_secs(1)).await;
+    let seen = person.owner("m").await.unwrap().expect("an owner");
+    assert_eq!(seen.owned_for(), Some(Duration::from_secs(1)));
     assert_eq!(
-        answer.owner().remaining(answer.now()),
-        Some(terms().lease())
+        seen.seen_at().since(seen.acquired_at().unwrap()),
+        seen.owned_for().unwrap()
     );
     let error = person.owner(" m").await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Invalid);
@@ -61,9 +59,21 @@ async fn a_revoked_owner_learns_of_it_at_its_next_renewal() {
     let other = token
         .handed_on()
         .and_then(|t| tenure::model::FencingToken::from_store(t.store() + 1).ok());
-    assert!(!person.revoke("m", other).await.unwrap().is_won());
+    let refused = person.revoke("m", other).await.unwrap();
+    let Revocation::OwnedByAnother(owning) = refused else {
+        panic!("the token named another: {refused:?}");
+    };
+    assert_eq!(owning.token(), Some(token));
     assert!(!guard.is_lost());
-    assert!(person.revoke("m", Some(token)).await.unwrap().is_won());
+    let freed = person.revoke("m", Some(token)).await.unwrap();
+    let Revocation::Freed(Some(freed)) = freed else {
+        panic!("it was owned: {freed:?}");
+    };
+    assert!(freed.is(guard.tenure().contender()) && freed.token() == Some(token));
+    for token in [None, Some(token)] {
+        let again = person.revoke("m", token).await.unwrap();
+        assert_eq!(again, Revocation::NobodyOwned);
+    }
     assert_eq!(guard.lost().await.cause, LossCause::Taken);
     let next = person.lock("m").unwrap().acquire().await.unwrap();
     assert!(next.token().unwrap() > token);

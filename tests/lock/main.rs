@@ -7,6 +7,7 @@ mod hand_over;
 mod inspect;
 mod leader;
 mod once;
+mod resigning;
 mod support;
 mod troubles;
 mod unclaimed;

@@ -55,7 +55,7 @@ async fn a_reentrant_lock_that_nobody_picks_up_goes_back_too() {
     let world = World::new();
     let lock = world.coordinator().reentrant_lock("m").unwrap();
     let lock = lock.held_by(&Holder::new("h"));
-    is_given_back(&world, Box::pin(async move { lock.lock().await })).await;
+    is_given_back(&world, Box::pin(async move { lock.acquire().await })).await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -124,10 +124,8 @@ async fn a_grant_left_to_an_heir_that_never_comes_goes_back() {
 async fn a_grant_left_just_before_its_renewal_waits_a_little_for_its_heir() {
     let world = World::new();
     let coordinator = world.coordinator();
-    let options = LockOptions {
-        hand_over: HandOver::new(10, Duration::from_secs(3600)).unwrap(),
-        ..LockOptions::default()
-    };
+    let options = LockOptions::default()
+        .with_hand_over(HandOver::new(10, Duration::from_secs(3600)).unwrap());
     let lock = coordinator.lock_with("m", options).unwrap();
     let guard = lock.acquire().await.unwrap();
     let token = guard.token().unwrap();
@@ -145,7 +143,12 @@ async fn a_grant_left_just_before_its_renewal_waits_a_little_for_its_heir() {
 #[tokio::test(start_paused = true)]
 async fn an_unread_election_is_given_back_and_not_stood_for_again() {
     let world = World::new();
-    let mut campaign = world.coordinator().elector("m").unwrap().campaign();
+    let mut campaign = world
+        .coordinator()
+        .elector("m")
+        .unwrap()
+        .campaign()
+        .unwrap();
     tokio::time::sleep(SOON).await;
     let other = world.coordinator().lock("m").unwrap();
     let guard = other.acquire_within(terms().ttl()).await.unwrap();

@@ -22,11 +22,7 @@ const KINDS: [(ErrorKind, Retry); 11] = [
 ];
 
 fn lost(cause: LossCause) -> LeaseLost {
-    LeaseLost {
-        mutex: name("m"),
-        token: token(7),
-        cause,
-    }
+    LeaseLost::new(name("m"), Some(token(7)), cause)
 }
 
 #[test]

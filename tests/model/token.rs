@@ -13,7 +13,21 @@ fn a_token_is_the_grant_times_1024_plus_the_hand_over() {
     assert_eq!(handed_on.value(), 7 * 1024 + 1);
     assert_eq!((handed_on.store(), handed_on.hand_over()), (7, 1));
     assert_eq!(handed_on.to_string(), "7169");
-    assert_eq!(format!("{handed_on:?}"), "7·1024+1");
+    assert_eq!(format!("{handed_on:?}"), "7169 (grant 7, hand-over 1)");
+    assert_eq!(format!("{:?}", token(7)), "7168 (grant 7)");
+}
+
+#[test]
+fn a_token_is_a_number_of_either_sign_of_column() {
+    let last = FencingToken::from_value((1 << 63) - 1).unwrap();
+    for token in [token(0), token(7), last] {
+        assert_eq!(u64::from(token), token.value());
+        assert_eq!(i64::from(token).unsigned_abs(), token.value());
+        assert_eq!(FencingToken::try_from(u64::from(token)).unwrap(), token);
+        assert_eq!(FencingToken::try_from(i64::from(token)).unwrap(), token);
+    }
+    assert_says(&refusal(FencingToken::try_from(-1_i64)), "not negative");
+    assert_says(&refusal(FencingToken::try_from(1_u64 << 63)), "below 2^63");
 }
 
 #[test]

@@ -68,7 +68,7 @@ async fn a_null_in_somebody_elses_table_hides_nothing() {
     let error = coordinator.lock("null").unwrap().acquire().await;
     let error = error.map(drop).unwrap_err();
     assert_eq!(error.kind(), tenure::ErrorKind::Conflict, "{error:?}");
-    assert!(coordinator.revoke("null", None).await.unwrap().is_won());
+    assert!(coordinator.revoke("null", None).await.unwrap().is_freed());
     let guard = coordinator.lock("minus").unwrap().acquire().await.unwrap();
     guard.release().await.unwrap();
     coordinator.close().await.unwrap();

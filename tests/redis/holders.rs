@@ -41,7 +41,7 @@ async fn a_future_that_nobody_polls_does_not_stop_the_fleet() {
     assert!(polled.is_pending());
     // In the store it is ours, though nobody here knows.
     let other = theirs.lock("m").unwrap();
-    while other.owner().await.unwrap().owner_id().is_none() {
+    while other.owner().await.unwrap().is_none() {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
     let guard = other.acquire_within(PATIENCE).await.unwrap();
@@ -58,14 +58,14 @@ async fn a_future_that_nobody_polls_does_not_stop_the_fleet() {
 async fn a_leader_that_shuts_down_hands_over_at_once() {
     let server = Redis::start().unwrap();
     let (ours, theirs) = (process(&server, 20).await, process(&server, 20).await);
-    let office = elected(&mut ours.elector("m").unwrap().campaign()).await;
+    let office = elected(&mut ours.elector("m").unwrap().campaign().unwrap()).await;
     let token = office.tenure().token().unwrap();
     let worker = tokio::spawn(async move {
         // Its own task, its own loop: it hears of the end from the tenure.
         office.tenure().ending().await;
         office.tenure().token().is_ok()
     });
-    let mut next = theirs.elector("m").unwrap().campaign();
+    let mut next = theirs.elector("m").unwrap().campaign().unwrap();
     let observed =
         async { while !matches!(next.next().await, Some(CampaignEvent::Observed(_))) {} };
     tokio::time::timeout(PATIENCE, observed).await.unwrap();

@@ -12,11 +12,9 @@ use crate::support::{by, coordinator, fresh, shared, soon};
 const LEASE: Duration = Duration::from_secs(60);
 
 fn sharing() -> ReentrantOptions {
-    ReentrantOptions {
-        shares_fence: true,
-        expiry: Some(LEASE),
-        ..ReentrantOptions::default()
-    }
+    ReentrantOptions::default()
+        .with_shared_fence()
+        .with_expiry(LEASE)
 }
 
 /// A resource that remembers the largest number and refuses smaller ones.
@@ -47,7 +45,7 @@ async fn a_resource_of_both_refuses_no_newer_write_and_takes_no_stale_one() {
     let resource = Resource::default();
     let (mut stale_ours, mut stale_theirs) = (0, 0);
     for round in 0..3 {
-        let guard = lock.lock().await.unwrap();
+        let guard = lock.acquire().await.unwrap();
         let number = guard.token().unwrap().store();
         assert!(resource.admits(number), "ours after theirs, {round}");
         assert!(round == 0 || !resource.admits(stale_theirs), "a late write");
@@ -77,13 +75,13 @@ async fn no_two_owners_of_a_process_have_the_same_shared_number() {
     let name = fresh("crowd");
     let lock = ours.reentrant_lock_with(&name, sharing()).unwrap();
     let numbers = Arc::new(Mutex::new(Vec::new()));
-    let first = by(&lock, "first").lock().await.unwrap();
+    let first = by(&lock, "first").acquire().await.unwrap();
     let mut owners = Vec::new();
     for number in 0..OWNERS {
         let lock = by(&lock, &format!("owner-{number}"));
         let numbers = Arc::clone(&numbers);
         owners.push(tokio::spawn(async move {
-            let guard = lock.lock().await.unwrap();
+            let guard = lock.acquire().await.unwrap();
             let token = guard.token().unwrap();
             numbers.lock().unwrap().push(token.store());
             assert_eq!(token.hand_over(), 0, "from the store");
@@ -104,17 +102,14 @@ async fn no_two_owners_of_a_process_have_the_same_shared_number() {
 async fn who_shares_takes_no_hand_over_of_one_who_does_not() {
     let ours = coordinator(shared()).await;
     let name = fresh("mixed");
-    let options = ReentrantOptions {
-        shares_fence: false,
-        ..sharing()
-    };
+    let options = ReentrantOptions::default().with_expiry(LEASE);
     let plain = ours.reentrant_lock_with(&name, options).unwrap();
     let shares = ours.reentrant_lock_with(&name, sharing()).unwrap();
-    let first = by(&plain, "plain").lock().await.unwrap();
+    let first = by(&plain, "plain").acquire().await.unwrap();
     let number = first.token().unwrap().store();
     let waiting = tokio::spawn({
         let shares = by(&shares, "shares");
-        async move { shares.lock().await.unwrap() }
+        async move { shares.acquire().await.unwrap() }
     });
     // In line behind the first, in this very process.
     tokio::time::sleep(Duration::from_millis(100)).await;
@@ -130,13 +125,13 @@ async fn a_shared_fence_never_ends() {
     let ours = coordinator(server).await;
     let name = fresh("endless");
     let alone = by(&ours.reentrant_lock(&name).unwrap(), "alone");
-    alone.lock().await.unwrap().release().await.unwrap();
+    alone.acquire().await.unwrap().release().await.unwrap();
     assert_ne!(time_to_live(server, &name), "-1", "nobody shares it yet");
     let lock = by(&ours.reentrant_lock_with(&name, sharing()).unwrap(), "rust");
-    lock.lock().await.unwrap().release().await.unwrap();
+    lock.acquire().await.unwrap().release().await.unwrap();
     // Redisson's would begin at 1 again if it ended.
     assert_eq!(time_to_live(server, &name), "-1");
-    alone.lock().await.unwrap().release().await.unwrap();
+    alone.acquire().await.unwrap().release().await.unwrap();
     assert_eq!(time_to_live(server, &name), "-1");
     ours.close().await.unwrap();
 }

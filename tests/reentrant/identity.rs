@@ -34,15 +34,15 @@ async fn two_coordinators_with_one_constant_id_never_both_hold() {
     // The same name of the holder too.
     let first = by(&one.reentrant_lock(&name).unwrap(), "worker");
     let second = by(&two.reentrant_lock(&name).unwrap(), "worker");
-    let guard = first.lock().await.unwrap();
+    let guard = first.acquire().await.unwrap();
     let before = field(&name);
-    assert!(second.try_lock().await.unwrap().is_none());
+    assert!(second.try_acquire().await.unwrap().is_none());
     let token = guard.token().unwrap();
     guard.release().await.unwrap();
-    let guard = second.try_lock().await.unwrap().expect("free");
+    let guard = second.try_acquire().await.unwrap().expect("free");
     assert!(guard.token().unwrap() > token);
     assert_ne!(field(&name), before);
-    assert!(first.try_lock().await.unwrap().is_none());
+    assert!(first.try_acquire().await.unwrap().is_none());
     drop(guard);
     one.close().await.unwrap();
     two.close().await.unwrap();
@@ -59,7 +59,7 @@ async fn no_field_is_ever_used_twice() {
         let (lock, seen, name) = (by(&lock, "worker"), Arc::clone(&seen), name.clone());
         tasks.push(tokio::spawn(async move {
             for _ in 0..5 {
-                let guard = lock.lock().await.unwrap();
+                let guard = lock.acquire().await.unwrap();
                 let token = guard.token().unwrap();
                 let new = seen.lock().unwrap().insert((field(&name), token));
                 assert!(new, "one field and token for two grants");
@@ -83,7 +83,7 @@ fn two_threads_of_one_name_are_two_holders() {
     let lock = coordinator.reentrant_lock(&name).unwrap();
     let thread = |lock: blocking::ReentrantLock| {
         let builder = std::thread::Builder::new().name("worker".to_owned());
-        builder.spawn(move || lock.try_lock().unwrap().is_some())
+        builder.spawn(move || lock.try_acquire().unwrap().is_some())
     };
     let guard = std::thread::Builder::new().name("worker".to_owned());
     let (hold, held) = std::sync::mpsc::channel();
@@ -91,7 +91,7 @@ fn two_threads_of_one_name_are_two_holders() {
     let first = {
         let lock = lock.clone();
         guard.spawn(move || {
-            let guard = lock.lock().unwrap();
+            let guard = lock.acquire().unwrap();
             hold.send(()).unwrap();
             let _ = ended.recv();
             guard.release().unwrap();
@@ -110,8 +110,8 @@ async fn holders_of_one_name_are_different() {
     let one = constant().await;
     let lock = one.reentrant_lock(fresh("names")).unwrap();
     let (a, b) = (Holder::new("same"), Holder::new("same"));
-    let guard = lock.held_by(&a).lock().await.unwrap();
-    assert!(lock.held_by(&b).try_lock().await.unwrap().is_none());
+    let guard = lock.held_by(&a).acquire().await.unwrap();
+    assert!(lock.held_by(&b).try_acquire().await.unwrap().is_none());
     drop(guard);
     one.close().await.unwrap();
 }

@@ -13,11 +13,9 @@ const LEASE: Duration = Duration::from_secs(60);
 
 /// Nobody looks by itself within a test: what wakes is the word of an unlock.
 fn deaf_without_words() -> ReentrantOptions {
-    ReentrantOptions {
-        spin_wait: Some(Duration::from_secs(600)),
-        expiry: Some(LEASE),
-        ..ReentrantOptions::default()
-    }
+    ReentrantOptions::default()
+        .with_spin_wait(Duration::from_secs(600))
+        .with_expiry(LEASE)
 }
 
 fn subscribers(server: &Redis, verb: &str, channel: &str) -> String {
@@ -41,22 +39,19 @@ async fn back_and_forth(
     assert_eq!(peer.lock(LEASE), None);
     assert_eq!(peer.lock(LEASE), None);
     assert_eq!(peer.hold_count(), "2");
-    assert!(lock.try_lock().await.unwrap().is_none());
-    let owner = lock.owner().await.unwrap();
-    assert!(
-        owner.owner_id().unwrap().as_str().ends_with(":17"),
-        "{owner:?}"
-    );
+    assert!(lock.try_acquire().await.unwrap().is_none());
+    let owner = lock.owner().await.unwrap().expect("an owner");
+    assert!(owner.id().as_str().ends_with(":17"), "{owner:?}");
     let waiting = tokio::spawn({
         let lock = lock.clone();
-        async move { lock.lock().await.unwrap() }
+        async move { lock.acquire().await.unwrap() }
     });
     eventually("ours listens", async || listens()).await;
     assert_eq!(peer.unlock(), Ok(false), "one hold is left");
     assert!(!waiting.is_finished());
     assert_eq!(peer.unlock(), Ok(true));
     let outer = soon("woken by theirs", waiting).await.unwrap();
-    let inner = lock.lock().await.unwrap();
+    let inner = lock.acquire().await.unwrap();
     // Ours now, twice.
     assert!(
         peer.lock(LEASE).is_some_and(|left| left > LEASE / 2),
@@ -118,7 +113,7 @@ async fn in_a_cluster_words_stay_in_the_shard() {
         back_and_forth(&ours, &Redisson::in_cluster(node, name), name, listens).await;
     }
     let scattered = ours.reentrant_lock("a{b").unwrap();
-    let error = by(&scattered, "rust").try_lock().await.unwrap_err();
+    let error = by(&scattered, "rust").try_acquire().await.unwrap_err();
     assert!(error.to_string().contains("hash tag"), "{error}");
     ours.close().await.unwrap();
 }
@@ -140,10 +135,10 @@ async fn tokens_rise_over_those_of_a_fenced_lock() {
         let theirs = peer.fence();
         assert!(theirs > last, "{theirs} after {last}");
         peer.unlock().unwrap();
-        let guard = lock.lock().await.unwrap();
+        let guard = lock.acquire().await.unwrap();
         last = guard.token().unwrap().store();
         assert!(last > theirs, "{last} after {theirs}");
-        let nested = lock.lock().await.unwrap();
+        let nested = lock.acquire().await.unwrap();
         assert_eq!(server.command(&["GET", &key]).unwrap(), last.to_string());
         drop((guard, nested));
         eventually("free", async || {

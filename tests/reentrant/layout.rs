@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
+use tenure::clock::Clock;
 use tenure::lock::ReentrantOptions;
+use tenure::model::{LeaseTerms, MutexName};
 use tenure::{Coordinator, ErrorKind, LossCause};
 use tenure_testkit::servers::Redis;
 
@@ -13,10 +15,7 @@ fn ask(server: &Redis, words: &[&str]) -> String {
 }
 
 fn expiring(millis: u64) -> ReentrantOptions {
-    ReentrantOptions {
-        expiry: Some(Duration::from_millis(millis)),
-        ..ReentrantOptions::default()
-    }
+    ReentrantOptions::default().with_expiry(Duration::from_millis(millis))
 }
 
 #[tokio::test]
@@ -26,16 +25,16 @@ async fn the_hash_has_holder_count_and_expiry() {
     let name = fresh("layout");
     let lock = ours.reentrant_lock_with(&name, expiring(30_000)).unwrap();
     let lock = by(&lock, "worker-3");
-    let outer = lock.lock().await.unwrap();
+    let outer = lock.acquire().await.unwrap();
     let field = ask(server, &["HKEYS", &name]);
     let parts: Vec<&str> = field.split(':').collect();
     assert_eq!((parts[0].len(), parts[1]), (36, "worker-3"), "{field}");
     assert_eq!(ask(server, &["HGET", &name, &field]), "1");
     let left: u64 = ask(server, &["PTTL", &name]).parse().unwrap();
     assert!((10_000..=30_000).contains(&left), "{left}");
-    let inner = lock.lock().await.unwrap();
+    let inner = lock.acquire().await.unwrap();
     assert_eq!(ask(server, &["HGET", &name, &field]), "2");
-    let third = lock.lock().await.unwrap();
+    let third = lock.acquire().await.unwrap();
     assert_eq!(ask(server, &["HGET", &name, &field]), "3");
     third.release().await.unwrap();
     assert_eq!(ask(server, &["HGET", &name, &field]), "2");
@@ -53,16 +52,31 @@ async fn the_hash_has_holder_count_and_expiry() {
 }
 
 #[tokio::test]
+async fn an_opened_store_has_the_layout_of_a_connected_one() {
+    let server = shared();
+    let store = tenure::stores::open(&url(server).parse().unwrap(), Clock::boot()).await;
+    let ours = Coordinator::with_backend(store.unwrap(), LeaseTerms::default()).unwrap();
+    let name = fresh("opened");
+    let lock = by(&ours.reentrant_lock(&name).unwrap(), "worker");
+    let guard = lock.acquire().await.unwrap();
+    assert_eq!(ask(server, &["TYPE", &name]), "hash");
+    let names = [MutexName::new(&name).unwrap()];
+    assert_eq!(ours.reentrant_locks(&names).await.unwrap().len(), 1);
+    guard.release().await.unwrap();
+    ours.close().await.unwrap();
+}
+
+#[tokio::test]
 async fn each_step_is_one_command() {
     let server = Redis::start().unwrap();
     let ours = coordinator(&server).await;
     let lock = by(&ours.reentrant_lock("cost").unwrap(), "a");
-    drop(lock.lock().await.unwrap());
+    drop(lock.acquire().await.unwrap());
     eventually("free", async || ask(&server, &["EXISTS", "cost"]) == "0").await;
     ask(&server, &["CONFIG", "RESETSTAT"]);
     let mut guards = Vec::new();
     for _ in 0..5 {
-        guards.push(lock.lock().await.unwrap());
+        guards.push(lock.acquire().await.unwrap());
     }
     while let Some(guard) = guards.pop() {
         guard.release().await.unwrap();
@@ -92,7 +106,7 @@ async fn it_is_renewed_while_held_and_free_after_a_crash() {
         let guard = runtime.block_on(async {
             let theirs = Coordinator::connect(&url).await.unwrap();
             let lock = theirs.reentrant_lock_with(&held, expiring(1_000)).unwrap();
-            let guard = by(&lock, "doomed").lock().await.unwrap();
+            let guard = by(&lock, "doomed").acquire().await.unwrap();
             // Three times the expiry: it has been renewed.
             tokio::time::sleep(Duration::from_millis(3_000)).await;
             assert!(!guard.is_lost(), "renewed at half the expiry");
@@ -104,7 +118,7 @@ async fn it_is_renewed_while_held_and_free_after_a_crash() {
     tokio::task::spawn_blocking(move || crash.join().unwrap())
         .await
         .unwrap();
-    let next = soon("the expiry ends it", waiting.lock()).await.unwrap();
+    let next = soon("the expiry ends it", waiting.acquire()).await.unwrap();
     next.release().await.unwrap();
     ours.close().await.unwrap();
 }
@@ -115,9 +129,9 @@ async fn a_hold_that_the_store_forgot_is_found_out_by_the_next_nested_lock() {
     let ours = coordinator(server).await;
     let name = fresh("forgotten");
     let lock = by(&ours.reentrant_lock(&name).unwrap(), "a");
-    let outer = lock.lock().await.unwrap();
+    let outer = lock.acquire().await.unwrap();
     ask(server, &["DEL", &name]);
-    let error = lock.lock().await.unwrap_err();
+    let error = lock.acquire().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Lost, "{error}");
     assert_eq!(outer.token().unwrap_err().cause, LossCause::Taken);
     assert_eq!(
@@ -125,10 +139,10 @@ async fn a_hold_that_the_store_forgot_is_found_out_by_the_next_nested_lock() {
         "0",
         "nothing was taken again"
     );
-    let again = lock.try_lock().await.unwrap_err();
+    let again = lock.try_acquire().await.unwrap_err();
     assert_eq!(again.kind(), ErrorKind::Lost, "the old guard must go first");
     drop(outer);
-    let fresh = soon("a new hold", lock.lock()).await.unwrap();
+    let fresh = soon("a new hold", lock.acquire()).await.unwrap();
     fresh.release().await.unwrap();
     ours.close().await.unwrap();
 }
@@ -142,7 +156,7 @@ async fn what_a_person_must_mend_is_told() {
     ask(server, &["SET", &foreign, "a string"]);
     for (name, hint) in [(&persisted, "no expiry"), (&foreign, "something else")] {
         let lock = by(&ours.reentrant_lock(name).unwrap(), "a");
-        let error = soon("an error", lock.lock()).await.unwrap_err();
+        let error = soon("an error", lock.acquire()).await.unwrap_err();
         assert!(error.to_string().contains(hint), "{error}");
     }
     ours.close().await.unwrap();
@@ -167,17 +181,14 @@ async fn the_documented_permissions_are_enough() {
         Coordinator::connect(&url).await.unwrap(),
         Coordinator::connect(&url).await.unwrap(),
     );
-    let options = ReentrantOptions {
-        spin_wait: Some(Duration::from_secs(600)),
-        ..ReentrantOptions::default()
-    };
+    let options = ReentrantOptions::default().with_spin_wait(Duration::from_secs(600));
     let lock = by(&here.reentrant_lock("jobs:nightly").unwrap(), "a");
     let other = there.reentrant_lock_with("jobs:nightly", options).unwrap();
     let other = by(&other, "b");
-    let outer = lock.lock().await.unwrap();
-    let inner = lock.lock().await.unwrap();
+    let outer = lock.acquire().await.unwrap();
+    let inner = lock.acquire().await.unwrap();
     assert_eq!(ask(&server, &["HVALS", "jobs:nightly"]), "2", "it is shown");
-    let waiting = tokio::spawn(async move { other.lock().await.unwrap() });
+    let waiting = tokio::spawn(async move { other.acquire().await.unwrap() });
     let channel = "redisson_lock__channel:{jobs:nightly}";
     let listens = async || ask(&server, &["PUBSUB", "NUMSUB", channel]).ends_with('1');
     eventually("it listens", listens).await;

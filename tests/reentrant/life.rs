@@ -26,13 +26,13 @@ fn coordinator() -> Coordinator {
 #[tokio::test(start_paused = true)]
 async fn somebody_must_hold() {
     let lock = coordinator().reentrant_lock("m").unwrap();
-    let error = lock.lock().await.unwrap_err();
+    let error = lock.acquire().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::WrongState);
     assert!(error.to_string().contains("held_by"), "{error}");
     let me = Holder::new("a");
     let counted = async {
-        let _outer = lock.lock().await.unwrap();
-        let _inner = lock.lock().await.unwrap();
+        let _outer = lock.acquire().await.unwrap();
+        let _inner = lock.acquire().await.unwrap();
         lock.hold_count().unwrap()
     };
     assert_eq!(me.scope(counted).await, 2);
@@ -46,14 +46,14 @@ async fn somebody_must_hold() {
 #[tokio::test(start_paused = true)]
 async fn holders_of_a_process_are_served_in_order() {
     let lock = coordinator().reentrant_lock("m").unwrap();
-    let first = by(&lock, "first").lock().await.unwrap();
+    let first = by(&lock, "first").acquire().await.unwrap();
     let order = Arc::new(Mutex::new(Vec::new()));
     let mut tasks = Vec::new();
     for number in 0..20 {
         let (mine, order) = (by(&lock, "waiter"), Arc::clone(&order));
         tasks.push(tokio::spawn(async move {
-            let outer = mine.lock().await.unwrap();
-            let inner = mine.lock().await.unwrap();
+            let outer = mine.acquire().await.unwrap();
+            let inner = mine.acquire().await.unwrap();
             order.lock().unwrap().push(number);
             drop((outer, inner));
         }));
@@ -69,10 +69,10 @@ async fn holders_of_a_process_are_served_in_order() {
 #[tokio::test(start_paused = true)]
 async fn tasks_of_one_holder_do_not_wait_for_each_other() {
     let lock = coordinator().reentrant_lock("m").unwrap();
-    let other = by(&lock, "other").lock().await.unwrap();
+    let other = by(&lock, "other").acquire().await.unwrap();
     let mine = by(&lock, "mine");
     let both = [mine.clone(), mine.clone()]
-        .map(|mine| tokio::spawn(async move { mine.lock().await.unwrap() }));
+        .map(|mine| tokio::spawn(async move { mine.acquire().await.unwrap() }));
     tokio::time::sleep(Duration::from_secs(1)).await;
     drop(other);
     let mut guards = Vec::new();
@@ -83,7 +83,9 @@ async fn tasks_of_one_holder_do_not_wait_for_each_other() {
     guards.pop();
     assert_eq!(mine.hold_count().unwrap(), 1);
     guards.pop();
-    let next = by(&lock, "next").try_lock_for(Duration::from_secs(1)).await;
+    let next = by(&lock, "next")
+        .acquire_within(Duration::from_secs(1))
+        .await;
     assert!(
         next.unwrap().is_some(),
         "nothing is left behind in the line"
@@ -93,19 +95,19 @@ async fn tasks_of_one_holder_do_not_wait_for_each_other() {
 #[tokio::test(start_paused = true)]
 async fn waiting_ends_by_its_limit_and_by_being_dropped() {
     let lock = coordinator().reentrant_lock("m").unwrap();
-    let held = by(&lock, "a").lock().await.unwrap();
+    let held = by(&lock, "a").acquire().await.unwrap();
     let b = by(&lock, "b");
     assert!(
-        b.try_lock_for(Duration::from_secs(3))
+        b.acquire_within(Duration::from_secs(3))
             .await
             .unwrap()
             .is_none()
     );
-    let dropped = tokio::time::timeout(Duration::from_secs(3), b.lock()).await;
+    let dropped = tokio::time::timeout(Duration::from_secs(3), b.acquire()).await;
     assert!(dropped.is_err());
     drop(held);
     let c = by(&lock, "c")
-        .try_lock_for(Duration::from_secs(1))
+        .acquire_within(Duration::from_secs(1))
         .await
         .unwrap();
     assert!(c.is_some(), "who gave up stands in nobody's way");
@@ -123,38 +125,35 @@ async fn a_lost_hold_bars_nobody_and_is_not_nested() {
     let healthy = builder.with_backend(store).unwrap();
     let lock = cut_off.reentrant_lock("m").unwrap();
     let a = by(&lock, "a");
-    let outer = a.lock().await.unwrap();
+    let outer = a.acquire().await.unwrap();
     faults.always(Call::Renew, Fault::Hang);
     assert_eq!(outer.lost().await.cause, LossCause::Deadline);
     assert_eq!((a.hold_count().unwrap(), a.is_held().unwrap()), (0, false));
-    assert_eq!(a.lock().await.unwrap_err().kind(), ErrorKind::Lost);
+    assert_eq!(a.acquire().await.unwrap_err().kind(), ErrorKind::Lost);
     let next = by(&healthy.reentrant_lock("m").unwrap(), "b")
-        .lock()
+        .acquire()
         .await
         .unwrap();
     faults.heal();
     assert_eq!(outer.release().await.unwrap_err().kind(), ErrorKind::Lost);
     drop(next);
-    let again = a.lock().await.unwrap();
+    let again = a.acquire().await.unwrap();
     again.release().await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
 async fn max_hold_counts_from_the_outermost() {
-    let options = ReentrantOptions {
-        max_hold: Some(Duration::from_secs(20)),
-        ..ReentrantOptions::default()
-    };
+    let options = ReentrantOptions::default().with_max_hold(Duration::from_secs(20));
     let lock = coordinator().reentrant_lock_with("m", options).unwrap();
     let a = by(&lock, "a");
-    let outer = a.lock().await.unwrap();
+    let outer = a.acquire().await.unwrap();
     tokio::time::sleep(Duration::from_secs(15)).await;
-    let inner = a.lock().await.unwrap();
+    let inner = a.acquire().await.unwrap();
     tokio::time::sleep(Duration::from_secs(6)).await;
     assert!(outer.is_lost() && inner.is_lost());
     assert!(
         by(&lock, "b")
-            .try_lock_for(Duration::from_secs(60))
+            .acquire_within(Duration::from_secs(60))
             .await
             .unwrap()
             .is_some()
@@ -166,15 +165,15 @@ async fn what_a_holder_kept_goes_with_it() {
     let lock = coordinator().reentrant_lock("m").unwrap();
     let me = Holder::new("a");
     let mine = lock.held_by(&me);
-    mine.lock().await.unwrap().keep();
-    mine.lock().await.unwrap().keep();
+    mine.acquire().await.unwrap().keep();
+    mine.acquire().await.unwrap().keep();
     assert_eq!(mine.hold_count().unwrap(), 2);
-    mine.unlock().await.unwrap();
+    mine.release_kept().await.unwrap();
     assert_eq!(mine.hold_count().unwrap(), 1);
-    assert!(by(&lock, "b").try_lock().await.unwrap().is_none());
+    assert!(by(&lock, "b").try_acquire().await.unwrap().is_none());
     drop((me, mine));
     let b = by(&lock, "b")
-        .try_lock_for(Duration::from_secs(1))
+        .acquire_within(Duration::from_secs(1))
         .await
         .unwrap();
     assert!(b.is_some(), "renewed for ever is nobody's");
@@ -184,10 +183,10 @@ async fn what_a_holder_kept_goes_with_it() {
 async fn closing_ends_holds_and_waiting() {
     let coordinator = coordinator();
     let lock = coordinator.reentrant_lock("m").unwrap();
-    let held = by(&lock, "a").lock().await.unwrap();
+    let held = by(&lock, "a").acquire().await.unwrap();
     let waiting = tokio::spawn({
         let lock = by(&lock, "b");
-        async move { lock.lock().await }
+        async move { lock.acquire().await }
     });
     tokio::time::sleep(Duration::from_secs(1)).await;
     coordinator.close().await.unwrap();
@@ -197,7 +196,7 @@ async fn closing_ends_holds_and_waiting() {
         ErrorKind::Closed
     );
     assert_eq!(
-        by(&lock, "c").try_lock().await.unwrap_err().kind(),
+        by(&lock, "c").try_acquire().await.unwrap_err().kind(),
         ErrorKind::Closed
     );
     assert_eq!(

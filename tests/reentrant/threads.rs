@@ -20,8 +20,8 @@ fn the_thread_holds_and_names_the_hold() {
     let worker = worker.spawn({
         let lock = lock.clone();
         move || {
-            let outer = lock.lock().unwrap();
-            let inner = lock.lock().unwrap();
+            let outer = lock.acquire().unwrap();
+            let inner = lock.acquire().unwrap();
             assert_eq!(outer.token().unwrap(), inner.token().unwrap());
             say.send((lock.hold_count(), inner.remaining())).unwrap();
             told.recv().unwrap();
@@ -32,18 +32,21 @@ fn the_thread_holds_and_names_the_hold() {
     let (count, remaining) = hear.recv_timeout(PATIENCE).unwrap();
     assert!(count == 2 && !remaining.is_zero());
     assert!(!lock.is_held() && lock.hold_count() == 0 && lock.remaining().is_zero());
-    assert!(lock.try_lock().unwrap().is_none());
+    assert!(lock.try_acquire().unwrap().is_none());
     assert!(
-        lock.try_lock_for(Duration::from_millis(50))
+        lock.acquire_within(Duration::from_millis(50))
             .unwrap()
             .is_none()
     );
-    assert_eq!(lock.unlock().unwrap_err().kind(), ErrorKind::WrongState);
-    let owner = lock.owner().unwrap();
-    let id = owner.owner_id().unwrap().to_string();
+    assert_eq!(
+        lock.release_kept().unwrap_err().kind(),
+        ErrorKind::WrongState
+    );
+    let owner = lock.owner().unwrap().expect("an owner");
+    let id = owner.id().to_string();
     assert!(id.contains(":import worker:"), "{id}");
     go.send(()).unwrap();
-    let ours = lock.try_lock_for(PATIENCE).unwrap().expect("our turn");
+    let ours = lock.acquire_within(PATIENCE).unwrap().expect("our turn");
     assert!(lock.is_held() && ours.hold_count() == 1 && !ours.is_lost());
     worker.unwrap().join().unwrap();
     drop(ours);
@@ -54,17 +57,17 @@ fn the_thread_holds_and_names_the_hold() {
 fn waiting_can_be_cancelled_from_another_thread() {
     let coordinator = Coordinator::connect("memory:").unwrap();
     let lock = coordinator.reentrant_lock("m").unwrap();
-    let held = lock.lock().unwrap();
+    let held = lock.acquire().unwrap();
     let cancel = Cancel::new();
     let waiting = thread::spawn({
         let (lock, cancel) = (lock.clone(), cancel.clone());
-        move || lock.lock_unless(&cancel).unwrap().is_none()
+        move || lock.acquire_unless(&cancel).unwrap().is_none()
     });
     cancel.cancel();
     assert!(waiting.join().unwrap(), "it gave up");
     held.release().unwrap();
     let free = Cancel::new();
-    assert!(lock.lock_unless(&free).unwrap().is_some());
+    assert!(lock.acquire_unless(&free).unwrap().is_some());
     coordinator.close().unwrap();
 }
 
@@ -75,14 +78,14 @@ fn what_a_thread_kept_is_given_back_when_it_ends() {
     let worker = thread::spawn({
         let lock = lock.clone();
         move || {
-            lock.lock().unwrap().keep();
-            lock.lock().unwrap().keep();
-            lock.unlock().unwrap();
+            lock.acquire().unwrap().keep();
+            lock.acquire().unwrap().keep();
+            lock.release_kept().unwrap();
             assert_eq!(lock.hold_count(), 1);
         }
     });
     worker.join().unwrap();
-    assert!(lock.try_lock_for(PATIENCE).unwrap().is_some());
+    assert!(lock.acquire_within(PATIENCE).unwrap().is_some());
     coordinator.close().unwrap();
 }
 
@@ -95,9 +98,9 @@ fn threads_exclude_each_other() {
         for _ in 0..4 {
             scope.spawn(|| {
                 for _ in 0..25 {
-                    let _outer = lock.lock().unwrap();
+                    let _outer = lock.acquire().unwrap();
                     let seen = counter.load(std::sync::atomic::Ordering::Relaxed);
-                    let _inner = lock.lock().unwrap();
+                    let _inner = lock.acquire().unwrap();
                     thread::yield_now();
                     counter.store(seen + 1, std::sync::atomic::Ordering::Relaxed);
                 }

@@ -112,6 +112,7 @@ async fn the_misfire_rule_applies_to_fail_over() {
             Misfire::Burst => assert_eq!(fresh.tick, 3),
             Misfire::Once => assert!(fresh.tick > 3 && late < seconds(1), "{late:?}"),
             Misfire::Skip => assert!(late < millis(5), "it waited for its tick: {late:?}"),
+            other => panic!("{other:?} is not tried here"),
         }
     }
 }
@@ -171,7 +172,7 @@ fn die_everywhere(rerun: bool) {
     let config = || {
         let config = rate(seconds(PERIOD));
         if rerun {
-            config.rerunning_unfinished()
+            config.with_rerun_of_unfinished()
         } else {
             config
         }

@@ -119,7 +119,7 @@ async fn another_plan_is_noticed_before_the_first_run() {
     assert_eq!(error.kind(), ErrorKind::Conflict);
     // A plan that replaces it is noticed at once as well.
     one.stop().await.unwrap();
-    let config = after(86_400, 7).replacing_plan();
+    let config = after(86_400, 7).with_plan_replaced();
     let two = second.scheduler(config).start(|_| async {}).unwrap();
     until(|| two.status().next_run.is_some()).await;
     assert_eq!(two.status().next_run.unwrap().tick, 0, "nothing was run");

@@ -121,7 +121,7 @@ async fn an_unfinished_tick_is_run_again_only_while_it_is_not_too_late() {
         let world = World::new();
         let diary = Diary::new(&world);
         let config = || {
-            let config = rate(seconds(100)).rerunning_unfinished();
+            let config = rate(seconds(100)).with_rerun_of_unfinished();
             config.with_late_limit(seconds(limit)).unwrap()
         };
         let (dying, heir) = (world.process(), world.process());
@@ -157,7 +157,7 @@ async fn an_unfinished_tick_is_run_again_only_while_it_is_not_too_late() {
 #[tokio::test(start_paused = true)]
 async fn a_run_that_is_cut_again_and_again_is_given_up_when_it_is_too_late() {
     let world = World::new();
-    let config = rate(seconds(100)).rerunning_unfinished();
+    let config = rate(seconds(100)).with_rerun_of_unfinished();
     let scheduler = world
         .process()
         .scheduler(config.with_late_limit(seconds(3)).unwrap());

@@ -109,7 +109,7 @@ async fn a_run_that_was_cut_short_is_neither_done_nor_failed() {
         let world = World::new();
         let mut config = rate(seconds(20));
         if rerun {
-            config = config.rerunning_unfinished();
+            config = config.with_rerun_of_unfinished();
         }
         let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
         let scheduler = world.process().scheduler(config);
@@ -148,7 +148,7 @@ async fn a_run_that_was_cut_short_is_neither_done_nor_failed() {
 #[tokio::test(start_paused = true)]
 async fn a_run_that_is_always_cut_short_does_not_hold_up_a_stop() {
     let world = World::new();
-    let config = rate(seconds(20)).rerunning_unfinished();
+    let config = rate(seconds(20)).with_rerun_of_unfinished();
     let scheduler = world.process().scheduler(config);
     let job = |_| async { Err(JobError::from(Unfinished::new("told to end"))) };
     let handle = scheduler.start(job).unwrap();

@@ -76,7 +76,7 @@ async fn a_plan_can_be_replaced() {
         .start(diary.job(1, |_| millis(10)))
         .unwrap();
     until(|| diary.runs().len() == 3).await;
-    let config = rate(seconds(7)).replacing_plan();
+    let config = rate(seconds(7)).with_plan_replaced();
     let two = second
         .scheduler(config)
         .start(diary.job(2, |_| millis(10)))
@@ -171,7 +171,10 @@ async fn input_that_cannot_be_right_is_refused_before_any_call() {
         assert_eq!(error.kind(), ErrorKind::Invalid, "{name:?}");
     }
     for worker in ["", "nul\0", &"x".repeat(65)] {
-        let error = process.scheduler(rate(day)).worker(worker).unwrap_err();
+        let error = process
+            .scheduler(rate(day))
+            .with_worker(worker)
+            .unwrap_err();
         assert!(error.to_string().contains("1 to 64 bytes"), "{error}");
     }
     assert!(

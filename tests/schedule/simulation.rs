@@ -28,7 +28,7 @@ async fn world(seed: u64) -> (Vec<Run>, bool, Misfire) {
         let process = world.make(faults, fate.clone(), rng.u64(..));
         let mut config = rate(seconds(PERIOD)).with_misfire(misfire);
         if rerun {
-            config = config.rerunning_unfinished();
+            config = config.with_rerun_of_unfinished();
         }
         let (diary, seed) = (diary.clone(), rng.u64(..));
         let job = move |tick: tenure::Tick| {

@@ -251,7 +251,7 @@ async fn that_a_curator_goes_on_after_a_revocation_is_known_before() {
     let listing = coordinator.list(&page).await.unwrap();
     assert!(listing.entries[0].owner_goes_on, "{:?}", listing.entries);
     let revoked = coordinator.revoke(&name, listing.entries[0].token).await;
-    assert!(revoked.unwrap().is_won());
+    assert!(revoked.unwrap().is_freed());
     let guard = coordinator.lock(&name).unwrap().acquire().await.unwrap();
     curator.tell("list");
     let listed = curator.hear("end");

@@ -74,7 +74,7 @@ async fn try_severed(ensemble: &ZooKeeperEnsemble, timeout: &str, millis: u32) -
     let lost: Moment = lost.await.unwrap();
     let idle = won.since(lost);
     let token = tenure.token().unwrap_err().token;
-    assert!(rival.tenure().unwrap().token().unwrap() > token);
+    assert!(Some(rival.tenure().unwrap().token().unwrap()) > token);
 
     // One who led takes long to come back, and each has an ensemble of its own.
     if follows {
@@ -207,7 +207,7 @@ async fn left_alone() -> bool {
     until("the rival leads", || rival.is_owner()).await;
     assert!(tenure.is_lost(), "two valid tenures");
     let token = tenure.token().unwrap_err().token;
-    assert!(rival.tenure().unwrap().token().unwrap() > token);
+    assert!(Some(rival.tenure().unwrap().token().unwrap()) > token);
     there.close().await.unwrap();
     let _ = here.close().await;
     is_deceived

@@ -11,6 +11,10 @@ pub(crate) enum Command {
     Help,
     Test(TestArgs),
     CheckFeatures,
+    /// Compare the public API with what is written down, or write it down.
+    Api {
+        write: bool,
+    },
 }
 
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -40,6 +44,9 @@ usage: cargo xtask <command>
   check-features
       Check the library with no feature and with each feature alone.
 
+  api [--write]
+      Compare the public API of the library with docs/api.txt, or write it there.
+
   help
       This text.";
 
@@ -67,6 +74,12 @@ pub(crate) fn parse(args: impl IntoIterator<Item = String>) -> Result<Command, S
         "check-features" => match args.next() {
             None => Ok(Command::CheckFeatures),
             Some(extra) => Err(format!("check-features takes no argument, got `{extra}`")),
+        },
+        "api" => match (args.next().as_deref(), args.next()) {
+            (None, _) => Ok(Command::Api { write: false }),
+            (Some("--write"), None) => Ok(Command::Api { write: true }),
+            (Some(other), None) => Err(format!("api takes only --write, got `{other}`")),
+            (Some(_), Some(extra)) => Err(format!("api takes only --write, got `{extra}`")),
         },
         other => Err(format!("unknown command `{other}`")),
     }

@@ -1,5 +1,6 @@
 //! `cargo xtask`: what the README and CI call. Run `cargo xtask help` for the commands.
 
+mod api;
 mod areas;
 mod args;
 mod crew;
@@ -58,6 +59,23 @@ fn execute(command: &Command) -> io::Result<ExitCode> {
             End::Passed => ExitCode::SUCCESS,
             End::Failed => ExitCode::FAILURE,
             End::Missing => ExitCode::from(3),
+        }),
+        Command::Api { write } => Ok(match api::look(&root, *write)? {
+            api::Look::Same => ExitCode::SUCCESS,
+            api::Look::NoDocs => ExitCode::FAILURE,
+            api::Look::Differs { gone, new } => {
+                for line in &gone {
+                    eprintln!("- {line}");
+                }
+                for line in &new {
+                    eprintln!("+ {line}");
+                }
+                eprintln!(
+                    "xtask: the public API is not as docs/api.txt has it; if that is meant, run \
+                     `cargo xtask api --write` and say so in CHANGELOG.md"
+                );
+                ExitCode::FAILURE
+            }
         }),
         Command::CheckFeatures => {
             let failed = features::check(&root)?;

@@ -7,6 +7,7 @@ use crate::model::{FencingToken, StoreTime};
 /// How far a tick has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub enum TickState {
     /// Not started: the plan has been written, and this tick is the first that
     /// can be claimed under it.
@@ -250,6 +251,7 @@ impl Claim {
 
 /// The store's word on a claim.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ClaimAnswer {
     /// The tick is the claimer's to run.
     Claimed,

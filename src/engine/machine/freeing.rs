@@ -1,6 +1,6 @@
 //! Giving back, stubbornly: until the store confirms or the lease is over.
 
-use super::super::event::{Call, Effect, Finish};
+use super::super::event::{Call, Effect, Finish, GivenBack};
 use super::super::wake;
 use super::{Course, Grant, State, Then};
 use crate::backend::{Answer, Bid, Held};
@@ -137,6 +137,13 @@ impl Freeing {
     fn done(self, course: &mut Course, now: Moment, worse: Option<Finish>) -> State {
         if self.orphan {
             course.want(Effect::TidyLater(self.bid));
+        }
+        if self.held.is_some() {
+            course.want(Effect::GivenBack(match worse {
+                None => GivenBack::Confirmed,
+                Some(Finish::Lost(cause)) => GivenBack::Lost(cause),
+                Some(_) => GivenBack::Unconfirmed,
+            }));
         }
         let then = match (self.then, worse) {
             (Then::Finish(Finish::Released), Some(worse)) => Then::Finish(worse),

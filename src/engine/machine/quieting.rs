@@ -1,6 +1,6 @@
 //! The tenure is over; the local side has been told and has not ended yet.
 
-use super::super::event::{Effect, Finish};
+use super::super::event::{Effect, Finish, GivenBack};
 use super::{Course, Freeing, Grant, State};
 use crate::clock::Moment;
 use crate::error::LossCause;
@@ -45,6 +45,7 @@ impl Quieting {
             if self.grant.orphan {
                 course.want(Effect::TidyLater(self.grant.bid));
             }
+            course.want(Effect::GivenBack(GivenBack::Lost(self.cause)));
             return course.go_on(now, then);
         }
         Freeing::release(course, now, self.grant, then)

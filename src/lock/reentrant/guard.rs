@@ -109,8 +109,8 @@ impl ReentrantGuard {
         }
     }
 
-    /// Leaves the hold with its holder, for code that locks in one place and
-    /// unlocks in another: [`unlock`](super::ReentrantLock::unlock) gives it
+    /// Leaves the hold with its holder, for code that takes in one place and
+    /// gives back in another: [`release_kept`](super::ReentrantLock::release_kept) gives it
     /// back, and so does the end of the holder.
     pub fn keep(self) {
         if let Some(holder) = self.holder.upgrade() {

@@ -28,7 +28,7 @@ pub use options::ReentrantOptions;
 use super::LockGuard;
 use super::lock::Lock;
 use crate::error::{Error, ErrorKind, Outcome, Result};
-use crate::model::{MutexName, MutexOwner};
+use crate::model::{MutexName, Owner};
 use holds::Holds;
 
 /// A lock that its holder may take again, any number of times.
@@ -42,7 +42,7 @@ use holds::Holds;
 /// use tenure::{Coordinator, Holder, ReentrantLock};
 ///
 /// async fn book(lock: &ReentrantLock) -> tenure::Result<()> {
-///     let _guard = lock.lock().await?; // held already, or not
+///     let _guard = lock.acquire().await?; // held already, or not
 ///     assert!(lock.hold_count()? >= 1);
 ///     Ok(())
 /// }
@@ -51,7 +51,7 @@ use holds::Holds;
 /// let lock = coordinator.reentrant_lock("ledger")?;
 /// Holder::new("import")
 ///     .scope(async {
-///         let _guard = lock.lock().await?;
+///         let _guard = lock.acquire().await?;
 ///         book(&lock).await?;
 ///         book(&lock).await
 ///     })
@@ -109,7 +109,7 @@ impl ReentrantLock {
     ///
     /// # Cancel safety
     /// As [`Lock::acquire`]: this is also how waiting is given up.
-    pub async fn lock(&self) -> Result<ReentrantGuard> {
+    pub async fn acquire(&self) -> Result<ReentrantGuard> {
         let holder = self.holder()?;
         let lock = self.lock.taken_by(holder.name());
         let won = self.wait(&holder, async { lock.acquire().await.map(Some) });
@@ -119,13 +119,13 @@ impl ReentrantLock {
     /// Waits at most `wait`: `None` when another still holds it then.
     ///
     /// # Errors
-    /// As [`lock`](Self::lock); and the store's trouble when it never answered
+    /// As [`acquire`](Self::acquire); and the store's trouble when it never answered
     /// in all that time.
     ///
     /// # Cancel safety
-    /// As [`lock`](Self::lock).
+    /// As [`acquire`](Self::acquire).
     #[must_use = "the lock is released when the guard inside is dropped"]
-    pub async fn try_lock_for(&self, wait: Duration) -> Result<Option<ReentrantGuard>> {
+    pub async fn acquire_within(&self, wait: Duration) -> Result<Option<ReentrantGuard>> {
         let holder = self.holder()?;
         let lock = self.lock.taken_by(holder.name());
         self.wait(&holder, lock.acquire_within(wait)).await
@@ -134,12 +134,12 @@ impl ReentrantLock {
     /// One attempt: `None` when another holds it or stands before us.
     ///
     /// # Errors
-    /// As [`lock`](Self::lock); and when the store does not answer.
+    /// As [`acquire`](Self::acquire); and when the store does not answer.
     ///
     /// # Cancel safety
-    /// As [`lock`](Self::lock).
+    /// As [`acquire`](Self::acquire).
     #[must_use = "the lock is released when the guard inside is dropped"]
-    pub async fn try_lock(&self) -> Result<Option<ReentrantGuard>> {
+    pub async fn try_acquire(&self) -> Result<Option<ReentrantGuard>> {
         let holder = self.holder()?;
         let lock = self.lock.taken_by(holder.name());
         self.wait(&holder, lock.try_acquire()).await
@@ -149,17 +149,17 @@ impl ReentrantLock {
     ///
     /// # Errors
     /// [`WrongState`](ErrorKind::WrongState) when the holder has kept none:
-    /// only who holds can unlock. Otherwise as [`ReentrantGuard::release`].
+    /// only who holds can give back. Otherwise as [`ReentrantGuard::release`].
     ///
     /// # Cancel safety
     /// As [`ReentrantGuard::release`].
-    pub async fn unlock(&self) -> Result<()> {
+    pub async fn release_kept(&self) -> Result<()> {
         let holder = self.holder()?;
         match holder.take_kept(&self.holds) {
             Some(guard) => guard.release().await,
             None => Err(Error::new(ErrorKind::WrongState, Outcome::DidNot)
                 .with_message(format!(
-                    "{:?} has kept no hold of this lock: only its holder can unlock, once for \
+                    "{:?} has kept no hold of this lock: only its holder can give one back, once for \
                      each guard that it kept",
                     holder.name()
                 ))
@@ -197,15 +197,14 @@ impl ReentrantLock {
         Ok(hold.map_or(Duration::ZERO, |hold| hold.tenure().remaining()))
     }
 
-    /// Who holds it, by the store's present word;
-    /// [`MutexOwner::NONE`] for nobody.
+    /// Who holds it, by the store's present word; `None` for nobody.
     ///
     /// # Errors
     /// When the store does not answer, or with an error.
     ///
     /// # Cancel safety
     /// It only looks: dropping it changes nothing.
-    pub async fn owner(&self) -> Result<MutexOwner> {
+    pub async fn owner(&self) -> Result<Option<Owner>> {
         self.lock.owner().await
     }
 

@@ -12,13 +12,11 @@ use crate::model::LeaseTerms;
 /// use std::time::Duration;
 /// use tenure::lock::ReentrantOptions;
 ///
-/// let options = ReentrantOptions {
-///     expiry: Some(Duration::from_secs(30)),
-///     ..ReentrantOptions::default()
-/// };
+/// let options = ReentrantOptions::default().with_expiry(Duration::from_secs(30));
 /// # drop(options);
 /// ```
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct ReentrantOptions {
     /// How long the store keeps the lock for a holder that has gone; renewed
     /// at half of it. Otherwise the whole lease of the coordinator. A store
@@ -45,12 +43,9 @@ pub struct ReentrantOptions {
     /// use tenure::{Coordinator, Holder, lock::ReentrantOptions};
     ///
     /// let coordinator = Coordinator::connect("redis://10.0.0.1").await?;
-    /// let options = ReentrantOptions {
-    ///     shares_fence: true,
-    ///     ..ReentrantOptions::default()
-    /// };
+    /// let options = ReentrantOptions::default().with_shared_fence();
     /// let lock = coordinator.reentrant_lock_with("stock", options)?;
-    /// let guard = lock.held_by(&Holder::new("import")).lock().await?;
+    /// let guard = lock.held_by(&Holder::new("import")).acquire().await?;
     /// // What Redisson's lockAndGetToken() would have given in our place.
     /// let number = guard.token()?.store();
     /// # drop((guard, number));
@@ -61,6 +56,41 @@ pub struct ReentrantOptions {
 }
 
 impl ReentrantOptions {
+    /// The same with another [`expiry`](Self::expiry).
+    #[must_use]
+    pub fn with_expiry(mut self, expiry: Duration) -> Self {
+        self.expiry = Some(expiry);
+        self
+    }
+
+    /// The same with another [`spin_wait`](Self::spin_wait).
+    #[must_use]
+    pub fn with_spin_wait(mut self, spin_wait: Duration) -> Self {
+        self.spin_wait = Some(spin_wait);
+        self
+    }
+
+    /// The same with another [`max_hold`](Self::max_hold).
+    #[must_use]
+    pub fn with_max_hold(mut self, max_hold: Duration) -> Self {
+        self.max_hold = Some(max_hold);
+        self
+    }
+
+    /// The same with another [`hand_over`](Self::hand_over).
+    #[must_use]
+    pub fn with_hand_over(mut self, hand_over: HandOver) -> Self {
+        self.hand_over = hand_over;
+        self
+    }
+
+    /// The same, of a lock that [shares its fence](Self::shares_fence).
+    #[must_use]
+    pub fn with_shared_fence(mut self) -> Self {
+        self.shares_fence = true;
+        self
+    }
+
     /// The options of the lock below.
     pub(super) fn checked(&self) -> Result<LockOptions> {
         if self

@@ -56,7 +56,7 @@ fn an_unfinished_tick_is_skipped_or_run_again_once() {
     assert_eq!(view.unfinished().unwrap().last_tick, 4);
     assert_eq!(view.next(at(4_400)).unwrap().claim.tick, 5);
 
-    let rerunning = rate().rerunning_unfinished();
+    let rerunning = rate().with_rerun_of_unfinished();
     let mut view = LedgerView::open(&rerunning, token(2), at(4_400), last(&rerunning)).unwrap();
     let again = view.next(at(4_400)).unwrap().claim;
     assert!(again.again && again.tick == 4 && again.due_at == at(4_300));
@@ -78,7 +78,7 @@ fn another_plan_is_a_conflict_unless_it_is_replaced() {
     for words in ["rate 1000ms after 300ms", "rate 60000ms after 0ms"] {
         assert!(text.contains(words), "{text}");
     }
-    let new = new.replacing_plan();
+    let new = new.with_plan_replaced();
     let mut view = LedgerView::open(&new, token(2), at(10_000), last()).unwrap();
     let first = view.next(at(10_000)).unwrap().claim;
     assert!(first.replace_plan && first.tick == 10 && first.due_at == at(10_000));
@@ -114,7 +114,7 @@ fn leaders_that_crash_anywhere_start_each_tick_once_and_in_order() {
         let misfire = [Misfire::Skip, Misfire::Once, Misfire::Burst][rng.usize(0..3)];
         let mut config = rate().with_misfire(misfire);
         if rng.bool() {
-            config = config.rerunning_unfinished();
+            config = config.with_rerun_of_unfinished();
         }
         let mut ledger: Option<LedgerEntry> = None;
         let mut starts: BTreeMap<u64, u32> = BTreeMap::new();

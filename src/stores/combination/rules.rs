@@ -8,6 +8,7 @@ use crate::model::LeaseTerms;
 
 /// How the nodes of a combination decide together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Mode {
     /// Leftmost weight: locked from left to right, and lost at the first node
     /// that another holds. Won when every node that answers is locked.

@@ -82,7 +82,7 @@ pub(crate) async fn is_isolated_and_mended(coordinator: &Coordinator, damage: &[
         }
         let answer = coordinator.revoke_found(&entry.name, None).await;
         let answer = answer.unwrap_or_else(|error| panic!("{name:?}: {error:?}"));
-        assert!(answer.is_won(), "{name:?} is mended: {answer:?}");
+        assert!(answer.is_freed(), "{name:?} is mended: {answer:?}");
         let page = Page::of([entry.name.clone()]);
         // What the attempt before it left is tidied up in the background.
         let end = std::time::Instant::now() + Duration::from_secs(20);

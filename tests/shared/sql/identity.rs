@@ -94,7 +94,7 @@ async fn two_threads_with_a_constant_id_do_not_both_own() {
 #[tokio::test]
 async fn two_electors_with_a_constant_id_do_not_both_lead() {
     let (here, there) = (coordinator().await, coordinator().await);
-    let mut first = here.elector("one-id-led").unwrap().campaign();
+    let mut first = here.elector("one-id-led").unwrap().campaign().unwrap();
     let leads = |event: Option<CampaignEvent>| match event {
         Some(CampaignEvent::Elected(leadership)) => Some(leadership),
         _ => None,
@@ -104,7 +104,7 @@ async fn two_electors_with_a_constant_id_do_not_both_lead() {
             break leadership;
         }
     };
-    let mut second = there.elector("one-id-led").unwrap().campaign();
+    let mut second = there.elector("one-id-led").unwrap().campaign().unwrap();
     let wait = Duration::from_secs(2);
     while let Ok(event) = tokio::time::timeout(wait, second.next()).await {
         let twin = leads(event);

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant, SystemTime};
 
 use serde::Serialize;
-use tenure::backend::{Finding, LeaseBound, Severity, StoreClock, Wakeup};
+use tenure::backend::{Finding, LeaseBound, Page, Severity, StoreClock, Wakeup};
 use tenure::model::MutexName;
 use tenure::{Coordinator, ErrorKind};
 
@@ -89,12 +89,12 @@ async fn clock(coordinator: &Coordinator) -> Option<Finding> {
     }
     let name = MutexName::new(trial::NAME).ok()?;
     let sent = SystemTime::now();
-    let answer = coordinator.owner(&name).await.ok()?;
+    let listing = coordinator.list(&Page::of([name])).await.ok()?;
     let took = sent.elapsed().unwrap_or_default();
     let here = (sent + took / 2)
         .duration_since(SystemTime::UNIX_EPOCH)
         .ok()?;
-    let there = Duration::from_millis(answer.now().as_millis());
+    let there = Duration::from_millis(listing.now.as_millis());
     let (apart, which) = match there.checked_sub(here) {
         Some(ahead) => (ahead, "ahead of"),
         None => (here - there, "behind"),
@@ -117,11 +117,12 @@ fn behaviour(coordinator: &Coordinator) -> Finding {
     let wakeup = match profile.wakeup {
         Wakeup::Push => "waiters are woken".to_owned(),
         Wakeup::Poll(every) => format!("waiters look every {}", brief(every)),
+        other => format!("waiters are woken by {other:?}"),
     };
     let terms = coordinator.terms();
     let bound = match profile.bound {
-        LeaseBound::Terms => "",
         LeaseBound::Session(_) => " (the session's)",
+        _ => "",
     };
     Finding::good(
         "store",
@@ -138,7 +139,7 @@ fn show(finding: &Finding, format: Format) {
     let severity = match finding.severity {
         Severity::Good => "good",
         Severity::Warning => "warning",
-        Severity::Bad => "bad",
+        _ => "bad",
     };
     if format == Format::Json {
         output::json(&Row {

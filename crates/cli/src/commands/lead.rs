@@ -58,7 +58,7 @@ async fn campaign(
         voice.detail(&format_args!("answering on http://{at}/leader"));
     }
     let mut complaints = Complaints::about(coordinator, 1, voice);
-    let mut campaign = coordinator.elector(&lead.name)?.campaign();
+    let mut campaign = coordinator.elector(&lead.name)?.campaign()?;
     let mut has_led = false;
     loop {
         let event = tokio::select! {
@@ -69,9 +69,10 @@ async fn campaign(
             Some(CampaignEvent::Elected(leadership)) => {
                 office.elected(leadership.tenure());
                 let token = leadership.tenure().token();
-                let token = token.unwrap_or_else(|lost| lost.token);
+                let token = token.map_or_else(|lost| lost.token, Some);
+                let token = token.map_or_else(String::new, |token| format!(", token {token}"));
                 let again = if has_led { " again" } else { "" };
-                voice.warn(&format_args!("leading {}{again}, token {token}", lead.name));
+                voice.warn(&format_args!("leading {}{again}{token}", lead.name));
                 has_led = true;
                 // However hopeless: what runs has its time to end.
                 let term = in_office(lead, task, leadership, signals, voice);

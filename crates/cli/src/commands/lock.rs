@@ -43,13 +43,12 @@ pub(crate) async fn take(
 
 async fn refused(coordinator: &Coordinator, lock: &Lock, voice: &Voice) {
     let name = lock.name();
-    let by = match coordinator.owner(name).await {
-        Ok(answer) => waiting::described(&answer),
-        Err(_) => None,
-    };
-    voice.warn(&match by {
-        Some(by) => format!("not acquired: {name} is held by {by}"),
-        None => format!("not acquired: {name} was held by another"),
+    voice.warn(&match coordinator.owner(name).await {
+        Ok(Some(owner)) => format!(
+            "not acquired: {name} is held by {}",
+            waiting::described(&owner)
+        ),
+        Ok(None) | Err(_) => format!("not acquired: {name} was held by another"),
     });
 }
 
@@ -77,16 +76,12 @@ async fn refuse_waiting_for_ourselves(
     if holders.is_empty() {
         return Ok(());
     }
-    let Ok(answer) = coordinator.owner(name).await else {
+    let Ok(Some(owner)) = coordinator.owner(name).await else {
         return Ok(()); // Whoever takes the lock hears of the trouble.
     };
-    let owner = answer
-        .owner()
-        .owner_id()
-        .map(tenure::model::ContenderId::as_str);
     let ours = holders
         .iter()
-        .find(|(holder, _)| Some(holder.as_str()) == owner);
+        .find(|(holder, _)| holder.as_str() == owner.id().as_str());
     match ours {
         None => Ok(()),
         Some((_, who)) => Err(Failure::new(

@@ -4,9 +4,9 @@ use std::io::{BufRead, IsTerminal};
 use std::process::ExitCode;
 
 use serde::Serialize;
-use tenure::Coordinator;
-use tenure::backend::{Answer, Page};
+use tenure::backend::Page;
 use tenure::model::{FencingToken, MutexName};
+use tenure::{Coordinator, Revocation};
 
 use super::waiting;
 use crate::args::Revoke;
@@ -88,11 +88,11 @@ pub(crate) async fn revoke(
     }
     // What the person saw is what is freed, not who came meanwhile.
     let token = token.or(seen.token);
-    let answer = coordinator.revoke_found(&seen.name, token).await?;
+    let revocation = coordinator.revoke_found(&seen.name, token).await?;
     let _ = coordinator.close().await;
     if settings.output == Format::Json {
-        output::json(&done(answer.is_won(), token));
-    } else if answer.is_won() {
+        output::json(&done(revocation.is_freed(), token));
+    } else if revocation.is_freed() {
         let what = if seen.fault.is_some() {
             "mended"
         } else {
@@ -100,13 +100,16 @@ pub(crate) async fn revoke(
         };
         voice.warn(&format_args!("{shown} has been {what}"));
     }
-    if answer.is_won() {
-        return Ok(ExitCode::SUCCESS);
-    }
-    Err(Failure::new(
-        exit::FAILED,
-        format!("{shown} was not freed: it is free already, or owned with another token"),
-    ))
+    let why = match &revocation {
+        Revocation::Freed(_) => return Ok(ExitCode::SUCCESS),
+        Revocation::OwnedByAnother(owner) => match owner.token() {
+            Some(token) => format!("{owner} owns it with another token, {token}"),
+            None => format!("{owner} owns it, without that token"),
+        },
+        _ => "it is free already".into(),
+    };
+    let message = format!("{shown} was not freed: {}", plain(&why));
+    Err(Failure::new(exit::FAILED, message))
 }
 
 /// What is about to be freed.
@@ -163,11 +166,10 @@ async fn find(coordinator: &Coordinator, text: &str) -> Result<Seen, Failure> {
     }
     let Some(entry) = found else { return Ok(seen) };
     seen.goes_on = entry.owner_goes_on;
-    let answer = Answer::refused(entry.owner, listing.now);
-    seen.by = waiting::described(&answer);
-    if seen.by.is_some() {
-        seen.owner = answer.owner().owner_id().map(ToString::to_string);
-        seen.token = answer.owner().token();
+    if let Some(owner) = entry.owner.at(listing.now) {
+        seen.by = Some(waiting::described(&owner));
+        seen.owner = Some(owner.id().to_string());
+        seen.token = owner.token();
     }
     seen.fault = entry.fault.map(Into::into);
     if seen.fault.is_some() {

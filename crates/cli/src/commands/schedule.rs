@@ -77,10 +77,10 @@ pub(crate) fn config(schedule: &Schedule) -> tenure::Result<ScheduleConfig> {
         config = config.with_late_limit(limit)?;
     }
     if schedule.rerun_unfinished {
-        config = config.rerunning_unfinished();
+        config = config.with_rerun_of_unfinished();
     }
     if schedule.replace {
-        config = config.replacing_plan();
+        config = config.with_plan_replaced();
     }
     Ok(config)
 }

@@ -3,8 +3,7 @@
 use std::time::{Duration, Instant};
 
 use tenure::Coordinator;
-use tenure::backend::Answer;
-use tenure::model::MutexName;
+use tenure::model::{MutexName, Owner};
 
 use crate::output::{Voice, brief};
 
@@ -16,9 +15,8 @@ pub(super) async fn show(coordinator: &Coordinator, name: &MutexName, voice: &Vo
         // Most waits are over before anybody could read of them.
         tokio::time::sleep(Duration::from_secs(1)).await;
         let by = match coordinator.owner(name).await {
-            Ok(answer) => {
-                described(&answer).map_or_else(|| "free".into(), |by| format!("held by {by}"))
-            }
+            Ok(Some(owner)) => format!("held by {}", described(&owner)),
+            Ok(None) => "free".into(),
             Err(error) => error.to_string(),
         };
         let waited = brief(start.elapsed());
@@ -32,12 +30,10 @@ pub(super) async fn show(coordinator: &Coordinator, name: &MutexName, voice: &Vo
     std::future::pending::<()>().await;
 }
 
-/// `ID for 3.2s`, if there is an owner.
-pub(super) fn described(answer: &Answer) -> Option<String> {
-    let owner = answer.owner();
-    let id = owner.owner_id().filter(|_| owner.has_owner(answer.now()))?;
-    Some(match owner.acquired_at() {
-        Some(at) => format!("{id} for {}", brief(answer.now().since(at))),
-        None => id.to_string(),
-    })
+/// `ID for 3.2s`.
+pub(super) fn described(owner: &Owner) -> String {
+    match owner.owned_for() {
+        Some(time) => format!("{owner} for {}", brief(time)),
+        None => owner.to_string(),
+    }
 }

@@ -148,6 +148,7 @@ impl<'a, S: Subject> Ground<'a, S> {
         match client.profile().bound {
             LeaseBound::Terms => self.subject.terms(),
             LeaseBound::Session(terms) => terms,
+            other => panic!("this suite does not know {other:?}"),
         }
     }
 
@@ -156,6 +157,7 @@ impl<'a, S: Subject> Ground<'a, S> {
         match client.profile().wakeup {
             Wakeup::Push => self.patience(),
             Wakeup::Poll(interval) => interval * 2 + self.patience(),
+            other => panic!("this suite does not know {other:?}"),
         }
     }
 
@@ -164,6 +166,7 @@ impl<'a, S: Subject> Ground<'a, S> {
         match client.profile().wakeup {
             Wakeup::Push => Duration::from_millis(50),
             Wakeup::Poll(interval) => interval * 2 + Duration::from_millis(50),
+            other => panic!("this suite does not know {other:?}"),
         }
     }
 

@@ -5,7 +5,7 @@
 //! wake-ups after it has reached its bound, and what the store must promise is
 //! that this is long enough.
 
-use tenure::backend::{Backend, Wakeup};
+use tenure::backend::Backend;
 
 use super::ground::not_applicable;
 use super::{Ground, Subject, Waiter};
@@ -49,10 +49,7 @@ pub async fn a_mutex_left_alone_goes_to_the_waiter(subject: &impl Subject) {
         let bid = ground.long_bid(&name, "patient");
         let mut waiter = Waiter::stand(&ground, &there, bid).await;
         ground.release(&here, &win.held).await;
-        let limit = match there.profile().wakeup {
-            Wakeup::Push => ground.patience(),
-            Wakeup::Poll(interval) => interval * 2 + ground.patience(),
-        };
+        let limit = ground.wake_up(&there);
         let why = "the busy one stays away";
         let win = waiter.win_by_hints(&ground, &there, limit, why).await;
         ground.release(&there, &win.held).await;

@@ -15,10 +15,10 @@ pub(super) async fn hold(
     levels: u64,
     mut events: UnboundedReceiver<Event>,
 ) -> Result<()> {
-    let options = ReentrantOptions {
-        expiry: args.terms.map(|terms| terms.lease()),
-        ..ReentrantOptions::default()
-    };
+    let mut options = ReentrantOptions::default();
+    if let Some(terms) = args.terms {
+        options = options.with_expiry(terms.lease());
+    }
     let lock = coordinator.reentrant_lock_with(&args.name, options)?;
     let lock = lock.held_by(&Holder::new("peer"));
     let rounds = async {
@@ -44,13 +44,13 @@ pub(super) async fn hold(
 }
 
 async fn turn(lock: &tenure::ReentrantLock, args: &Args, levels: u64) -> Result<()> {
-    let outer = lock.lock().await?;
+    let outer = lock.acquire().await?;
     let (token, left) = (outer.token()?, outer.remaining().as_millis());
     say(&format!("acquired {token} {left}"));
     keep_journal(args.journal.as_deref(), outer.tenure().clone());
     let mut nested = Vec::new();
     for _ in 1..levels {
-        nested.push(lock.lock().await?);
+        nested.push(lock.acquire().await?);
     }
     if let Some(hold) = args.hold {
         // Whoever is stopped for too long finds out here.

@@ -443,7 +443,7 @@ impl World {
                 Effect::Finish(finish) => self.finished(process, &finish),
                 // Its local work goes on and on.
                 Effect::Quiesce { tenure_number, .. } => p.owes_quiesce = Some(tenure_number),
-                Effect::Observe(_) => {}
+                Effect::Observe(_) | Effect::GivenBack(_) => {}
             }
         }
         let p = &mut self.processes[process];
