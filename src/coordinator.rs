@@ -4,7 +4,6 @@ mod inspect;
 mod lazy;
 mod revoke;
 
-use std::any::Any;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -365,10 +364,9 @@ impl CoordinatorBuilder {
     /// [`WrongState`](ErrorKind::WrongState) outside a tokio runtime, if none
     /// was [given](Self::runtime).
     pub fn with_backend(self, backend: impl Backend) -> Result<Coordinator> {
-        // Only an erased backend can know where its reentrant locks lie.
-        let any: &dyn Any = &backend;
-        let any = any.downcast_ref::<AnyBackend>();
-        let holds = any.and_then(AnyBackend::holds).cloned();
+        let backend = AnyBackend::new(backend);
+        // One that `stores::open` has erased knows where its reentrant locks lie.
+        let holds = backend.holds().cloned();
         let runtime = self
             .runtime
             .or_else(|| Handle::try_current().ok())
@@ -381,7 +379,6 @@ impl CoordinatorBuilder {
             true => self.clock,
             false => self.clock.ignoring_wall(),
         };
-        let backend = AnyBackend::new(backend);
         let random = self.seed.map_or_else(Random::unseeded, Random::seeded);
         let engine = Engine::new(backend, clock, runtime, self.settings, random);
         let locks = Locks::new(engine.clone(), Ids::made_by(&self.ids));

@@ -15,7 +15,7 @@ pub enum Severity {
     Bad,
 }
 
-/// One result of [`check`](super::Backend::check).
+/// One result of [`check`](super::Administration::check).
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]

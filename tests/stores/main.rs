@@ -1,3 +1,4 @@
 //! The contract over every store, and what only one store has.
 
 mod memory;
+mod parts;

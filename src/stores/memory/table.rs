@@ -186,7 +186,7 @@ impl Table {
         Answer::refused(owner, now)
     }
 
-    /// [`Backend::revoke`](crate::backend::Backend::revoke).
+    /// [`Administration::revoke`](crate::backend::Administration::revoke).
     pub fn revoke(
         &mut self,
         now: StoreTime,
@@ -204,7 +204,7 @@ impl Table {
         Answer::won(MutexOwner::NONE, now)
     }
 
-    /// [`Backend::list`](crate::backend::Backend::list).
+    /// [`Inventory::list`](crate::backend::Inventory::list).
     #[must_use]
     pub fn list(&self, now: StoreTime, page: &Page) -> Listing {
         let wanted = self.mutexes.iter().filter(|(name, mutex)| {
@@ -223,7 +223,7 @@ impl Table {
         Listing::of(entries.collect(), page, now)
     }
 
-    /// [`Backend::prune`](crate::backend::Backend::prune).
+    /// [`Inventory::prune`](crate::backend::Inventory::prune).
     pub fn prune(&mut self, now: StoreTime, prune: &Prune) -> Pruned {
         let oldest = StoreTime::from_millis(
             now.as_millis()
@@ -253,13 +253,13 @@ impl Table {
         )
     }
 
-    /// [`Backend::read_ledger`](crate::backend::Backend::read_ledger).
+    /// [`Ledger::read_ledger`](crate::backend::Ledger::read_ledger).
     #[must_use]
     pub fn read_ledger(&self, name: &MutexName) -> Option<LedgerEntry> {
         self.ledgers.get(name).cloned()
     }
 
-    /// [`Backend::list_ledgers`](crate::backend::Backend::list_ledgers).
+    /// [`Ledger::list_ledgers`](crate::backend::Ledger::list_ledgers).
     #[must_use]
     pub fn list_ledgers(&self, now: StoreTime, page: &Page) -> Ledgers {
         let wanted = self.ledgers.iter().filter(|(name, _)| page.wants(name));
@@ -269,7 +269,7 @@ impl Table {
         Ledgers::of(lines.collect(), page, now)
     }
 
-    /// [`Backend::claim_tick`](crate::backend::Backend::claim_tick).
+    /// [`Ledger::claim_tick`](crate::backend::Ledger::claim_tick).
     pub fn claim_tick(&mut self, now: StoreTime, held: &Held, claim: &Claim) -> ClaimAnswer {
         if self
             .mutex(&held.name)
@@ -289,7 +289,7 @@ impl Table {
         }
     }
 
-    /// [`Backend::finish_tick`](crate::backend::Backend::finish_tick).
+    /// [`Ledger::finish_tick`](crate::backend::Ledger::finish_tick).
     pub fn finish_tick(&mut self, now: StoreTime, held: &Held, end: &TickEnd) -> bool {
         let Some(entry) = self.ledgers.get_mut(&held.name) else {
             return false;

@@ -38,7 +38,7 @@ UPDATE tenure_schedule SET state = ?2, finished_at = ?3, run = coalesce(?4, run)
 WHERE mutex = ?1";
 
 impl Table<'_> {
-    /// [`Backend::read_ledger`](crate::backend::Backend::read_ledger).
+    /// [`Ledger::read_ledger`](crate::backend::Ledger::read_ledger).
     pub(super) fn read_ledger(&self, name: &MutexName) -> Result<Option<LedgerEntry>> {
         let read = || {
             let mut statement = self.connection.prepare_cached(READ)?;
@@ -47,7 +47,7 @@ impl Table<'_> {
         read().map_err(failed)
     }
 
-    /// [`Backend::claim_tick`](crate::backend::Backend::claim_tick).
+    /// [`Ledger::claim_tick`](crate::backend::Ledger::claim_tick).
     pub(super) fn claim_tick(&self, held: &Held, claim: &Claim) -> Result<ClaimAnswer> {
         if !self.holds(held)? {
             return Ok(ClaimAnswer::NotOwner);
@@ -72,7 +72,7 @@ impl Table<'_> {
         Ok(ClaimAnswer::Claimed)
     }
 
-    /// [`Backend::finish_tick`](crate::backend::Backend::finish_tick).
+    /// [`Ledger::finish_tick`](crate::backend::Ledger::finish_tick).
     pub(super) fn finish_tick(&self, held: &Held, end: &TickEnd) -> Result<bool> {
         let ledger = self.read_ledger(&held.name)?;
         let ours = ledger.is_some_and(|entry| entry.ends_with(end, held.token));
@@ -88,7 +88,7 @@ impl Table<'_> {
         Ok(ours)
     }
 
-    /// [`Backend::list_ledgers`](crate::backend::Backend::list_ledgers).
+    /// [`Ledger::list_ledgers`](crate::backend::Ledger::list_ledgers).
     pub(super) fn list_ledgers(&self, page: &Page) -> Result<Ledgers> {
         let mut lines = Vec::new();
         match (&page.names, &page.after) {

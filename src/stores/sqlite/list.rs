@@ -67,7 +67,7 @@ pub(super) fn unreadable(error: rusqlite::Error) -> Error {
 }
 
 impl Table<'_> {
-    /// [`Backend::list`](crate::backend::Backend::list).
+    /// [`Inventory::list`](crate::backend::Inventory::list).
     pub(super) fn list(&self, page: &Page) -> Result<Listing> {
         let mut entries = Vec::new();
         match (&page.names, &page.after) {

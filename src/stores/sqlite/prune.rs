@@ -33,7 +33,7 @@ DELETE FROM tenure_schedule WHERE mutex IN (
 struct More;
 
 impl Table<'_> {
-    /// [`Backend::prune`](crate::backend::Backend::prune).
+    /// [`Inventory::prune`](crate::backend::Inventory::prune).
     pub(super) fn prune(&self, prune: &Prune) -> Result<Pruned> {
         let number = |length: u128| u64::try_from(length).unwrap_or(u64::MAX);
         let wall = number(wall().as_micros());

@@ -233,7 +233,7 @@ impl<'a> Table<'a> {
         self.free_if(&bid.name, |grant| grant.is_of(bid.nonce))
     }
 
-    /// [`Backend::revoke`](crate::backend::Backend::revoke).
+    /// [`Administration::revoke`](crate::backend::Administration::revoke).
     pub(super) fn revoke(&self, name: &MutexName, token: Option<FencingToken>) -> Result<Answer> {
         if token.is_none()
             && let Some(answer) = self.mend(name)?

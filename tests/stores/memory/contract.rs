@@ -1,4 +1,4 @@
-//! Every sentence, over the store alone and under the wrappers.
+//! Every sentence, over the store alone and with its type forgotten.
 
 mod bare {
     use crate::memory::Bare;

@@ -27,21 +27,21 @@ pub enum Call {
     Owner,
     /// [`Backend::changes`](tenure::backend::Backend::changes).
     Changes,
-    /// [`Backend::list`](tenure::backend::Backend::list).
+    /// [`Inventory::list`](tenure::backend::Inventory::list).
     List,
-    /// [`Backend::revoke`](tenure::backend::Backend::revoke).
+    /// [`Administration::revoke`](tenure::backend::Administration::revoke).
     Revoke,
-    /// [`Backend::prune`](tenure::backend::Backend::prune).
+    /// [`Inventory::prune`](tenure::backend::Inventory::prune).
     Prune,
-    /// [`Backend::check`](tenure::backend::Backend::check).
+    /// [`Administration::check`](tenure::backend::Administration::check).
     Check,
-    /// [`Backend::read_ledger`](tenure::backend::Backend::read_ledger).
+    /// [`Ledger::read_ledger`](tenure::backend::Ledger::read_ledger).
     ReadLedger,
-    /// [`Backend::list_ledgers`](tenure::backend::Backend::list_ledgers).
+    /// [`Ledger::list_ledgers`](tenure::backend::Ledger::list_ledgers).
     ListLedgers,
-    /// [`Backend::claim_tick`](tenure::backend::Backend::claim_tick).
+    /// [`Ledger::claim_tick`](tenure::backend::Ledger::claim_tick).
     ClaimTick,
-    /// [`Backend::finish_tick`](tenure::backend::Backend::finish_tick).
+    /// [`Ledger::finish_tick`](tenure::backend::Ledger::finish_tick).
     FinishTick,
     /// [`Backend::close`](tenure::backend::Backend::close).
     Close,
