@@ -19,6 +19,7 @@ pub(in crate::stores) struct Row {
     pub(in crate::stores) transition_at: u64,
     pub(in crate::stores) version: u64,
     /// Of the bid that won; empty where the table has no column for it.
+    #[cfg_attr(not(feature = "postgres"), expect(dead_code))]
     pub(in crate::stores) nonce: String,
     /// The server's time when it answered.
     pub(in crate::stores) now: u64,
