@@ -76,7 +76,7 @@ fn those_that_were_there_before_are_left_alone() {
         roots: vec![(pid(10), 10)],
         apart: vec![pid(10)],
         strangers: vec![(pid(12), 12)],
-        signs: None,
+        ..Tree::default()
     };
     assert_eq!(numbers(&tree.members_of(&all)), [14]);
 }
