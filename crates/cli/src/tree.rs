@@ -225,10 +225,13 @@ impl Tree {
     }
 
     fn kill_cgroup(&self) -> bool {
-        let is_apart = |cgroup: &Cgroup| cgroup.pids().iter().any(|pid| self.apart.contains(pid));
+        let Some(cgroup) = &self.cgroup else {
+            return false;
+        };
+        let inside = cgroup.pids();
         // Somebody may have moved this very program into it.
-        let cgroup = self.cgroup.as_ref().filter(|cgroup| !is_apart(cgroup));
-        cgroup.is_some_and(|cgroup| cgroup.kill())
+        let is_apart = inside.iter().any(|pid| self.apart.contains(pid));
+        !inside.is_empty() && !is_apart && cgroup.kill()
     }
 }
 

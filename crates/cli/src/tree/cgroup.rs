@@ -103,6 +103,11 @@ impl Cgroup {
 
     /// Who is in it, or in one below it: of a `tenure` inside the command, say.
     pub(super) fn pids(&self) -> HashSet<Pid> {
+        // Counts those below, too: mostly nobody is left when somebody looks.
+        let events = fs::read_to_string(self.place().join("cgroup.events"));
+        if events.is_ok_and(|events| events.lines().any(|line| line == "populated 0")) {
+            return HashSet::new();
+        }
         let read = |folder: PathBuf| fs::read_to_string(folder.join("cgroup.procs"));
         let lists = folders(self.place())
             .into_iter()
