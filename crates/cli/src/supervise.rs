@@ -90,6 +90,15 @@ pub(crate) async fn supervise(
         "running with token {token} as process group {}",
         command.as_raw_pid()
     ));
+    match post.cgroup() {
+        Ok(path) => voice.detail(&format_args!(
+            "the command has a cgroup of its own: {}",
+            path.display()
+        )),
+        Err(why) => voice.detail(&format_args!(
+            "the command has no cgroup of its own, so its processes are found through /proc: {why}"
+        )),
+    }
     let guarded = Guarded {
         task,
         tenure,

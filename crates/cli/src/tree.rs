@@ -4,16 +4,20 @@
 //! This program and its guardian are both *sub-reapers*: a process whose
 //! parent dies becomes the child of the nearest of them, so that a walk from
 //! parents to children through `/proc` misses nobody. Whoever is started by
-//! something else (cron, systemd, a container engine) is no descendant.
+//! something else (cron, systemd, a container engine) is no descendant. Where
+//! the command has a cgroup of its own, whoever is in that is a member, too.
 
+mod cgroup;
 mod process;
 mod script;
 mod sweep;
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
+pub(crate) use cgroup::Cgroup;
 use process::Process;
 pub(crate) use process::{Image, ancestors, children, dead_children, start_of};
 pub(crate) use script::{MARK, Script};
@@ -31,6 +35,8 @@ pub(crate) struct Tree {
     strangers: Vec<Stranger>,
     /// For those who are not ancestors themselves: what else tells a member.
     signs: Option<Signs>,
+    /// The command's own, if it has one.
+    cgroup: Option<Arc<Cgroup>>,
 }
 
 /// A process that has nothing to do with the command, and when it was started.
@@ -76,15 +82,56 @@ impl Tree {
         tree
     }
 
+    /// And all that is in the command's own cgroup.
+    pub(crate) fn with_cgroup(mut self, cgroup: Option<Arc<Cgroup>>) -> Self {
+        self.cgroup = cgroup;
+        self
+    }
+
+    /// Removes the command's cgroup, if nobody is left in it.
+    pub(crate) fn remove_cgroup(&self) {
+        if let Some(cgroup) = &self.cgroup {
+            cgroup.remove();
+        }
+    }
+
     fn add(&mut self, root: Pid) {
         self.roots.extend(start_of(root).map(|start| (root, start)));
     }
 
     /// The living members.
     pub(crate) fn members(&self) -> Vec<Process> {
-        let mut members = self.members_of(&process::all());
+        let mut members = self.members_of(&self.look());
         members.retain(|member| member.is_alive);
         members
+    }
+
+    /// Every process that can be seen, and which of them are in the cgroup.
+    fn look(&self) -> Vec<Process> {
+        let mut all = process::all();
+        let Some(cgroup) = &self.cgroup else {
+            return all;
+        };
+        // After the walk: a number in the list that has become another's since
+        // then is told by its start, when it is signalled.
+        let inside = cgroup.pids();
+        for process in &mut all {
+            process.is_inside = inside.contains(&process.pid);
+        }
+        let known: HashSet<Pid> = all.iter().map(|process| process.pid).collect();
+        let mut born: Vec<Process> = inside
+            .difference(&known)
+            .filter_map(|pid| Process::read(*pid))
+            .collect();
+        if !born.is_empty() {
+            let still = cgroup.pids();
+            born.retain(|process| still.contains(&process.pid));
+            for process in &mut born {
+                process.is_inside = true;
+            }
+            all.append(&mut born);
+        }
+        all
     }
 
     /// The members, also those that are dead and not yet collected.
@@ -102,6 +149,11 @@ impl Tree {
         for root in self.roots.iter().filter(|root| is_there(root)) {
             found.insert(root.0);
             queue.push(root.0);
+        }
+        for process in all.iter().filter(|process| process.is_inside) {
+            if found.insert(process.pid) {
+                queue.push(process.pid);
+            }
         }
         if let Some(signs) = &self.signs {
             let forked = |process: &&Process| self.was_forked(process, signs, all);
@@ -148,7 +200,10 @@ impl Tree {
     /// Sends `signal` to every member; returns how many live, and those that
     /// may not be signalled.
     pub(crate) fn signal(&self, signal: Signal) -> (usize, Vec<Pid>) {
-        let all = process::all();
+        // All of the cgroup at once, before a walk over all processes of a busy
+        // host, and also those of another user.
+        let is_killed = signal == Signal::KILL && self.kill_cgroup();
+        let all = self.look();
         let members = self.members_of(&all);
         // A signal to a group reaches those that are just being born, too,
         // and a dead member may have a child that was born while we looked.
@@ -163,10 +218,20 @@ impl Tree {
         let refused = living
             .clone()
             .filter(|member| !was_told(member))
-            .filter(|member| member.send(signal).is_err())
+            .filter(|member| member.send(signal).is_err() && !(is_killed && member.is_inside))
             .map(|member| member.pid)
             .collect();
         (living.count(), refused)
+    }
+
+    fn kill_cgroup(&self) -> bool {
+        let Some(cgroup) = &self.cgroup else {
+            return false;
+        };
+        let inside = cgroup.pids();
+        // Somebody may have moved this very program into it.
+        let is_apart = inside.iter().any(|pid| self.apart.contains(pid));
+        !inside.is_empty() && !is_apart && cgroup.kill()
     }
 }
 

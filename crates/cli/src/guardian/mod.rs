@@ -7,6 +7,7 @@
 //! at the deadline, and SIGKILL at once when the line to this program closes.
 //! This program, the guardian's parent, is what is left when the guardian dies:
 //! both are sub-reapers, so the command's tree is always below one of them.
+//! Where a cgroup may be made, the command is also put into one of its own.
 //!
 //! A second one, the *witness*, is nobody's parent. It does the same, for the
 //! case that this program and the guardian are killed at once, and takes the

@@ -3,7 +3,9 @@
 use std::ffi::OsString;
 use std::io;
 use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
 use std::process::ExitStatus;
+use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::io::Errno;
@@ -13,7 +15,7 @@ use tokio::sync::mpsc;
 use super::Role;
 use super::line::{Line, Word};
 use crate::supervise::Variable;
-use crate::tree::{self, MARK, Step, Stranger, Sweep, Tree};
+use crate::tree::{self, Cgroup, MARK, Step, Stranger, Sweep, Tree};
 use crate::{moment, reaper};
 
 /// What is to be known of the command and its guardians.
@@ -54,6 +56,8 @@ pub(crate) struct Post {
     has_acted: bool,
     /// Our children before: they have nothing to do with the command.
     strangers: Vec<Stranger>,
+    /// The command's own, or why it has none.
+    cgroup: Result<Arc<Cgroup>, String>,
     /// How long to wait before the next try to start a witness.
     pause: Duration,
     is_dismissed: bool,
@@ -79,6 +83,8 @@ impl Post {
         // While there is a guardian, only that one asks before it kills.
         let witness = Line::start(Role::Witness, Duration::ZERO, &[], &environment)?;
         parent.tell(&format!("until {until}"));
+        // Meanwhile they begin.
+        let cgroup = Cgroup::make().map(Arc::new);
         let (tell_fate, fates) = mpsc::unbounded_channel();
         Ok(Self {
             parent: Some(parent),
@@ -91,6 +97,7 @@ impl Post {
             tell_fate,
             has_acted: false,
             strangers,
+            cgroup,
             pause: PAUSE,
             is_dismissed: false,
         })
@@ -113,9 +120,18 @@ impl Post {
 
     /// Who belongs to the command, as seen from here.
     pub(crate) fn tree(&self) -> Tree {
-        match &self.parent {
+        let tree = match &self.parent {
             Some(guardian) => Tree::below(guardian.pid(), &[], &[]),
             None => Tree::below(getpid(), &[self.witness.pid()], &self.strangers),
+        };
+        tree.with_cgroup(self.cgroup.clone().ok())
+    }
+
+    /// The command's own cgroup, or why it has none.
+    pub(crate) fn cgroup(&self) -> Result<&Path, &str> {
+        match &self.cgroup {
+            Ok(cgroup) => Ok(cgroup.path()),
+            Err(why) => Err(why),
         }
     }
 
@@ -139,6 +155,7 @@ impl Post {
                     self.command = Some(command);
                     // When the guardian dies, it becomes our child.
                     reaper::leave(command);
+                    self.enclose(command).await;
                     self.instruct_witness(command);
                     return Report::Ready(command);
                 }
@@ -159,6 +176,34 @@ impl Post {
         }
     }
 
+    /// Puts the command, which waits behind its gate, into its cgroup.
+    async fn enclose(&mut self, command: Pid) {
+        let Ok(cgroup) = &self.cgroup else {
+            return;
+        };
+        let (inside, guardian) = (Arc::clone(cgroup), self.parent.as_ref().map(Line::pid));
+        let take_in = move || {
+            // From now on nobody reaps it but this program at its end, so who has
+            // the number and the right parent is it, and stays it.
+            let parent = tree::ancestors(command).first().copied();
+            let is_it = parent.is_some() && (parent == guardian || parent == Some(getpid()));
+            if !is_it {
+                return Err("the command has gone".to_owned());
+            }
+            inside.take_in(command)
+        };
+        // The kernel may take its time; the lease is renewed meanwhile.
+        let taken = tokio::task::spawn_blocking(take_in).await;
+        if let Err(why) = taken.unwrap_or_else(|error| Err(error.to_string())) {
+            cgroup.remove();
+            self.cgroup = Err(why);
+            return;
+        }
+        if let (Some(words), Some(parent)) = (cgroup.words(), &mut self.parent) {
+            parent.tell(&format!("cgroup {words}"));
+        }
+    }
+
     fn instruct_witness(&mut self, command: Pid) {
         // Without a guardian its tree is below this program.
         let ancestor = self.parent.as_ref().map_or_else(getpid, Line::pid);
@@ -166,6 +211,9 @@ impl Post {
         let known = known.chain(self.strangers.iter().map(|(stranger, _)| *stranger));
         let known: Vec<String> = known.map(|pid| pid.as_raw_pid().to_string()).collect();
         self.witness.tell(&format!("among {}", known.join(" ")));
+        if let Some(words) = self.cgroup.as_ref().ok().and_then(|it| it.words()) {
+            self.witness.tell(&format!("cgroup {words}"));
+        }
         self.witness.tell(&format!("until {}", self.until));
     }
 
@@ -228,6 +276,9 @@ impl Post {
         self.is_dismissed = true;
         self.dismiss_guardian();
         self.witness.dismiss();
+        if let Ok(cgroup) = &self.cgroup {
+            cgroup.remove();
+        }
         let Some(command) = self.command else {
             return Ok(None);
         };

@@ -5,6 +5,7 @@ use std::io::Write;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
 use nix::sys::signal::{SigSet, SigmaskHow, Signal as Number};
@@ -21,7 +22,7 @@ use rustix::time::{
 
 use super::watch::{Act, Watch};
 use super::{Role, speech};
-use crate::tree::{MARK, Script, Signs, Step, Sweep, Tree, start_of};
+use crate::tree::{Cgroup, MARK, Script, Signs, Step, Sweep, Tree, start_of};
 use crate::{exit, gate, moment};
 
 /// What a guardian cannot or must not be deaf to. Nothing else ends it; the
@@ -38,7 +39,7 @@ const HEARD: [Number; 8] = [
 ];
 
 /// Its stdin, a socket, tells it `until NANOS`, and the witness before that
-/// `among ANCESTOR COMMAND STRANGER…`, a script's `script` and who that is, and `grace NANOS` when it is alone; the word
+/// `among ANCESTOR COMMAND STRANGER…`, both of them `cgroup` and which one that is, a script's `script` and who that is, and `grace NANOS` when it is alone; the word
 /// that opens the gate brings a file along. It confirms every line, and tells `ready`, `stopping`, `killed`,
 /// `stopped SIGNAL` and `ended`. It is killed when it is not needed any more.
 pub(crate) fn main(mut words: impl Iterator<Item = OsString>) -> ExitCode {
@@ -203,6 +204,10 @@ impl Guardian {
                 self.tree = Tree::of(Some(ancestor), &strangers, signs);
                 self.command = Some(command);
             }
+            "cgroup" => {
+                let cgroup = Cgroup::parse(line.strip_prefix("cgroup ")?).map(Arc::new);
+                self.tree = std::mem::take(&mut self.tree).with_cgroup(cgroup);
+            }
             "script" => {
                 let script = Script::parse(words)?;
                 self.tree = script.tree();
@@ -320,6 +325,7 @@ impl Guardian {
         let is_script_there = shell.is_some_and(|shell| start_of(shell).is_some());
         // There is nobody else to tell, and nobody to wait for.
         let end = self.end();
+        self.tree.remove_cgroup();
         if is_script_there {
             speech::say(&"the holder of the lock has died: the script was ended");
         }

@@ -20,6 +20,8 @@ pub(crate) struct Process {
     pub(super) start: u64,
     /// Where its program lies in memory, if that may be known.
     pub(super) image: Option<Image>,
+    /// Whether it is in the command's cgroup; only a tree knows that.
+    pub(super) is_inside: bool,
 }
 
 /// The addresses of a program's code, stack, arguments and environment. The
@@ -58,6 +60,7 @@ impl Process {
             is_alive: state != "X" && (state != "Z" || threads > 1),
             start: fields.get(19)?.parse().ok()?,
             image: image(&fields),
+            is_inside: false,
         })
     }
 

@@ -79,6 +79,7 @@ impl Script {
                 variable: format!("{MARK}="),
                 mark: self.mark.clone(),
             }),
+            cgroup: None,
         }
     }
 

@@ -76,9 +76,28 @@ fn those_that_were_there_before_are_left_alone() {
         roots: vec![(pid(10), 10)],
         apart: vec![pid(10)],
         strangers: vec![(pid(12), 12)],
-        signs: None,
+        ..Tree::default()
     };
     assert_eq!(numbers(&tree.members_of(&all)), [14]);
+}
+
+/// Whatever its parents are, and whom else it has started.
+#[test]
+fn who_is_in_the_cgroup_is_a_member_and_whoever_descends_from_it() {
+    let mut all = [
+        process(10, 1, 10),
+        process(20, 1, 20),
+        process(21, 20, 21), // moved out by somebody
+        process(30, 1, 30),
+    ];
+    all[1].is_inside = true;
+    let tree = Tree {
+        apart: vec![pid(10)],
+        ..Tree::default()
+    };
+    assert_eq!(numbers(&tree.members_of(&all)), [20, 21]);
+    all[0].is_inside = true;
+    assert_eq!(numbers(&tree.members_of(&all)), [20, 21], "not ourselves");
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! The real program, as processes.
 
+mod cgroup;
 mod clocks;
 mod damage;
 mod data;
