@@ -7,7 +7,7 @@ use crate::backend::{
 };
 use crate::engine::Troubles;
 use crate::error::{Error, Outcome, Result};
-use crate::model::{LeaseTerms, MutexName, Owner};
+use crate::model::{LeaseTerms, MutexName, Owner, StoreTime};
 use crate::schedule::Schedules;
 
 /// A call that may look at the whole store has so many times the usual time.
@@ -144,6 +144,20 @@ impl Coordinator {
         answer
             .map(|answer| answer.present_owner())
             .map_err(|error| error.with_mutex(&name))
+    }
+
+    /// The store's present time, as it says beside the owner of `name`, whether
+    /// or not there is one.
+    ///
+    /// # Errors
+    /// As [`owner`](Self::owner).
+    ///
+    /// # Cancel safety
+    /// Dropping it changes nothing.
+    #[doc(hidden)]
+    pub async fn store_time(&self, name: &MutexName) -> Result<StoreTime> {
+        self.engine.check_open()?;
+        self.engine.look(name).await.map(|answer| answer.now())
     }
 
     /// Removes what nobody has used for a time from the store: rows, keys and

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant, SystemTime};
 
 use serde::Serialize;
-use tenure::backend::{Finding, LeaseBound, Page, Severity, StoreClock, Wakeup};
+use tenure::backend::{Finding, LeaseBound, Severity, StoreClock, Wakeup};
 use tenure::model::MutexName;
 use tenure::{Coordinator, ErrorKind};
 
@@ -89,12 +89,12 @@ async fn clock(coordinator: &Coordinator) -> Option<Finding> {
     }
     let name = MutexName::new(trial::NAME).ok()?;
     let sent = SystemTime::now();
-    let listing = coordinator.list(&Page::of([name])).await.ok()?;
+    let now = coordinator.store_time(&name).await.ok()?;
     let took = sent.elapsed().unwrap_or_default();
     let here = (sent + took / 2)
         .duration_since(SystemTime::UNIX_EPOCH)
         .ok()?;
-    let there = Duration::from_millis(listing.now.as_millis());
+    let there = Duration::from_millis(now.as_millis());
     let (apart, which) = match there.checked_sub(here) {
         Some(ahead) => (ahead, "ahead of"),
         None => (here - there, "behind"),
