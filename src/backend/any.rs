@@ -59,7 +59,7 @@ impl AnyBackend {
     /// Its inventory, for whoever cannot do without.
     pub(crate) fn needed_inventory(&self) -> Result<AnyInventory<'_>> {
         self.0.inventory().ok_or_else(|| {
-            self.lacks("cannot tell its mutexes from other data: name the one you mean")
+            self.lacks("cannot tell its mutexes from other data, and so not list or prune them")
         })
     }
 

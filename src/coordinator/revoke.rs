@@ -9,8 +9,8 @@ use crate::model::{FencingToken, MutexName, Owner};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Revocation {
-    /// It was freed. The one who owned, where that is known: not of a damaged
-    /// mutex, and not where another came just then.
+    /// It was freed. The one who was seen to own just before, where there was
+    /// one: not of a damaged mutex, and another may have come in between.
     Freed(Option<Owner>),
     /// Nothing was done: nobody owned.
     NobodyOwned,
@@ -92,20 +92,18 @@ impl Coordinator {
         token: Option<FencingToken>,
     ) -> Result<Revocation> {
         self.engine.check_open()?;
-        // A look says whom it hits. What cannot be looked at is damaged, and
-        // can be freed all the same.
-        let looked = self.engine.look(name).await.ok();
-        let seen = looked.and_then(|answer| answer.present_owner());
-        let of_seen = token.or(seen.as_ref().and_then(Owner::token));
-        let answer = self.force(name, of_seen).await?;
-        if answer.is_won() || of_seen == token {
-            let is_it = |owner: &Owner| token.is_none_or(|token| owner.has_grant_of(token));
-            return Ok(Revocation::told(&answer, seen.filter(is_it)));
-        }
-        // Another owns than the one who was seen, or the store no longer
-        // knows it by that token: whoever it is.
-        let answer = self.force(name, None).await?;
-        Ok(Revocation::told(&answer, None))
+        // A look says whom it hits, and no more: what cannot be looked at is
+        // damaged, and can be freed all the same. Bytes that are no text would
+        // be looked for as the text that shows them, another mutex's name.
+        let seen = match name.is_text() {
+            true => self.engine.look(name).await.ok(),
+            false => None,
+        };
+        let seen = seen.and_then(|answer| answer.present_owner());
+        // Without a token as it was asked for: only then a store mends.
+        let answer = self.force(name, token).await?;
+        let is_it = |owner: &Owner| token.is_none_or(|token| owner.has_grant_of(token));
+        Ok(Revocation::told(&answer, seen.filter(is_it)))
     }
 
     async fn force(&self, name: &MutexName, token: Option<FencingToken>) -> Result<Answer> {

@@ -1,24 +1,47 @@
 //! [`Offices`]: what an elector's campaigns hold.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::engine::Tenure;
 
 /// The offices that were handed out and may still be held; clones are the same.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Offices(Arc<Mutex<Vec<Tenure>>>);
+pub(super) struct Offices(Arc<Mutex<Numbered>>);
+
+/// Each with its number.
+#[derive(Debug, Default)]
+struct Numbered {
+    next: u64,
+    tenures: Vec<(u64, Tenure)>,
+}
 
 impl Offices {
     pub(super) fn add(&self, tenure: &Tenure) {
-        let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        held.retain(|tenure| !tenure.is_lost());
-        held.push(tenure.clone());
+        self.forget_lost();
+        let mut offices = self.lock();
+        let number = offices.next;
+        offices.next += 1;
+        offices.tenures.push((number, tenure.clone()));
     }
 
     /// Whether one of them has not ended at this very moment.
     pub(super) fn is_any_held(&self) -> bool {
-        let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        held.retain(|tenure| !tenure.is_lost());
-        !held.is_empty()
+        self.forget_lost();
+        !self.lock().tenures.is_empty()
+    }
+
+    /// Asks outside the mutex: the first who sees a deadline pass wakes those
+    /// who wait for it, and one of them may ask here.
+    fn forget_lost(&self) {
+        let mut lost = self.lock().tenures.clone();
+        lost.retain(|(_, tenure)| tenure.is_lost());
+        if !lost.is_empty() {
+            let is_lost = |number| lost.iter().any(|(other, _)| *other == number);
+            self.lock().tenures.retain(|(number, _)| !is_lost(*number));
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Numbered> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

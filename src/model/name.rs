@@ -95,6 +95,11 @@ impl MutexName {
         &self.0
     }
 
+    /// Whether the store has it as it is shown.
+    pub(crate) fn is_text(&self) -> bool {
+        self.1.is_none()
+    }
+
     /// The name as the store has it: what names are compared and sorted by.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {

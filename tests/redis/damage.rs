@@ -121,3 +121,27 @@ async fn damaged_ledgers_of_a_cluster_hide_no_other() {
     let coordinator = Coordinator::connect(&url).await.unwrap();
     crate::listing_ledgers::damage_hides_no_other(&client, &coordinator, &["text"]).await;
 }
+
+/// A revocation without a token mends also what has an owner that is well.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_damaged_beside_an_owner_is_mended_by_a_revocation() {
+    let server = Redis::start().unwrap();
+    let owner = Coordinator::connect(&support::url(&server)).await.unwrap();
+    let other = Coordinator::connect(&support::url(&server)).await.unwrap();
+    let damages: [(&str, &[&str]); 2] = [
+        ("queue", &["SET", "simba:{queue}:contender", "no set"]),
+        ("fence", &["RPUSH", "simba:{fence}:fence", "x"]),
+    ];
+    for (name, words) in damages {
+        let guard = owner.lock(name).unwrap().acquire().await.unwrap();
+        server.command(&["DEL", words[1]]).unwrap();
+        server.command(words).unwrap();
+        let revoked = other.revoke(name, None).await.unwrap();
+        assert!(revoked.is_freed(), "{name}: {revoked:?}");
+        let taken = other.lock(name).unwrap().try_acquire().await.unwrap();
+        assert!(taken.is_some(), "{name} works again");
+        drop(guard);
+    }
+    owner.close().await.unwrap();
+    other.close().await.unwrap();
+}

@@ -26,7 +26,7 @@ async fn another_config_under_the_same_name_is_refused_at_its_start() {
     for words in [
         "rate 5000ms after 0ms",
         "rate 7000ms after 0ms",
-        "replacing_plan",
+        "with_plan_replaced",
     ] {
         assert!(text.contains(words), "{text}");
     }

@@ -8,6 +8,10 @@ use crate::stores::sql::{Client, Passed};
 
 pub(super) async fn renew(client: &Client<Postgres>, some: &[Held]) -> Result<Vec<Passed>> {
     let said = client.ask_urgently(Renew(some.to_vec())).await?;
+    // Two rows of one name would shift the answers: then none of them counts.
+    if said.len() != some.len() {
+        return Ok(Vec::new());
+    }
     Ok(said.into_iter().zip(some).map(passed).collect())
 }
 

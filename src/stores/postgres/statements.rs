@@ -135,13 +135,20 @@ impl Statements {
 }
 
 fn columns(of: &str) -> String {
-    let qualified = COLUMNS.split(", ").map(|column| format!("{of}{column}"));
+    let qualified = COLUMNS.split(", ").map(|column| match column {
+        // A table made by hand may have CHAR, which comes padded with blanks.
+        "mutex" => format!("{of}mutex::text AS mutex"),
+        _ => format!("{of}{column}"),
+    });
     qualified.collect::<Vec<_>>().join(", ")
 }
 
 /// What was written, or else what was there before.
 fn either(written: &str, before: &str) -> String {
-    let either = |column| format!("COALESCE({written}{column}, {before}{column}) AS {column}");
+    let either = |column| {
+        let text = if column == "mutex" { "::text" } else { "" };
+        format!("COALESCE({written}{column}, {before}{column}){text} AS {column}")
+    };
     COLUMNS
         .split(", ")
         .map(either)

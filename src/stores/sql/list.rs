@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use super::client::Client;
 use super::dialect::Dialect;
 use super::question::{FindMany, List};
+use super::row::Row;
 use crate::backend::{Entry, Listing, Page};
 use crate::error::Result;
 use crate::model::{MutexName, StoreTime};
@@ -15,12 +16,12 @@ impl<D: Dialect> Client<D> {
         if let Some(names) = &page.names {
             for some in names.chunks(D::TOGETHER) {
                 let found = self.ask(FindMany(some.to_vec())).await?;
-                rows.extend(found.rows);
+                // Not those that the collation holds equal.
+                let meant: HashSet<&str> = some.iter().map(MutexName::as_str).collect();
+                let is_meant = |row: &Row| meant.contains(row.mutex.as_str());
+                rows.extend(found.rows.into_iter().filter(is_meant));
                 now = found.now.or(now);
             }
-            // Not those that the collation holds equal.
-            let meant: HashSet<&str> = names.iter().map(MutexName::as_str).collect();
-            rows.retain(|row| meant.contains(row.mutex.as_str()));
         } else {
             let (after, most) = (page.after.clone(), page.limit.saturating_add(1) as u64);
             let found = self.ask(List { after, most }).await?;

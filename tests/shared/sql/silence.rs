@@ -111,9 +111,17 @@ impl Scene {
 
 /// Everything that another can do to the row.
 async fn others_go_on(direct: &AnyBackend, mutex: &str) -> tenure::Result<bool> {
-    direct.revoke(&mutex.parse()?, None).await?;
     let heir = bid(mutex, "heir");
-    let Some(token) = direct.acquire(&heir).await?.token() else {
+    let mut token = None;
+    // The server may come to the message only now, and grant it what is free.
+    for _ in 0..3 {
+        direct.revoke(&mutex.parse()?, None).await?;
+        token = direct.acquire(&heir).await?.token();
+        if token.is_some() {
+            break;
+        }
+    }
+    let Some(token) = token else {
         return Ok(false);
     };
     let held = heir.held(token);
