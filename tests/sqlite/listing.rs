@@ -54,6 +54,25 @@ async fn damaged_rows_are_named_and_mended_and_hurt_no_other() {
     coordinator.close().await.unwrap();
 }
 
+/// Bytes that are no text are shown as a text that may be another mutex's name.
+#[tokio::test]
+async fn a_revocation_by_bytes_does_not_hit_the_name_that_shows_them() {
+    let place = Place::new();
+    let coordinator = Coordinator::connect(&place.url()).await.unwrap();
+    let soon = "(CAST(strftime('%s') AS INTEGER) + 3600) * 1000";
+    row(&place, "CAST(x'62ff' AS TEXT)", "'a'", soon, "5");
+    let guard = coordinator.lock(r"b\xff").unwrap().acquire().await;
+    let guard = guard.unwrap();
+    let damaged = tenure::model::MutexName::found(b"b\xff");
+    let revoked = coordinator.revoke_found(&damaged, None).await.unwrap();
+    assert!(revoked.is_freed(), "{revoked:?}");
+    let owner = coordinator.owner(r"b\xff").await.unwrap();
+    assert_eq!(owner.and_then(|owner| owner.token()), guard.token().ok());
+    assert_eq!(crate::listing_damage::all(&coordinator, 10).await.len(), 1);
+    guard.release().await.unwrap();
+    coordinator.close().await.unwrap();
+}
+
 #[tokio::test]
 async fn old_rows_and_ledgers_go_and_tokens_rise() {
     let place = Place::new();
