@@ -17,13 +17,15 @@ const LOST_CHILD: &str = "env -i PATH=\"$PATH\" setsid --fork sh -c 'trap \"\" T
                           echo $$ > lost; while :; do sleep 0.05; done' >/dev/null 2>&1";
 
 /// Our own cgroup, if commands get one of their own below it: cgroup v2 is
-/// mounted, a group can be made and used, and systemd, where it runs, has
-/// delegated it. What `docs/cli.md` says, tried by hand.
+/// mounted, no controller is on, a group can be made and used, and systemd,
+/// where it runs, has delegated it. What `docs/cli.md` says, tried by hand.
 fn place() -> Result<PathBuf, String> {
     let script = r#"
         top=$(awk '$0 ~ / - cgroup2 / { print $5; exit }' /proc/self/mountinfo)
         [ -n "$top" ] || { echo "no cgroup v2 is mounted"; exit 1; }
         own=$top$(sed -n 's/^0:://p' /proc/self/cgroup)
+        on=$(cat "$own/cgroup.subtree_control")
+        [ -z "$on" ] || { echo "$own shares out $on"; exit 1; }
         try=$own/try-$$
         mkdir "$try" 2>/dev/null || { echo "cannot make $try"; exit 1; }
         sh -c 'echo $$ > "$0/cgroup.procs"' "$try" 2>/dev/null
