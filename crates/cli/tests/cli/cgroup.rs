@@ -16,6 +16,9 @@ use super::support::{
 const LOST_CHILD: &str = "env -i PATH=\"$PATH\" setsid --fork sh -c 'trap \"\" TERM HUP; \
                           echo $$ > lost; while :; do sleep 0.05; done' >/dev/null 2>&1";
 
+/// Runs what follows the group's path inside of it.
+const ENTER: &str = "echo $$ > \"$0/cgroup.procs\"; exec \"$@\"";
+
 /// Our own cgroup, if commands get one of their own below it: cgroup v2 is
 /// mounted, no controller is on, a group can be made and used, and systemd,
 /// where it runs, has delegated it. What `docs/cli.md` says, tried by hand.
@@ -267,6 +270,38 @@ fn an_empty_group_that_was_left_is_removed_by_the_next_and_nobody_is_ended() {
     }
 }
 
+/// A program in another container cannot be seen by its number: what it has made
+/// and not used yet stays, for it holds a lock on the folder.
+#[test]
+fn an_empty_group_is_left_alone_while_its_unseen_maker_lives() {
+    let Ok(place) = place() else {
+        return;
+    };
+    let mut gone = Command::new("true").spawn().unwrap();
+    gone.wait().unwrap();
+    // In a place of its own: whoever else is run meanwhile clears up, too.
+    let home = Home::new();
+    let alone = place.join(format!("alone-{}-{}", std::process::id(), home.mutex()));
+    let group = alone.join(format!("tenure-{}-0", gone.id()));
+    fs::create_dir_all(&group).unwrap();
+    let maker = fs::File::open(&group).unwrap();
+    rustix::fs::flock(&maker, rustix::fs::FlockOperation::LockShared).unwrap();
+    let run = || {
+        let mut program = home.command("sh");
+        program.args(["-c", ENTER]).arg(&alone);
+        program.args([env!("CARGO_BIN_EXE_tenure"), "run", "m", "--", "true"]);
+        bounded(&mut program).status.code()
+    };
+    let (first, was_there) = (run(), group.exists());
+    drop(maker);
+    let (second, is_there) = (run(), group.exists());
+    let _ = fs::remove_dir(&group);
+    eventually("nothing is left in it", || fs::remove_dir(&alone).is_ok());
+    assert_eq!((first, second), (Some(0), Some(0)));
+    assert!(was_there, "its maker lives");
+    assert!(!is_there, "its maker is dead");
+}
+
 fn as_nobody(home: &Home, words: &[&str]) -> Command {
     let mode = Command::new("chmod")
         .arg("0777")
@@ -333,7 +368,6 @@ fn in_a_delegated_group_also_another_users_process_is_ended() {
     let script = "./become-other --reuid=1 --regid=1 --clear-groups \
                   sh -c 'echo $$ > sleeping; exec sleep 1000' >/dev/null 2>&1 & \
                   while [ ! -s sleeping ]; do sleep 0.02; done; exit 3";
-    let enter = "echo $$ > \"$0/cgroup.procs\"; exec \"$@\"";
     let run = [
         env!("CARGO_BIN_EXE_tenure"),
         "run",
@@ -345,7 +379,7 @@ fn in_a_delegated_group_also_another_users_process_is_ended() {
     ];
     let inside = as_nobody(&home, &[&run[..], &["sh", "-c", script]].concat());
     let mut program = home.command("sh");
-    program.args(["-c", enter]).arg(&group).arg("setpriv");
+    program.args(["-c", ENTER]).arg(&group).arg("setpriv");
     let output = bounded(program.args(inside.get_args()));
     let (sleeping, said) = (home.pid("sleeping"), text(&output.stderr));
     let was_running = is_running(sleeping);
