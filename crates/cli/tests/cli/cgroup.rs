@@ -233,6 +233,40 @@ fn its_group_is_gone_after_every_end() {
     are_gone(&place, program.0.id());
 }
 
+/// A guardian that does not come to its first word must not make this program
+/// deaf: nobody could end it but by SIGKILL.
+#[test]
+fn asked_to_end_before_the_command_begins_it_does_and_leaves_no_group() {
+    let place = place();
+    for _ in 0..20 {
+        let home = Home::new();
+        let mut program = start(home.run_script("echo > begun").stderr(Stdio::null()));
+        let children = format!("/proc/{0}/task/{0}/children", program.0.id());
+        let guardian = loop {
+            let text = fs::read_to_string(&children).unwrap();
+            if let Some(first) = text.split_whitespace().next() {
+                break Pid::from_raw(first.parse().unwrap()).unwrap();
+            }
+        };
+        kill_process(guardian, Signal::STOP).unwrap();
+        // It takes its name before its first word.
+        let name = fs::read_to_string(format!("/proc/{}/comm", guardian.as_raw_pid())).unwrap();
+        if name.trim() == "tenure-guardian" {
+            let _ = kill_process(guardian, Signal::CONT);
+            let _ = code(&mut program.0);
+            continue;
+        }
+        signal(&program.0, Signal::TERM);
+        assert_eq!(code(&mut program.0), Some(143));
+        assert!(!is_running(guardian));
+        assert!(!home.path("begun").exists());
+        are_gone(&place, program.0.id());
+        assert!(home.becomes_free());
+        return;
+    }
+    panic!("the guardian is never stopped in time");
+}
+
 /// All three are killed, so nobody is there to do anything. The next that comes
 /// clears up after them, but ends nobody: it does not know who that is.
 #[test]
