@@ -55,6 +55,19 @@ pub(crate) struct End {
 }
 
 impl End {
+    /// Asked to end before the command began, as if the signal had ended it.
+    fn before_it_began(asked: Signal) -> Self {
+        Self {
+            status: ExitStatus::from_raw(asked.as_raw()),
+            lost: None,
+            was_stopped: false,
+            was_too_long: false,
+            asked: Some(asked),
+            had_terminal: false,
+            left: Vec::new(),
+        }
+    }
+
     /// Whether it ended for want of ownership.
     pub(crate) fn is_loss(&self) -> bool {
         self.lost.is_some() || self.was_stopped
@@ -77,7 +90,13 @@ pub(crate) async fn supervise(
     let mut post = Post::start(task.command, environment, task.grace, until)
         .map_err(failed("start the guardian"))?;
     let command = loop {
-        match tenure.protect(post.report()).await {
+        let report = tokio::select! {
+            biased;
+            report = tenure.protect(post.report()) => report,
+            // The guardians go with `post`, and with them what waits behind the gate.
+            signal = signals.end_or_hangup() => return Ok(End::before_it_began(signal)),
+        };
+        match report {
             Ok(Report::Ready(command)) => break command,
             Ok(Report::Replaced | Report::Missing) => {}
             Ok(_) => return Err(Failure::new(crate::exit::SYSTEM, "the guardian has died")),

@@ -28,8 +28,9 @@ pub(crate) use sweep::{Step, Sweep};
 pub(crate) struct Tree {
     /// Ancestors, each with its start, for a number may become another's.
     roots: Vec<(Pid, u64)>,
-    /// This program and its guardians, who are no part of it.
-    apart: Vec<Pid>,
+    /// This program and its guardians, who are no part of it, even if somebody
+    /// has moved them into its cgroup; each with its start.
+    apart: Vec<(Pid, u64)>,
     /// Those that were there before, who are no part of it either, nor is
     /// whoever descends from them.
     strangers: Vec<Stranger>,
@@ -61,8 +62,10 @@ impl Tree {
     pub(crate) fn below(ancestor: Pid, apart: &[Pid], strangers: &[Stranger]) -> Self {
         let mut tree = Self::default();
         tree.add(ancestor);
-        tree.apart.push(ancestor);
-        tree.apart.extend_from_slice(apart);
+        tree.keep_apart(ancestor);
+        for pid in apart {
+            tree.keep_apart(*pid);
+        }
         tree.strangers.extend_from_slice(strangers);
         tree
     }
@@ -74,7 +77,7 @@ impl Tree {
             Some(ancestor) => Self::below(ancestor, &[], strangers),
             None => Self::default(),
         };
-        tree.apart.push(rustix::process::getpid());
+        tree.keep_apart(rustix::process::getpid());
         if let Some(command) = signs.command {
             tree.add(command);
         }
@@ -86,6 +89,19 @@ impl Tree {
     pub(crate) fn with_cgroup(mut self, cgroup: Option<Arc<Cgroup>>) -> Self {
         self.cgroup = cgroup;
         self
+    }
+
+    /// Takes over what was known before: a guardian that is told of another
+    /// ancestor must not forget the cgroup until it is told of that again.
+    pub(crate) fn in_place_of(mut self, before: Self) -> Self {
+        self.cgroup = before.cgroup;
+        self.apart.extend(before.apart);
+        self
+    }
+
+    /// The process `pid` is none of the command's, wherever it is.
+    pub(crate) fn keep_apart(&mut self, pid: Pid) {
+        self.apart.extend(start_of(pid).map(|start| (pid, start)));
     }
 
     /// Removes the command's cgroup, if nobody is left in it.
@@ -145,12 +161,16 @@ impl Tree {
                 .any(|process| process.pid == root.0 && process.start == root.1)
         };
         let is_strange = |process: &Process| self.strangers.contains(&(process.pid, process.start));
+        // Nobody is a member for being started by one of these, unless that one
+        // is an ancestor by right.
+        let is_apart = |process: &Process| self.apart.contains(&(process.pid, process.start));
         let (mut found, mut queue) = (HashSet::new(), Vec::new());
         for root in self.roots.iter().filter(|root| is_there(root)) {
             found.insert(root.0);
             queue.push(root.0);
         }
-        for process in all.iter().filter(|process| process.is_inside) {
+        let is_in = |process: &&Process| process.is_inside && !is_apart(process);
+        for process in all.iter().filter(is_in) {
             if found.insert(process.pid) {
                 queue.push(process.pid);
             }
@@ -166,13 +186,12 @@ impl Tree {
         }
         while let Some(parent) = queue.pop() {
             for child in children.get(&Some(parent)).into_iter().flatten() {
-                if !is_strange(child) && found.insert(child.pid) {
+                if !is_strange(child) && !is_apart(child) && found.insert(child.pid) {
                     queue.push(child.pid);
                 }
             }
         }
-        let is_member =
-            |process: &&Process| found.contains(&process.pid) && !self.apart.contains(&process.pid);
+        let is_member = |process: &&Process| found.contains(&process.pid) && !is_apart(process);
         all.iter().filter(is_member).copied().collect()
     }
 
@@ -200,9 +219,6 @@ impl Tree {
     /// Sends `signal` to every member; returns how many live, and those that
     /// may not be signalled.
     pub(crate) fn signal(&self, signal: Signal) -> (usize, Vec<Pid>) {
-        // All of the cgroup at once, before a walk over all processes of a busy
-        // host, and also those of another user.
-        let is_killed = signal == Signal::KILL && self.kill_cgroup();
         let all = self.look();
         let members = self.members_of(&all);
         // A signal to a group reaches those that are just being born, too,
@@ -218,20 +234,31 @@ impl Tree {
         let refused = living
             .clone()
             .filter(|member| !was_told(member))
-            .filter(|member| member.send(signal).is_err() && !(is_killed && member.is_inside))
+            .filter(|member| member.send(signal).is_err())
             .map(|member| member.pid)
             .collect();
         (living.count(), refused)
     }
 
-    fn kill_cgroup(&self) -> bool {
-        let Some(cgroup) = &self.cgroup else {
-            return false;
+    fn has_cgroup(&self) -> bool {
+        self.cgroup.is_some()
+    }
+
+    /// Kills all in the cgroup at once, also those of another user, and those
+    /// that `/proc` hides. The kernel makes the caller wait for whatever else
+    /// is done to any cgroup of the host, so this comes last. Returns who was
+    /// there.
+    fn kill_cgroup(&self) -> HashSet<Pid> {
+        let Some(cgroup) = self.cgroup.as_ref().filter(|it| !it.is_empty()) else {
+            return HashSet::new();
         };
         let inside = cgroup.pids();
         // Somebody may have moved this very program into it.
-        let is_apart = inside.iter().any(|pid| self.apart.contains(pid));
-        !inside.is_empty() && !is_apart && cgroup.kill()
+        let is_apart = |it: &(Pid, u64)| inside.contains(&it.0) && start_of(it.0) == Some(it.1);
+        match !self.apart.iter().any(is_apart) && cgroup.kill() {
+            true => inside,
+            false => HashSet::new(),
+        }
     }
 }
 

@@ -19,8 +19,8 @@ use crate::supervise::Variable;
 
 /// One that has not answered for so long is stopped, or as good as dead.
 const SILENCE: Duration = Duration::from_secs(2);
-/// One that has just been started may have to wait for a busy machine. The
-/// command waits behind its gate meanwhile, and ownership is renewed.
+/// One that was started before the command begins may have to wait for a busy
+/// machine. The command waits behind its gate meanwhile, and ownership is renewed.
 const LONGEST_START: Duration = Duration::from_secs(30);
 
 /// What a guardian says.
@@ -72,8 +72,9 @@ pub(super) struct Line {
     /// How many lines it has not yet confirmed, and since when.
     unheard: usize,
     since: Instant,
-    /// Whether it has said anything yet.
-    has_spoken: bool,
+    /// How long it may be silent. Nobody works unguarded before its first word if
+    /// that is more than [`SILENCE`].
+    patience: Duration,
 }
 
 impl Line {
@@ -120,8 +121,22 @@ impl Line {
             heard: Vec::new(),
             unheard: 0,
             since: Instant::now(),
-            has_spoken: false,
+            patience: SILENCE,
         })
+    }
+
+    /// For one that is started before what it guards begins.
+    pub(super) fn patient(mut self) -> Self {
+        self.patience = LONGEST_START;
+        self
+    }
+
+    /// What it guards begins now, so silence counts from here on.
+    pub(super) fn end_patience(&mut self) {
+        if self.patience != SILENCE {
+            self.patience = SILENCE;
+            self.since = Instant::now();
+        }
     }
 
     pub(super) fn pid(&self) -> Pid {
@@ -170,11 +185,7 @@ impl Line {
                 if self.unheard == 0 {
                     return std::future::pending().await;
                 }
-                let longest = match self.has_spoken {
-                    true => SILENCE,
-                    false => LONGEST_START,
-                };
-                tokio::time::sleep_until(self.since + longest).await;
+                tokio::time::sleep_until(self.since + self.patience).await;
             };
             tokio::select! {
                 // What it has said counts before what it has not: this program
@@ -233,7 +244,7 @@ impl Line {
     fn first(&mut self) -> Option<Word> {
         let end = self.heard.iter().position(|byte| *byte == b'\n')?;
         let line: Vec<u8> = self.heard.drain(..=end).collect();
-        self.has_spoken = true;
+        self.patience = SILENCE;
         Some(Word::parse(&line))
     }
 }

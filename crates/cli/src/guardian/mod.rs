@@ -20,11 +20,13 @@
 //! | --- | --- |
 //! | `post` | this program's side: both guardians, and the command's fate |
 //! | `pair` | the holder's side: both guardians of a script |
+//! | `enclosure` | the command's cgroup in the making |
 //! | `line` | the line to one of them |
 //! | `watch` | when to do what, a pure function of time |
 //! | `speech` | what they say, without waiting for who does not listen |
 //! | `process` | the guardians' own side: poll, timer, kill |
 
+mod enclosure;
 mod line;
 mod pair;
 mod post;

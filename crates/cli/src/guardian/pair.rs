@@ -26,7 +26,7 @@ impl Pair {
     /// Starts the guardians. They are at their posts when both are
     /// [ready](Self::ready).
     pub(crate) fn start(script: &Script, grace: Duration, until: u64) -> io::Result<Self> {
-        let start = |grace| Line::start(Role::Script, grace, &[], &[]);
+        let start = |grace| Line::start(Role::Script, grace, &[], &[]).map(Line::patient);
         let mut pair = Self {
             lines: [start(grace)?, start(Duration::ZERO)?],
             grace,

@@ -13,6 +13,7 @@ use rustix::process::{Pid, WaitId, WaitIdOptions, getpid, waitid};
 use tokio::sync::mpsc;
 
 use super::Role;
+use super::enclosure::Enclosure;
 use super::line::{Line, Word};
 use crate::supervise::Variable;
 use crate::tree::{self, Cgroup, MARK, Step, Stranger, Sweep, Tree};
@@ -58,6 +59,8 @@ pub(crate) struct Post {
     strangers: Vec<Stranger>,
     /// The command's own, or why it has none.
     cgroup: Result<Arc<Cgroup>, String>,
+    /// Who makes it.
+    enclosure: Option<Enclosure>,
     /// How long to wait before the next try to start a witness.
     pause: Duration,
     is_dismissed: bool,
@@ -79,12 +82,16 @@ impl Post {
         let around = std::env::var(MARK).unwrap_or_default();
         let marks = format!("{around} {:032x}", fastrand::u128(..));
         environment.push((MARK, Some(marks.trim().to_owned())));
-        let mut parent = Line::start(Role::Parent, grace, command, &environment)?;
+        // Meanwhile the others begin.
+        let (enclosure, cgroup) = match Enclosure::begin() {
+            Ok(enclosure) => (Some(enclosure), Err("the command has not begun".to_owned())),
+            Err(error) => (None, Err(error.to_string())),
+        };
+        let parent = Line::start(Role::Parent, grace, command, &environment)?;
+        let mut parent = parent.patient();
         // While there is a guardian, only that one asks before it kills.
-        let witness = Line::start(Role::Witness, Duration::ZERO, &[], &environment)?;
+        let witness = Line::start(Role::Witness, Duration::ZERO, &[], &environment)?.patient();
         parent.tell(&format!("until {until}"));
-        // Meanwhile they begin.
-        let cgroup = Cgroup::make().map(Arc::new);
         let (tell_fate, fates) = mpsc::unbounded_channel();
         Ok(Self {
             parent: Some(parent),
@@ -98,6 +105,7 @@ impl Post {
             has_acted: false,
             strangers,
             cgroup,
+            enclosure,
             pause: PAUSE,
             is_dismissed: false,
         })
@@ -105,7 +113,12 @@ impl Post {
 
     /// Lets the command begin.
     pub(crate) fn go(&mut self) -> io::Result<()> {
-        self.parent.as_mut().map_or(Ok(()), Line::open_gate)
+        self.witness.end_patience();
+        let Some(parent) = &mut self.parent else {
+            return Ok(());
+        };
+        parent.end_patience();
+        parent.open_gate()
     }
 
     /// Moves the deadline.
@@ -121,7 +134,10 @@ impl Post {
     /// Who belongs to the command, as seen from here.
     pub(crate) fn tree(&self) -> Tree {
         let tree = match &self.parent {
-            Some(guardian) => Tree::below(guardian.pid(), &[], &[]),
+            Some(guardian) => {
+                let apart = [getpid(), self.witness.pid()];
+                Tree::below(guardian.pid(), &apart, &[])
+            }
             None => Tree::below(getpid(), &[self.witness.pid()], &self.strangers),
         };
         tree.with_cgroup(self.cgroup.clone().ok())
@@ -178,28 +194,11 @@ impl Post {
 
     /// Puts the command, which waits behind its gate, into its cgroup.
     async fn enclose(&mut self, command: Pid) {
-        let Ok(cgroup) = &self.cgroup else {
+        let (Some(enclosure), Some(parent)) = (&mut self.enclosure, &mut self.parent) else {
             return;
         };
-        let (inside, guardian) = (Arc::clone(cgroup), self.parent.as_ref().map(Line::pid));
-        let take_in = move || {
-            // From now on nobody reaps it but this program at its end, so who has
-            // the number and the right parent is it, and stays it.
-            let parent = tree::ancestors(command).first().copied();
-            let is_it = parent.is_some() && (parent == guardian || parent == Some(getpid()));
-            if !is_it {
-                return Err("the command has gone".to_owned());
-            }
-            inside.take_in(command)
-        };
-        // The kernel may take its time; the lease is renewed meanwhile.
-        let taken = tokio::task::spawn_blocking(take_in).await;
-        if let Err(why) = taken.unwrap_or_else(|error| Err(error.to_string())) {
-            cgroup.remove();
-            self.cgroup = Err(why);
-            return;
-        }
-        if let (Some(words), Some(parent)) = (cgroup.words(), &mut self.parent) {
+        self.cgroup = enclosure.take_in(command, parent.pid()).await;
+        if let Some(words) = self.cgroup.as_ref().ok().and_then(|it| it.words()) {
             parent.tell(&format!("cgroup {words}"));
         }
     }
@@ -211,6 +210,15 @@ impl Post {
         let known = known.chain(self.strangers.iter().map(|(stranger, _)| *stranger));
         let known: Vec<String> = known.map(|pid| pid.as_raw_pid().to_string()).collect();
         self.witness.tell(&format!("among {}", known.join(" ")));
+        // Both are told of each other: neither ends the other, nor this program,
+        // should somebody move one into the command's cgroup.
+        let apart = [getpid(), ancestor, self.witness.pid()];
+        let apart = apart.map(|pid| pid.as_raw_pid().to_string());
+        let apart = format!("apart {}", apart.join(" "));
+        self.witness.tell(&apart);
+        if let Some(parent) = &mut self.parent {
+            parent.tell(&apart);
+        }
         if let Some(words) = self.cgroup.as_ref().ok().and_then(|it| it.words()) {
             self.witness.tell(&format!("cgroup {words}"));
         }
@@ -276,15 +284,27 @@ impl Post {
         self.is_dismissed = true;
         self.dismiss_guardian();
         self.witness.dismiss();
-        if let Ok(cgroup) = &self.cgroup {
-            cgroup.remove();
+        let mut enclosure = self.enclosure.take();
+        let is_done = enclosure.as_mut().is_none_or(Enclosure::finish);
+        if is_done && let Some(enclosure) = enclosure.take() {
+            enclosure.wait();
         }
         let Some(command) = self.command else {
             return Ok(None);
         };
         // The guardian left it unreaped, and is dead: it is our child.
-        let status = reap(command);
-        reaper::take(command);
+        let Some(enclosure) = enclosure else {
+            let status = reap(command, WaitIdOptions::empty());
+            reaper::take(command);
+            return status;
+        };
+        // Still to be put into its cgroup: until then the number stays its own.
+        let status = reap(command, WaitIdOptions::NOWAIT);
+        std::thread::spawn(move || {
+            enclosure.wait();
+            let _ = reap(command, WaitIdOptions::empty());
+            reaper::take(command);
+        });
         status
     }
 }
@@ -306,11 +326,11 @@ impl Drop for Post {
     }
 }
 
-fn reap(command: Pid) -> io::Result<Option<ExitStatus>> {
+fn reap(command: Pid, how: WaitIdOptions) -> io::Result<Option<ExitStatus>> {
     loop {
         match waitid(
             WaitId::Pid(command),
-            WaitIdOptions::EXITED | WaitIdOptions::NOHANG,
+            WaitIdOptions::EXITED | WaitIdOptions::NOHANG | how,
         ) {
             Ok(Some(status)) => {
                 let code = status.exit_status().map(|code| (code & 0xff) << 8);

@@ -39,7 +39,7 @@ const HEARD: [Number; 8] = [
 ];
 
 /// Its stdin, a socket, tells it `until NANOS`, and the witness before that
-/// `among ANCESTOR COMMAND STRANGER…`, both of them `cgroup` and which one that is, a script's `script` and who that is, and `grace NANOS` when it is alone; the word
+/// `among ANCESTOR COMMAND STRANGER…`, both of them `apart PID…`, who is never ended, and `cgroup` and which one that is, a script's `script` and who that is, and `grace NANOS` when it is alone; the word
 /// that opens the gate brings a file along. It confirms every line, and tells `ready`, `stopping`, `killed`,
 /// `stopped SIGNAL` and `ended`. It is killed when it is not needed any more.
 pub(crate) fn main(mut words: impl Iterator<Item = OsString>) -> ExitCode {
@@ -80,6 +80,8 @@ struct Guardian {
     deaf_to: SigSet,
     grace: u64,
     command: Option<Pid>,
+    /// When the command was started, as the witness has seen it.
+    started: Option<u64>,
     gate: Option<UnixStream>,
     has_ended: bool,
     tree: Tree,
@@ -109,6 +111,7 @@ impl Guardian {
             deaf_to,
             grace,
             command: None,
+            started: None,
             gate: None,
             has_ended: false,
             tree: Tree::default(),
@@ -201,8 +204,15 @@ impl Guardian {
                     // The last is this run's own.
                     mark: marks.rsplit(' ').next().unwrap_or_default().to_owned(),
                 };
-                self.tree = Tree::of(Some(ancestor), &strangers, signs);
+                let before = std::mem::take(&mut self.tree);
+                self.tree = Tree::of(Some(ancestor), &strangers, signs).in_place_of(before);
                 self.command = Some(command);
+                self.started = start_of(command);
+            }
+            "apart" => {
+                for word in words {
+                    self.tree.keep_apart(Pid::from_raw(word.parse().ok()?)?);
+                }
             }
             "cgroup" => {
                 let cgroup = Cgroup::parse(line.strip_prefix("cgroup ")?).map(Arc::new);
@@ -285,8 +295,14 @@ impl Guardian {
     fn end(&mut self) -> Step {
         // Most, and often all, are in the command's group. They are killed now,
         // and not after a walk over all processes of a busy host. The number is
-        // the command's while this guardian has not reaped it.
-        if let Some(command) = self.command.filter(|_| self.role == Role::Parent) {
+        // the command's while the guardian that is its parent has not reaped it;
+        // another one goes by the start.
+        let is_its = |command: &Pid| match self.role {
+            Role::Parent => true,
+            Role::Witness => self.started.is_some() && start_of(*command) == self.started,
+            Role::Script => false,
+        };
+        if let Some(command) = self.command.filter(is_its) {
             let _ = kill_process_group(command, Signal::KILL);
         }
         let mut sweep = Sweep::new(moment::now(), 0);

@@ -13,15 +13,18 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use rustix::fs::{FlockOperation, flock};
 use rustix::process::{Pid, getpid};
 
 use super::process::start_of;
 
 const PREFIX: &str = "tenure-";
 /// How often, and how soon, a group is tried to be removed that still counts
-/// somebody who is just dying.
-const TRIES: u32 = 50;
+/// somebody who is just dying. Who tries has other things to do.
+const TRIES: u32 = 10;
 const PAUSE: Duration = Duration::from_millis(2);
+/// How many groups that others left one program removes: its own command waits.
+const CLEARED: usize = 16;
 
 /// The command's cgroup, as one process of this program knows it.
 #[derive(Debug)]
@@ -47,6 +50,14 @@ impl Cgroup {
         if !may_make(&top, &ours, is_systemd, has_mark) {
             return Err(format!("systemd has not delegated {}", ours.display()));
         }
+        // Where controllers are on, a group of its own would be a share of its own.
+        let control = ours.join("cgroup.subtree_control");
+        let control = fs::read_to_string(&control)
+            .map_err(|error| format!("{}: {error}", control.display()))?;
+        if !control.trim().is_empty() {
+            let ours = ours.display();
+            return Err(format!("{ours} shares out {}", control.trim()));
+        }
         clear(&ours);
         let name = format!(
             "{PREFIX}{}-{:08x}",
@@ -56,7 +67,14 @@ impl Cgroup {
         let path = ours.join(name);
         let failed = |error| format!("cannot make {}: {error}", path.display());
         fs::create_dir(&path).map_err(failed)?;
-        Self::open(&path).map_err(failed)
+        let made = Self::open(&path).map_err(failed)?;
+        // Kept for as long as this program lives, and seen by others also where
+        // our number is hidden or another one: see `clear`.
+        if let Err(error) = flock(&made.folder, FlockOperation::NonBlockingLockShared) {
+            made.remove();
+            return Err(failed(error.into()));
+        }
+        Ok(made)
     }
 
     fn open(path: &Path) -> io::Result<Self> {
@@ -101,11 +119,19 @@ impl Cgroup {
         format!("/proc/self/fd/{}", self.folder.as_raw_fd()).into()
     }
 
+    /// Whether nobody is in it, nor in one below it, also nobody whose number
+    /// cannot be seen from here; or it is no more.
+    pub(super) fn is_empty(&self) -> bool {
+        let events = fs::read_to_string(self.place().join("cgroup.events"));
+        events.map_or(true, |events| {
+            events.lines().any(|line| line == "populated 0")
+        })
+    }
+
     /// Who is in it, or in one below it: of a `tenure` inside the command, say.
     pub(super) fn pids(&self) -> HashSet<Pid> {
-        // Counts those below, too: mostly nobody is left when somebody looks.
-        let events = fs::read_to_string(self.place().join("cgroup.events"));
-        if events.is_ok_and(|events| events.lines().any(|line| line == "populated 0")) {
+        // Mostly nobody is left when somebody looks.
+        if self.is_empty() {
             return HashSet::new();
         }
         let read = |folder: PathBuf| fs::read_to_string(folder.join("cgroup.procs"));
@@ -129,18 +155,27 @@ impl Cgroup {
     /// Removes it, unless somebody is in it.
     pub(crate) fn remove(&self) {
         for _ in 0..TRIES {
-            let is_there = fs::symlink_metadata(&self.path).is_ok_and(|it| it.ino() == self.inode);
-            if !is_there || !self.pids().is_empty() {
-                return;
-            }
-            for folder in folders(self.place()).iter().skip(1).rev() {
-                let _ = fs::remove_dir(folder);
-            }
-            if fs::remove_dir(&self.path).is_ok() {
-                return;
+            match self.remove_once() {
+                Err(error) if error.kind() == io::ErrorKind::ResourceBusy => {}
+                _ => return,
             }
             std::thread::sleep(PAUSE);
         }
+    }
+
+    fn remove_once(&self) -> io::Result<()> {
+        let is_there = fs::symlink_metadata(&self.path).is_ok_and(|it| it.ino() == self.inode);
+        if !is_there {
+            return Ok(());
+        }
+        // Those below are of whoever is still in it.
+        if !self.is_empty() {
+            return Err(io::ErrorKind::ResourceBusy.into());
+        }
+        for folder in folders(self.place()).iter().skip(1).rev() {
+            let _ = fs::remove_dir(folder);
+        }
+        fs::remove_dir(&self.path)
     }
 }
 
@@ -165,15 +200,21 @@ fn folders(top: PathBuf) -> Vec<PathBuf> {
 /// Removes the empty groups in `ours` of programs that are no more, which were
 /// killed together with both their guardians.
 fn clear(ours: &Path) {
-    for entry in fs::read_dir(ours).into_iter().flatten().flatten() {
+    let entries = fs::read_dir(ours).into_iter().flatten().flatten();
+    let left = entries.filter(|entry| {
         let name = entry.file_name();
         let maker = name.to_str().and_then(|name| name.strip_prefix(PREFIX));
         let maker = maker.and_then(|rest| rest.split_once('-')?.0.parse().ok());
         let is_dead = |maker| start_of(maker).is_none();
-        if maker.and_then(Pid::from_raw).is_some_and(is_dead)
-            && let Ok(left) = Cgroup::open(&entry.path())
-        {
-            left.remove();
+        maker.and_then(Pid::from_raw).is_some_and(is_dead)
+    });
+    for entry in left.take(CLEARED) {
+        let Ok(left) = Cgroup::open(&entry.path()) else {
+            continue;
+        };
+        // A maker in another container, or one that is hidden, has its lock.
+        if flock(&left.folder, FlockOperation::NonBlockingLockExclusive).is_ok() {
+            let _ = left.remove_once();
         }
     }
 }

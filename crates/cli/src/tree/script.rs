@@ -69,9 +69,9 @@ impl Script {
 
     /// The shell and all that it has started since.
     pub(crate) fn tree(&self) -> Tree {
-        Tree {
+        let mut tree = Tree {
             roots: vec![self.shell],
-            apart: vec![rustix::process::getpid()],
+            apart: Vec::new(),
             strangers: self.strangers.clone(),
             signs: Some(Signs {
                 command: None,
@@ -80,7 +80,9 @@ impl Script {
                 mark: self.mark.clone(),
             }),
             cgroup: None,
-        }
+        };
+        tree.keep_apart(rustix::process::getpid());
+        tree
     }
 
     /// The names of its members except the shell, `one` of them, and those

@@ -32,6 +32,8 @@ pub(crate) struct Sweep {
     was_asked: bool,
     /// How many looks in a row have found nobody.
     empty: u8,
+    /// Whether they have been killed once, one by one.
+    was_forced: bool,
 }
 
 impl Sweep {
@@ -41,6 +43,7 @@ impl Sweep {
             force_at: now.saturating_add(grace),
             was_asked: grace == 0,
             empty: 0,
+            was_forced: false,
         }
     }
 
@@ -49,9 +52,18 @@ impl Sweep {
             // At once, and every time: some may have been born since. Nobody
             // there is nobody left: another walk over all processes of the host
             // would only say so again.
-            let (living, refused) = tree.signal(Signal::KILL);
+            let (living, mut refused) = tree.signal(Signal::KILL);
+            let is_first = !std::mem::replace(&mut self.was_forced, true);
+            // The usual end does not wait for the cgroup: it is empty then.
+            if living == 0 || !is_first {
+                let killed = tree.kill_cgroup();
+                refused.retain(|pid| !killed.contains(pid));
+            }
             if living == 0 {
                 return self.found_nobody();
+            }
+            if is_first && tree.has_cgroup() {
+                return self.found_some();
             }
             let left: Vec<Pid> = tree.members().iter().map(|member| member.pid).collect();
             let is_hopeless = !left.is_empty() && left.iter().all(|pid| refused.contains(pid));

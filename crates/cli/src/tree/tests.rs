@@ -58,7 +58,7 @@ fn descendants_are_found_whatever_their_group() {
     ];
     let tree = Tree {
         roots: vec![(pid(10), 10)],
-        apart: vec![pid(10), pid(11)],
+        apart: vec![(pid(10), 10), (pid(11), 11)],
         ..Tree::default()
     };
     assert_eq!(numbers(&tree.members_of(&all)), [12, 13, 14]);
@@ -74,7 +74,7 @@ fn those_that_were_there_before_are_left_alone() {
     ];
     let tree = Tree {
         roots: vec![(pid(10), 10)],
-        apart: vec![pid(10)],
+        apart: vec![(pid(10), 10)],
         strangers: vec![(pid(12), 12)],
         ..Tree::default()
     };
@@ -89,10 +89,11 @@ fn who_is_in_the_cgroup_is_a_member_and_whoever_descends_from_it() {
         process(20, 1, 20),
         process(21, 20, 21), // moved out by somebody
         process(30, 1, 30),
+        process(31, 10, 31), // our own child
     ];
     all[1].is_inside = true;
     let tree = Tree {
-        apart: vec![pid(10)],
+        apart: vec![(pid(10), 10)],
         ..Tree::default()
     };
     assert_eq!(numbers(&tree.members_of(&all)), [20, 21]);
@@ -119,7 +120,7 @@ fn the_group_of_a_dead_member_is_signalled_for_the_sake_of_its_children() {
     ];
     let tree = Tree {
         roots: vec![(pid(10), 10)],
-        apart: vec![pid(10)],
+        apart: vec![(pid(10), 10)],
         ..Tree::default()
     };
     let members = tree.members_of(&all);

@@ -16,14 +16,19 @@ use super::support::{
 const LOST_CHILD: &str = "env -i PATH=\"$PATH\" setsid --fork sh -c 'trap \"\" TERM HUP; \
                           echo $$ > lost; while :; do sleep 0.05; done' >/dev/null 2>&1";
 
+/// Runs what follows the group's path inside of it.
+const ENTER: &str = "echo $$ > \"$0/cgroup.procs\"; exec \"$@\"";
+
 /// Our own cgroup, if commands get one of their own below it: cgroup v2 is
-/// mounted, a group can be made and used, and systemd, where it runs, has
-/// delegated it. What `docs/cli.md` says, tried by hand.
+/// mounted, no controller is on, a group can be made and used, and systemd,
+/// where it runs, has delegated it. What `docs/cli.md` says, tried by hand.
 fn place() -> Result<PathBuf, String> {
     let script = r#"
         top=$(awk '$0 ~ / - cgroup2 / { print $5; exit }' /proc/self/mountinfo)
         [ -n "$top" ] || { echo "no cgroup v2 is mounted"; exit 1; }
         own=$top$(sed -n 's/^0:://p' /proc/self/cgroup)
+        on=$(cat "$own/cgroup.subtree_control")
+        [ -z "$on" ] || { echo "$own shares out $on"; exit 1; }
         try=$own/try-$$
         mkdir "$try" 2>/dev/null || { echo "cannot make $try"; exit 1; }
         sh -c 'echo $$ > "$0/cgroup.procs"' "$try" 2>/dev/null
@@ -228,6 +233,40 @@ fn its_group_is_gone_after_every_end() {
     are_gone(&place, program.0.id());
 }
 
+/// A guardian that does not come to its first word must not make this program
+/// deaf: nobody could end it but by SIGKILL.
+#[test]
+fn asked_to_end_before_the_command_begins_it_does_and_leaves_no_group() {
+    let place = place();
+    for _ in 0..20 {
+        let home = Home::new();
+        let mut program = start(home.run_script("echo > begun").stderr(Stdio::null()));
+        let children = format!("/proc/{0}/task/{0}/children", program.0.id());
+        let guardian = loop {
+            let text = fs::read_to_string(&children).unwrap();
+            if let Some(first) = text.split_whitespace().next() {
+                break Pid::from_raw(first.parse().unwrap()).unwrap();
+            }
+        };
+        kill_process(guardian, Signal::STOP).unwrap();
+        // It takes its name before its first word.
+        let name = fs::read_to_string(format!("/proc/{}/comm", guardian.as_raw_pid())).unwrap();
+        if name.trim() == "tenure-guardian" {
+            let _ = kill_process(guardian, Signal::CONT);
+            let _ = code(&mut program.0);
+            continue;
+        }
+        signal(&program.0, Signal::TERM);
+        assert_eq!(code(&mut program.0), Some(143));
+        assert!(!is_running(guardian));
+        assert!(!home.path("begun").exists());
+        are_gone(&place, program.0.id());
+        assert!(home.becomes_free());
+        return;
+    }
+    panic!("the guardian is never stopped in time");
+}
+
 /// All three are killed, so nobody is there to do anything. The next that comes
 /// clears up after them, but ends nobody: it does not know who that is.
 #[test]
@@ -263,6 +302,38 @@ fn an_empty_group_that_was_left_is_removed_by_the_next_and_nobody_is_ended() {
             groups(place, program.0.id()).is_empty()
         });
     }
+}
+
+/// A program in another container cannot be seen by its number: what it has made
+/// and not used yet stays, for it holds a lock on the folder.
+#[test]
+fn an_empty_group_is_left_alone_while_its_unseen_maker_lives() {
+    let Ok(place) = place() else {
+        return;
+    };
+    let mut gone = Command::new("true").spawn().unwrap();
+    gone.wait().unwrap();
+    // In a place of its own: whoever else is run meanwhile clears up, too.
+    let home = Home::new();
+    let alone = place.join(format!("alone-{}-{}", std::process::id(), home.mutex()));
+    let group = alone.join(format!("tenure-{}-0", gone.id()));
+    fs::create_dir_all(&group).unwrap();
+    let maker = fs::File::open(&group).unwrap();
+    rustix::fs::flock(&maker, rustix::fs::FlockOperation::LockShared).unwrap();
+    let run = || {
+        let mut program = home.command("sh");
+        program.args(["-c", ENTER]).arg(&alone);
+        program.args([env!("CARGO_BIN_EXE_tenure"), "run", "m", "--", "true"]);
+        bounded(&mut program).status.code()
+    };
+    let (first, was_there) = (run(), group.exists());
+    drop(maker);
+    let (second, is_there) = (run(), group.exists());
+    let _ = fs::remove_dir(&group);
+    eventually("nothing is left in it", || fs::remove_dir(&alone).is_ok());
+    assert_eq!((first, second), (Some(0), Some(0)));
+    assert!(was_there, "its maker lives");
+    assert!(!is_there, "its maker is dead");
 }
 
 fn as_nobody(home: &Home, words: &[&str]) -> Command {
@@ -331,7 +402,6 @@ fn in_a_delegated_group_also_another_users_process_is_ended() {
     let script = "./become-other --reuid=1 --regid=1 --clear-groups \
                   sh -c 'echo $$ > sleeping; exec sleep 1000' >/dev/null 2>&1 & \
                   while [ ! -s sleeping ]; do sleep 0.02; done; exit 3";
-    let enter = "echo $$ > \"$0/cgroup.procs\"; exec \"$@\"";
     let run = [
         env!("CARGO_BIN_EXE_tenure"),
         "run",
@@ -343,7 +413,7 @@ fn in_a_delegated_group_also_another_users_process_is_ended() {
     ];
     let inside = as_nobody(&home, &[&run[..], &["sh", "-c", script]].concat());
     let mut program = home.command("sh");
-    program.args(["-c", enter]).arg(&group).arg("setpriv");
+    program.args(["-c", ENTER]).arg(&group).arg("setpriv");
     let output = bounded(program.args(inside.get_args()));
     let (sleeping, said) = (home.pid("sleeping"), text(&output.stderr));
     let was_running = is_running(sleeping);
