@@ -93,8 +93,9 @@ pub(crate) async fn supervise(
         let report = tokio::select! {
             biased;
             report = tenure.protect(post.report()) => report,
-            // The guardians go with `post`, and with them what waits behind the gate.
-            signal = signals.end_or_hangup() => return Ok(End::before_it_began(signal)),
+            // The guardians go with `post`, and with them what waits behind the gate. A command that
+            // has not begun has nothing to read again (SIGHUP).
+            signal = signals.end() => return Ok(End::before_it_began(signal)),
         };
         match report {
             Ok(Report::Ready(command)) => break command,
