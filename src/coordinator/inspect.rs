@@ -6,7 +6,7 @@ use crate::backend::{
     Page, Profile, Prune, Pruned,
 };
 use crate::engine::Troubles;
-use crate::error::{Error, Outcome, Result};
+use crate::error::Result;
 use crate::model::{LeaseTerms, MutexName, Owner, StoreTime};
 use crate::schedule::Schedules;
 
@@ -254,9 +254,6 @@ impl Coordinator {
     /// What `call` answers, within so many times the usual time of a call.
     pub(super) async fn ask<T>(&self, times: u32, call: impl Future<Output = T>) -> Result<T> {
         self.engine.check_open()?;
-        let limit = self.engine.terms().call_timeout() * times;
-        let clock = self.engine.clock();
-        let answer = clock.limit(clock.now() + limit, call).await;
-        answer.ok_or_else(|| Error::late("the store", limit, Outcome::MayHave))
+        self.engine.long_call(times, call).await
     }
 }

@@ -40,6 +40,7 @@ mod wake;
 #[cfg(test)]
 mod tests;
 
+use std::convert::identity;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -161,6 +162,23 @@ impl Engine {
             LeaseBound::Terms => self.0.settings.terms,
             LeaseBound::Session(terms) => terms,
         }
+    }
+
+    /// What `call` answers, within the usual time of a call: by the terms in
+    /// force, which are those of the session where the store has one.
+    pub(crate) async fn call<T>(&self, call: impl Future<Output = Result<T>>) -> Result<T> {
+        self.long_call(1, call).await.and_then(identity)
+    }
+
+    /// The same, within so many times as much.
+    pub(crate) async fn long_call<T>(
+        &self,
+        times: u32,
+        call: impl Future<Output = T>,
+    ) -> Result<T> {
+        let limit = self.terms().call_timeout() * times;
+        let answer = self.clock().limit(self.clock().now() + limit, call).await;
+        answer.ok_or_else(|| Error::late("the store", limit, Outcome::MayHave))
     }
 
     /// How long one who gives a mutex up for others keeps away from it. A store

@@ -70,12 +70,7 @@ impl Engine {
 
     /// Who owns `name`, within the usual time of a call.
     pub(crate) async fn look(&self, name: &MutexName) -> Result<Answer> {
-        let limit = self.settings().terms.call_timeout();
-        let clock = self.clock();
-        let answer = clock
-            .limit(clock.now() + limit, self.backend().owner(name))
-            .await;
-        answer.unwrap_or_else(|| Err(driver::late(limit)))
+        self.call(self.backend().owner(name)).await
     }
 
     fn next_look(&self, answer: &Answer, fraction: f64) -> Duration {

@@ -101,7 +101,7 @@ impl LockGuard {
         let held = tenure.grant();
         let about = |error: Error| error.with_mutex(&held.name);
         let ledger = engine.backend().needed_ledger().map_err(about)?;
-        let entry = limited(engine, ledger.read_ledger(&held.name)).await;
+        let entry = engine.call(ledger.read_ledger(&held.name)).await;
         let entry = entry.map_err(about)?;
         let now = tenure.store_now();
         if let Some(before) = entry
@@ -119,7 +119,7 @@ impl LockGuard {
         let claim = Claim::new(plan, now, tick, now)
             .replacing_plan()
             .begun_at(now);
-        let answer = limited(engine, ledger.claim_tick(held, &claim)).await;
+        let answer = engine.call(ledger.claim_tick(held, &claim)).await;
         let turn = OpenTurn {
             engine: engine.clone(),
             held: held.clone(),
@@ -198,7 +198,7 @@ impl OpenTurn {
         let ledger = self.engine.backend().needed_ledger()?;
         loop {
             let call = ledger.finish_tick(&self.held, &end);
-            match limited(&self.engine, call).await {
+            match self.engine.call(call).await {
                 Ok(is_ours) => return Ok(is_ours),
                 Err(error) if self.engine.clock().now() >= until => {
                     return Err(error.with_mutex(&self.held.name));
@@ -209,13 +209,4 @@ impl OpenTurn {
             self.engine.clock().sleep(pause).await;
         }
     }
-}
-
-async fn limited<T>(engine: &Engine, call: impl Future<Output = Result<T>>) -> Result<T> {
-    let limit = engine.terms().call_timeout();
-    let answer = engine
-        .clock()
-        .limit(engine.clock().now() + limit, call)
-        .await;
-    answer.unwrap_or_else(|| Err(Error::late("the store", limit, Outcome::MayHave)))
 }

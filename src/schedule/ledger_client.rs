@@ -6,7 +6,7 @@ use tokio::sync::oneshot;
 
 use crate::backend::{AnyLedger, Backend, Claim, ClaimAnswer, Held, Ledger, LedgerEntry, TickEnd};
 use crate::engine::{Doing, Engine, Tenure, TroubleReporter};
-use crate::error::{Error, ErrorKind, Outcome, Result};
+use crate::error::{Error, Result};
 use crate::model::{MutexName, StoreTime};
 
 /// The calls of the ledger, each with a limit. Over a store that keeps none,
@@ -42,7 +42,7 @@ impl LedgerClient {
         let Some(ledger) = self.ledger() else {
             return Ok(self.own().clone());
         };
-        let read = limited(&self.engine, ledger.read_ledger(&self.name)).await;
+        let read = self.engine.call(ledger.read_ledger(&self.name)).await;
         told(&self.reporter, &self.name, read)
     }
 
@@ -73,7 +73,7 @@ impl LedgerClient {
         let mut failures = 0;
         loop {
             let claim = begun(tenure, claim);
-            let answer = limited(&self.engine, ledger.claim_tick(held, &claim)).await;
+            let answer = self.engine.call(ledger.claim_tick(held, &claim)).await;
             match told(&self.reporter, &self.name, answer) {
                 Ok(answer) => return answer,
                 Err(error) => self.again(&mut failures, what, &error).await,
@@ -134,7 +134,7 @@ async fn record(engine: &Engine, held: &Held, end: TickEnd, reporter: &Mutex<Tro
     let clock = engine.clock();
     let until = clock.now() + engine.terms().lease();
     for failures in 1.. {
-        let recorded = limited(engine, ledger.finish_tick(held, &end)).await;
+        let recorded = engine.call(ledger.finish_tick(held, &end)).await;
         let error = match told(reporter, &held.name, recorded) {
             Ok(true) => return,
             Ok(false) => {
@@ -166,15 +166,4 @@ fn told<T>(reporter: &Mutex<TroubleReporter>, name: &MutexName, answer: Result<T
         Err(error) => reporter.failed(error),
     }
     answer
-}
-
-async fn limited<T>(engine: &Engine, call: impl Future<Output = Result<T>>) -> Result<T> {
-    let limit = engine.terms().call_timeout();
-    let at = engine.clock().now() + limit;
-    let late = || {
-        Error::new(ErrorKind::Timeout, Outcome::MayHave)
-            .with_message(format!("the store did not answer within {limit:?}"))
-    };
-    let answer = engine.clock().limit(at, call).await;
-    answer.unwrap_or_else(|| Err(late()))
 }
