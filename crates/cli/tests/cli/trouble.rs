@@ -314,10 +314,10 @@ fn an_outage_is_told_and_its_end(store: Store) {
         |what: &'static str, words: &[&str]| Speaker::new(&home, what, &mut home.tenure(words));
     let mut leader = speaker("lead", &["lead", "m", "--", "sleep", "600"]);
     leader.says("leading m, token ");
-    let waiter = speaker("run", &["run", "m", "--", "true"]);
+    let waiter = speaker("run", &["-v", "run", "m", "--", "true"]);
     // Until what was said of the waiting has been taken back.
     let script =
-        "eval \"$(\"$TENURE\" hold m)\"; until grep -q 'well again' hold; do sleep 0.05; done";
+        "eval \"$(\"$TENURE\" -v hold m)\"; until grep -q 'well again' hold; do sleep 0.05; done";
     let mut holder = home.command("sh");
     let holder = Speaker::new(&home, "hold", holder.args(["-c", script]));
     let quiet = speaker("quiet", &["-q", "watch", "m"]);
@@ -325,6 +325,9 @@ fn an_outage_is_told_and_its_end(store: Store) {
     let words = ["schedule", "s", "--every", "200ms", "--", "touch", "ran"];
     let scheduler = speaker("schedule", &words);
     eventually("the schedule runs", || home.path("ran").exists());
+    // These two give up when the store is not there at their beginning.
+    waiter.says("waiting for m ");
+    holder.says("waiting for m ");
     server.kill().unwrap();
     leader.says("leads m no more: ");
     for speaker in [&leader, &waiter, &holder, &watcher, &scheduler] {
