@@ -79,8 +79,8 @@ fn a_failing_command_does_not_end_the_schedule() {
 }
 
 /// Told to end, it says that all is well; left alone, it ends by itself.
-const OBEDIENT: &str = "echo begun $TENURE_RUN >> log; \
-    trap 'echo told >> log; exit 0' TERM; \
+const OBEDIENT: &str = "trap 'echo told >> log; exit 0' TERM; \
+    echo begun $TENURE_RUN >> log; \
     while [ ! -e end ]; do sleep 0.02; done; echo whole $TENURE_RUN >> log";
 
 fn log(home: &Home) -> Vec<String> {

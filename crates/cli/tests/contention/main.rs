@@ -34,7 +34,12 @@ fn eight_drivers_lose_no_increment(store: Store) {
             let mut run = home.tenure(["run", home.mutex(), "--", "sh", "-c", script]);
             let ended = run.output().unwrap();
             assert_eq!(ended.status.code(), Some(0), "{ended:?}");
-            assert!(ended.stderr.is_empty(), "{ended:?}");
+            // A server that is slow on a busy machine is told of, and nothing else.
+            let said = String::from_utf8_lossy(&ended.stderr);
+            let is_of_slowness = |line: &str| {
+                line.contains("did not answer within") || line.contains("all is well again")
+            };
+            assert!(said.lines().all(is_of_slowness), "{ended:?}");
         }
     };
     let start = Instant::now();
