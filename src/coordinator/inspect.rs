@@ -50,7 +50,7 @@ impl Coordinator {
     pub async fn list(&self, page: &Page) -> Result<Listing> {
         let backend = self.engine.backend();
         self.ask(LONG, async { backend.needed_inventory()?.list(page).await })
-            .await?
+            .await
     }
 
     /// The schedules of the store, also those of others, a page at a time in the
@@ -99,7 +99,7 @@ impl Coordinator {
     pub async fn schedules(&self, page: &Page) -> Result<Schedules> {
         let backend = self.engine.backend();
         let ledgers = async { backend.needed_ledger()?.list_ledgers(page).await };
-        let ledgers = self.ask(LONG, ledgers).await??;
+        let ledgers = self.ask(LONG, ledgers).await?;
         let names: Vec<_> = ledgers
             .entries
             .iter()
@@ -124,7 +124,7 @@ impl Coordinator {
     /// Dropping it changes nothing.
     pub async fn reentrant_locks(&self, names: &[MutexName]) -> Result<Vec<Hold>> {
         match self.holds.as_ref().and_then(AnyHoldStore::server) {
-            Some(server) => self.ask(LONG, server.held(names)).await?,
+            Some(server) => self.ask(LONG, server.held(names)).await,
             None => Ok(Vec::new()),
         }
     }
@@ -191,7 +191,7 @@ impl Coordinator {
         let (mut sum, backend) = (Pruned::default(), self.engine.backend());
         loop {
             let pruning = async { backend.needed_inventory()?.prune(&prune).await };
-            let pruned = self.ask(LONG, pruning).await??;
+            let pruned = self.ask(LONG, pruning).await?;
             sum.mutexes += pruned.mutexes;
             sum.schedules += pruned.schedules;
             prune.bookmark = pruned.bookmark;
@@ -214,7 +214,7 @@ impl Coordinator {
         self.ask(1, async {
             Ok(backend.needed_administration()?.check().await)
         })
-        .await?
+        .await
     }
 
     /// What fails from now on and is tried again: of locks that are waited for,
@@ -252,8 +252,13 @@ impl Coordinator {
     }
 
     /// What `call` answers, within so many times the usual time of a call.
-    pub(super) async fn ask<T>(&self, times: u32, call: impl Future<Output = T>) -> Result<T> {
+    pub(super) async fn ask<T>(
+        &self,
+        times: u32,
+        call: impl Future<Output = Result<T>>,
+    ) -> Result<T> {
         self.engine.check_open()?;
-        self.engine.long_call(times, call).await
+        let limit = self.terms().call_timeout() * times;
+        self.engine.call_within(limit, call).await
     }
 }

@@ -110,8 +110,6 @@ impl Coordinator {
         let backend = self.engine.backend();
         let revoking = async { backend.needed_administration()?.revoke(name, token).await };
         let answer = self.ask(1, revoking).await;
-        answer
-            .and_then(std::convert::identity)
-            .map_err(|error| error.with_mutex(name))
+        answer.map_err(|error| error.with_mutex(name))
     }
 }

@@ -1,7 +1,8 @@
 //! The task that carries out what a machine wants.
 
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::mpsc;
 
@@ -9,13 +10,14 @@ use super::event::{Call, Effect, Event, Finish, GivenBack, Notice, Stop};
 use super::lease::Lease;
 use super::machine::Machine;
 use super::roster::Ticket;
-use super::settings::ContentionSettings;
+use super::settings::{ContentionSettings, Mode};
 use super::tenure::Tenure;
 use super::trouble::{Doing, TroubleReporter};
 use super::{Engine, wake};
 use crate::backend::{Backend, Bid, Hints, Interest};
 use crate::clock::Sight;
-use crate::error::{Error, LossCause, Outcome};
+use crate::error::{Error, LossCause};
+use crate::model::{ContenderId, MutexName};
 
 /// A running contention. Dropping it stops the contention in the background.
 #[derive(Debug)]
@@ -88,9 +90,32 @@ impl Quiescer {
 /// and must not panic.
 pub(crate) type Sink = Box<dyn FnMut(Notice) + Send>;
 
-type CallFuture = Pin<Box<dyn Future<Output = Event> + Send>>;
-
 impl Engine {
+    /// How a contention behaves under the settings of all.
+    pub(crate) fn contention_settings(
+        &self,
+        name: MutexName,
+        contender: ContenderId,
+        mode: Mode,
+    ) -> ContentionSettings {
+        let profile = self.backend().profile();
+        let settings = self.settings();
+        let terms = self.terms();
+        ContentionSettings {
+            name,
+            contender,
+            unique_id: false,
+            shares_fence: false,
+            terms,
+            mode,
+            jitter: settings.jitter,
+            safety_look: profile.safety_look,
+            initial_delay: settings.initial_delay,
+            courtesy: self.courtesy(),
+            quiesce: settings.quiesce,
+        }
+    }
+
     /// Starts a contention that tells `sink` what happens, the last word being
     /// [`Notice::Finished`].
     ///
@@ -109,7 +134,6 @@ impl Engine {
             hear_owner,
             sink,
             inbox: inbox.clone(),
-            call: None,
             hints: None,
             ticket: None,
             lease: None,
@@ -125,13 +149,22 @@ impl Engine {
     }
 }
 
+/// What follows from an effect at once.
+enum Follow {
+    Nothing,
+    Event(Event),
+    /// A call begins, and the one before is given up.
+    Call(Call, Duration),
+    /// The call is given up.
+    NoCall,
+}
+
 struct Driver {
     engine: Engine,
     settings: ContentionSettings,
     hear_owner: bool,
     sink: Sink,
     inbox: mpsc::UnboundedSender<Event>,
-    call: Option<CallFuture>,
     hints: Option<Hints>,
     /// The renewal that has been asked for.
     ticket: Option<Ticket>,
@@ -150,14 +183,25 @@ impl Driver {
         mut events: mpsc::UnboundedReceiver<Event>,
     ) {
         let engine = self.engine.clone();
-        let closing = engine.0.closing.clone();
+        let closing = engine.closing_token().clone();
         let mut stopped = false;
+        // The one call that is on its way. It lives in this task, so that it
+        // costs no box of its own.
+        let mut on_its_way = pin!(None);
         let (mut machine, mut effects) =
             Machine::start(settings, engine.random(), engine.clock().now());
         loop {
             let mut next = None;
             for effect in effects.drain(..) {
-                next = self.carry_out(effect).or(next);
+                match self.carry_out(effect) {
+                    Follow::Nothing => {}
+                    Follow::Event(event) => next = Some(event),
+                    Follow::Call(call, limit) => {
+                        self.sent = engine.clock().look_before();
+                        on_its_way.set(Some(answer(engine.clone(), call, limit)));
+                    }
+                    Follow::NoCall => on_its_way.set(None),
+                }
             }
             if machine.is_finished() {
                 return;
@@ -175,7 +219,7 @@ impl Driver {
                     // Never ends: the driver itself can write to it.
                     Some(event) = events.recv() => event,
                     () = until(&engine, wake_at) => Event::Timer,
-                    event = finished(&mut self.call) => event,
+                    event = finished(on_its_way.as_mut()) => event,
                     hint = next_hint(&mut self.hints) => Event::Hint(hint),
                     () = engine.clock().wall_set(), if machine.is_owner() => self.look(),
                 }
@@ -187,25 +231,22 @@ impl Driver {
         }
     }
 
-    /// Carries `effect` out, and says what follows from it at once, if anything
-    /// does.
-    fn carry_out(&mut self, effect: Effect) -> Option<Event> {
+    /// Carries `effect` out, and says what follows from it at once.
+    fn carry_out(&mut self, effect: Effect) -> Follow {
         match effect {
-            Effect::Call(call, limit) => {
-                self.sent = self.engine.clock().look_before();
-                self.call = Some(self.call(call, limit));
-            }
-            Effect::DropCall => self.call = None,
+            Effect::Call(call, limit) => return Follow::Call(call, limit),
+            Effect::DropCall => return Follow::NoCall,
             Effect::Renew {
                 held,
                 at,
                 deadline,
                 max_batch,
             } => {
-                let lease = self.lease.clone()?;
-                let reply = self.inbox.clone();
-                let roster = &self.engine.0.roster;
-                self.ticket = Some(roster.enter((held, lease), at, deadline, max_batch, reply));
+                if let Some(lease) = self.lease.clone() {
+                    let (roster, reply) = (self.engine.roster(), self.inbox.clone());
+                    let renewal = roster.enter((held, lease), at, deadline, max_batch, reply);
+                    self.ticket = Some(renewal);
+                }
             }
             Effect::StopRenewing => self.ticket = None,
             Effect::Subscribe => {
@@ -238,28 +279,17 @@ impl Driver {
                     lease.read_clock(reading);
                     lease.extend(deadline, self.sent)
                 });
-                return (!alive).then_some(Event::Expired {
-                    tenure_number: self.tenure_number,
-                });
+                if !alive {
+                    return Follow::Event(Event::Expired {
+                        tenure_number: self.tenure_number,
+                    });
+                }
             }
             Effect::End(cause) => self.end(cause),
             Effect::Quiesce {
                 tenure_number,
                 cause,
-            } => {
-                let lease = self.lease.as_ref()?;
-                if lease.take_back() {
-                    // Its user does not have it in hand: there is no local side to
-                    // end.
-                    return Some(Event::Quiesced { tenure_number });
-                }
-                // What is lost cannot be asked to end.
-                if matches!(cause, LossCause::Released | LossCause::Closed) {
-                    lease.ask_to_end(cause);
-                }
-                let done = self.quiescer(tenure_number);
-                (self.sink)(Notice::Quiesce(cause, done));
-            }
+            } => return self.quiesce(tenure_number, cause),
             Effect::Observe(owner) => {
                 self.reporter.well();
                 (self.sink)(Notice::Observed(owner));
@@ -283,7 +313,24 @@ impl Driver {
                 (self.sink)(Notice::Finished(finish));
             }
         }
-        None
+        Follow::Nothing
+    }
+
+    fn quiesce(&mut self, tenure_number: u64, cause: LossCause) -> Follow {
+        let Some(lease) = &self.lease else {
+            return Follow::Nothing;
+        };
+        if lease.take_back() {
+            // Its user does not have it in hand: there is no local side to end.
+            return Follow::Event(Event::Quiesced { tenure_number });
+        }
+        // What is lost cannot be asked to end.
+        if matches!(cause, LossCause::Released | LossCause::Closed) {
+            lease.ask_to_end(cause);
+        }
+        let done = self.quiescer(tenure_number);
+        (self.sink)(Notice::Quiesce(cause, done));
+        Follow::Nothing
     }
 
     /// Looks at the tenure, which may have ended by the clocks.
@@ -322,29 +369,6 @@ impl Driver {
             .with_contender(&self.settings.contender)
     }
 
-    fn call(&self, call: Call, limit: std::time::Duration) -> CallFuture {
-        let engine = self.engine.clone();
-        let at = engine.clock().now() + limit;
-        Box::pin(async move {
-            let backend = engine.backend();
-            let clock = engine.clock();
-            match &call {
-                Call::Acquire(bid) => {
-                    let answer = clock.limit(at, backend.acquire(bid)).await;
-                    Event::Acquired(answer.unwrap_or_else(|| Err(late(limit))))
-                }
-                Call::Release(held) => {
-                    let answer = clock.limit(at, backend.release(held)).await;
-                    Event::Released(answer.unwrap_or_else(|| Err(late(limit))))
-                }
-                Call::Leave(bid) => {
-                    let answer = clock.limit(at, backend.leave(bid)).await;
-                    Event::Left(answer.unwrap_or_else(|| Err(late(limit))))
-                }
-            }
-        })
-    }
-
     /// Undoes `bid` once more after a call's longest time: a request that was
     /// given up may have been applied since.
     fn tidy_later(&self, bid: Bid) {
@@ -355,9 +379,9 @@ impl Driver {
             let over = clock.now() + terms.lease();
             clock.sleep(terms.call_timeout()).await;
             for failures in 1.. {
-                let at = clock.now() + terms.call_timeout();
-                let left = clock.limit(at, engine.backend().leave(&bid)).await;
-                if matches!(left, Some(Ok(()))) || clock.now() >= over {
+                let leaving = engine.backend().leave(&bid);
+                let left = engine.call_within(terms.call_timeout(), leaving).await;
+                if left.is_ok() || clock.now() >= over {
                     return;
                 }
                 clock
@@ -376,8 +400,18 @@ impl Drop for Driver {
     }
 }
 
-pub(super) fn late(limit: std::time::Duration) -> Error {
-    Error::late("the store", limit, Outcome::MayHave)
+/// What the store answers to `call`.
+async fn answer(engine: Engine, call: Call, limit: Duration) -> Event {
+    let backend = engine.backend();
+    match &call {
+        Call::Acquire(bid) => {
+            Event::Acquired(engine.call_within(limit, backend.acquire(bid)).await)
+        }
+        Call::Release(held) => {
+            Event::Released(engine.call_within(limit, backend.release(held)).await)
+        }
+        Call::Leave(bid) => Event::Left(engine.call_within(limit, backend.leave(bid)).await),
+    }
 }
 
 async fn until(engine: &Engine, at: Option<crate::clock::Moment>) {
@@ -387,13 +421,13 @@ async fn until(engine: &Engine, at: Option<crate::clock::Moment>) {
     }
 }
 
-async fn finished(call: &mut Option<CallFuture>) -> Event {
-    let event = match call {
+async fn finished<F: Future>(mut call: Pin<&mut Option<F>>) -> F::Output {
+    let output = match call.as_mut().as_pin_mut() {
         Some(call) => call.await,
         None => std::future::pending().await,
     };
-    *call = None;
-    event
+    call.set(None);
+    output
 }
 
 async fn next_hint(hints: &mut Option<Hints>) -> crate::backend::Hint {

@@ -28,7 +28,7 @@ impl Engine {
     /// changed. Looks at a hint (at most once per [`wake::BROADCAST_LOOK`]),
     /// when the owner's lease should end, and now and then in any case.
     pub(crate) fn observe(&self, name: MutexName, sink: driver::Sink) -> Observation {
-        let stop = self.0.closing.child_token();
+        let stop = self.closing_token().child_token();
         let observation = Observation { stop: stop.clone() };
         let engine = self.clone();
         self.spawn(async move {

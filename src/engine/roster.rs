@@ -12,7 +12,7 @@ use tokio::sync::{Notify, mpsc};
 use super::event::Event;
 use super::in_hand::PickUp;
 use super::lease::Lease;
-use super::{driver, wake};
+use super::wake;
 use crate::backend::{AnyBackend, Backend, Held};
 use crate::clock::{Clock, Moment};
 use crate::error::{Error, ErrorKind, Outcome};
@@ -199,16 +199,14 @@ impl Roster {
             return;
         };
         let held: Vec<Held> = batch.iter().map(|renewal| renewal.held.clone()).collect();
-        let answers = clock
-            .limit(sent_at + limit, self.0.backend.renew(&held))
-            .await;
-        let mut answers =
-            answers.unwrap_or_else(|| held.iter().map(|_| Err(driver::late(limit))).collect());
-        if answers.len() != batch.len() {
-            let nonsense = Error::new(ErrorKind::Store, Outcome::MayHave)
-                .with_message("the store did not answer every renewal of a batch");
-            answers = held.iter().map(|_| Err(nonsense.clone())).collect();
-        }
+        let answers = wake::within(clock, limit, self.0.backend.renew(&held)).await;
+        let answers = match answers {
+            Ok(answers) if answers.len() == batch.len() => Ok(answers),
+            Ok(_) => Err(Error::new(ErrorKind::Store, Outcome::MayHave)
+                .with_message("the store did not answer every renewal of a batch")),
+            Err(late) => Err(late),
+        };
+        let answers = answers.unwrap_or_else(|error| vec![Err(error); batch.len()]);
         let size = batch.len();
         for (renewal, result) in batch.into_iter().zip(answers) {
             // A contention that has ended does not want to know.

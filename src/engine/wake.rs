@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use super::settings::ContentionSettings;
 use crate::backend::Answer;
-use crate::clock::Moment;
+use crate::clock::{Clock, Moment};
+use crate::error::{Error, Outcome, Result};
 use crate::model::{ContendPeriod, ContenderId, LeaseTerms};
 
 /// How far apart waiters of an ordered store try after a crash: enough for the
@@ -68,6 +69,17 @@ pub(super) fn renewal_limit(terms: &LeaseTerms, deadline: Moment, now: Moment) -
         .call_timeout()
         .min(deadline.since(now) / 4)
         .max(Duration::from_millis(1))
+}
+
+/// What `call` gives within `limit`. The only place that ends a call of the
+/// engine: what it asked for may still happen.
+pub(super) async fn within<F: Future>(
+    clock: &Clock,
+    limit: Duration,
+    call: F,
+) -> Result<F::Output> {
+    let answer = clock.limit(clock.now() + limit, call).await;
+    answer.ok_or_else(|| Error::late("the store", limit, Outcome::MayHave))
 }
 
 #[cfg(test)]

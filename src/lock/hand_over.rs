@@ -77,10 +77,10 @@ impl LocalGrant {
 /// engine: a guard that is lost bars the others of its process no more than
 /// those of another.
 #[derive(Debug, Default)]
-pub(super) struct OwnerPlace(Mutex<Owner>);
+pub(super) struct OwnerPlace(Mutex<KeptPlace>);
 
 #[derive(Debug, Default)]
-struct Owner {
+struct KeptPlace {
     /// None while the grant is on its way from one guard to the next.
     place: Option<WaiterPlace>,
     is_over: bool,
@@ -89,32 +89,32 @@ struct Owner {
 impl OwnerPlace {
     /// Keeps `place` in the queue while the grant lasts.
     pub(super) fn keep(&self, place: WaiterPlace) {
-        let mut owner = self.owner();
-        let left = if owner.is_over {
+        let mut kept = self.kept();
+        let left = if kept.is_over {
             Some(place)
         } else {
-            owner.place.replace(place)
+            kept.place.replace(place)
         };
         // A place is left outside of the mutex: the next waiter is told.
-        drop(owner);
+        drop(kept);
         drop(left);
     }
 
     /// The place, if the grant is not over.
     pub(super) fn take(&self) -> Option<WaiterPlace> {
-        self.owner().place.take()
+        self.kept().place.take()
     }
 
     /// The grant is over: the owner leaves the queue.
     pub(super) fn leave(&self) {
-        let mut owner = self.owner();
-        owner.is_over = true;
-        let left = owner.place.take();
-        drop(owner);
+        let mut kept = self.kept();
+        kept.is_over = true;
+        let left = kept.place.take();
+        drop(kept);
         drop(left);
     }
 
-    fn owner(&self) -> MutexGuard<'_, Owner> {
+    fn kept(&self) -> MutexGuard<'_, KeptPlace> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

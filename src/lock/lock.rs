@@ -1,20 +1,21 @@
-//! [`Lock`]: a name to be owned.
+//! [`Lock`]: a name to be owned. [`Locks`]: what those of a coordinator share.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::pin::pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
+
+use uuid::Uuid;
 
 use super::acquire::Acquisition;
 use super::guard::LockGuard;
 use super::local_queue::LocalQueue;
-use super::locks::Locks;
 use super::options::LockOptions;
-use crate::backend::{Backend, LeaseBound};
 use crate::clock::Moment;
 use crate::engine::{Engine, Mode};
 use crate::error::{Error, ErrorKind, Outcome, Result};
-use crate::model::{ContenderId, LeaseTerms, MutexName, Owner};
+use crate::model::{ContenderId, ContenderIdGenerator, LeaseTerms, MutexName, Owner, chance};
 
 /// A lock that any number of processes, threads and tasks may want.
 ///
@@ -208,12 +209,8 @@ impl Lock {
         &self.queue
     }
 
-    /// The terms in force: a store whose leases hang on its session sets them.
     pub(super) fn terms(&self) -> LeaseTerms {
-        match self.engine().backend().profile().bound {
-            LeaseBound::Session(terms) => terms,
-            LeaseBound::Terms => self.options.terms.unwrap_or(self.engine().settings().terms),
-        }
+        self.engine().terms_with(self.options.terms)
     }
 
     /// When a guard that begins now ends at the latest.
@@ -229,5 +226,96 @@ impl fmt::Debug for Lock {
             .field("name", &self.name)
             .field("queue", &self.queue)
             .finish_non_exhaustive()
+    }
+}
+
+/// The locks of a coordinator: two of the same name share one local queue.
+#[derive(Debug)]
+pub(crate) struct Locks {
+    pub(super) engine: Engine,
+    pub(super) ids: Ids,
+    queues: Mutex<BTreeMap<MutexName, Weak<LocalQueue>>>,
+}
+
+impl Locks {
+    pub(crate) fn new(engine: Engine, ids: Ids) -> Arc<Self> {
+        Arc::new(Self {
+            engine,
+            ids,
+            queues: Mutex::default(),
+        })
+    }
+
+    pub(super) fn queue(&self, name: &MutexName) -> Arc<LocalQueue> {
+        let mut queues = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(queue) = queues.get(name).and_then(Weak::upgrade) {
+            return queue;
+        }
+        // Names come and go: now and then the forgotten ones are swept out.
+        if queues.len().is_power_of_two() {
+            queues.retain(|_, queue| queue.strong_count() > 0);
+        }
+        let queue = Arc::new(LocalQueue::new());
+        queues.insert(name.clone(), Arc::downgrade(&queue));
+        queue
+    }
+}
+
+/// Makes the ids of a process's locks, a new one for each bid.
+#[derive(Debug)]
+pub(crate) enum Ids {
+    Made(Arc<dyn ContenderIdGenerator>),
+    /// `<client>:<holder>:<number>`, as Bedrock and Redisson begin them. The
+    /// layout has no room for a nonce, so the number is one: random for each
+    /// bid, by the system, so that a copy of this process has others too.
+    Holders {
+        client: Uuid,
+    },
+}
+
+impl Ids {
+    pub(crate) fn made_by(generator: &Arc<dyn ContenderIdGenerator>) -> Self {
+        Self::Made(Arc::clone(generator))
+    }
+
+    /// Ids that name their holder.
+    pub(crate) fn holders() -> Self {
+        Self::Holders {
+            client: chance::uuid(),
+        }
+    }
+
+    /// Whether every id is another, also among those of other processes.
+    pub(super) fn are_unique(&self) -> bool {
+        match self {
+            Self::Made(generator) => generator.unique_per_call(),
+            Self::Holders { .. } => true,
+        }
+    }
+
+    pub(super) fn next(&self, holder: Option<&str>) -> Result<ContenderId> {
+        match self {
+            Self::Made(generator) => generator.generate(),
+            Self::Holders { client } => {
+                let number = chance::bits() >> 64;
+                let holder = holder.unwrap_or("lock");
+                ContenderId::new(format!("{client}:{holder}:{number}"))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_copy_of_the_process_makes_other_ids() {
+        let client = Uuid::new_v4();
+        let (parent, child) = (Ids::Holders { client }, Ids::Holders { client });
+        for _ in 0..100 {
+            let (one, other) = (parent.next(Some("h")), child.next(Some("h")));
+            assert_ne!(one.unwrap(), other.unwrap());
+        }
     }
 }

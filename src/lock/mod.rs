@@ -11,7 +11,7 @@
 //! | try once | [`Lock::try_acquire`] |
 //! | stop work at the loss | [`LockGuard::protect`], [`LockGuard::lost`] |
 //! | write what nobody else may overwrite | [`LockGuard::token`] and a [`Fence`] at the resource |
-//! | survive work that hangs | [`LockOptions::max_hold`] |
+//! | survive work that hangs | [`LockOptions::with_max_hold`] |
 //! | do a thing once a day, whoever comes first | [`LockGuard::once_per`] |
 //! | let other processes in more often | [`HandOver`] |
 //! | take it again inside, in code that may or may not hold it | [`ReentrantLock`] |
@@ -30,20 +30,17 @@ mod acquire;
 mod fence;
 mod guard;
 mod hand_over;
-mod ids;
 mod local_queue;
 #[expect(clippy::module_inception)] // The home of `Lock` itself.
 mod lock;
-mod locks;
 mod once;
 mod options;
 pub mod reentrant;
 
 pub use fence::{Fence, StaleToken};
 pub use guard::LockGuard;
-pub(crate) use ids::Ids;
 pub use lock::Lock;
-pub(crate) use locks::Locks;
+pub(crate) use lock::{Ids, Locks};
 pub use once::{DoneBefore, OpenTurn, Turn};
 pub use options::{HandOver, LockOptions};
 pub use reentrant::{Holder, ReentrantGuard, ReentrantLock, ReentrantOptions};

@@ -2,7 +2,8 @@
 
 use super::super::event::{Call, Effect, Finish, GivenBack};
 use super::super::wake;
-use super::{Course, Grant, State, Then};
+use super::machine::{Course, State, Then};
+use super::owning::Grant;
 use crate::backend::{Answer, Bid, Held};
 use crate::clock::Moment;
 use crate::error::{Error, LossCause, Result, Retry};

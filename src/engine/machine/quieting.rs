@@ -1,7 +1,9 @@
 //! The tenure is over; the local side has been told and has not ended yet.
 
 use super::super::event::{Effect, Finish, GivenBack};
-use super::{Course, Freeing, Grant, State};
+use super::freeing::Freeing;
+use super::machine::{Course, State};
+use super::owning::Grant;
 use crate::clock::Moment;
 use crate::error::LossCause;
 

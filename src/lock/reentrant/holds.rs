@@ -11,7 +11,7 @@ use crate::backend::{AnyHoldStore, Nonce};
 use crate::engine::{Engine, Tenure};
 use crate::error::{LeaseLost, LossCause, Result};
 use crate::lock::guard::LockGuard;
-use crate::lock::locks::Locks;
+use crate::lock::lock::Locks;
 use crate::model::MutexName;
 
 /// The reentrant locks of a coordinator.
@@ -85,19 +85,19 @@ impl ReentrantLocks {
             return true;
         }
         *shown = Some(Shown::unknown(grant.nonce));
-        let clock = self.engine().clock();
-        let limit = clock.now() + grant.terms.call_timeout();
-        match clock.limit(limit, shown_in.record(grant, count)).await {
-            Some(Ok(true)) => {
+        let recording = shown_in.record(grant, count);
+        let limit = grant.terms.call_timeout();
+        match self.engine().call_within(limit, recording).await {
+            Ok(true) => {
                 shown.replace(Shown {
                     nonce: grant.nonce,
                     count,
                 });
                 true
             }
-            Some(Ok(false)) => false,
+            Ok(false) => false,
             // It is only shown: the next change or the next holder shows it.
-            Some(Err(_)) | None => true,
+            Err(_) => true,
         }
     }
 }

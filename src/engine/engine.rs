@@ -1,0 +1,271 @@
+//! [`Engine`]: what all contentions of a coordinator share.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::runtime::Handle;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use super::birth::Birth;
+use super::event::Finish;
+use super::notify::Dispatch;
+use super::random::Random;
+use super::roster::Roster;
+use super::settings::Settings;
+use super::trouble::{Doing, TroubleBoard, TroubleReporter, Troubles};
+use super::wake;
+use crate::backend::{AnyBackend, Backend, LeaseBound, Wakeup};
+use crate::clock::Clock;
+use crate::error::{Error, ErrorKind, Outcome, Result};
+use crate::model::{LeaseTerms, MutexName};
+
+/// Longer than a push takes.
+const COURTESY: Duration = Duration::from_millis(10);
+
+/// What all contentions of a coordinator share.
+#[derive(Clone)]
+pub(crate) struct Engine(Arc<EngineParts>);
+
+struct EngineParts {
+    backend: AnyBackend,
+    clock: Clock,
+    runtime: Handle,
+    settings: Settings,
+    random: Mutex<Random>,
+    roster: Roster,
+    tasks: TaskTracker,
+    closing: CancellationToken,
+    birth: Birth,
+    troubles: TroubleBoard,
+    /// What the close could not confirm the end of, and why.
+    unconfirmed: Mutex<Vec<String>>,
+}
+
+impl Engine {
+    pub(crate) fn new(
+        backend: AnyBackend,
+        clock: Clock,
+        runtime: Handle,
+        settings: Settings,
+        random: Random,
+    ) -> Self {
+        Self::telling(
+            TroubleBoard::default(),
+            backend,
+            clock,
+            runtime,
+            settings,
+            random,
+        )
+    }
+
+    fn telling(
+        troubles: TroubleBoard,
+        backend: AnyBackend,
+        clock: Clock,
+        runtime: Handle,
+        settings: Settings,
+        random: Random,
+    ) -> Self {
+        let roster = Roster::new(backend.clone(), clock.clone(), runtime.clone());
+        Self(Arc::new(EngineParts {
+            backend,
+            clock,
+            runtime,
+            settings,
+            random: Mutex::new(random),
+            roster,
+            tasks: TaskTracker::new(),
+            closing: CancellationToken::new(),
+            unconfirmed: Mutex::default(),
+            birth: Birth::here(),
+            troubles,
+        }))
+    }
+
+    /// An engine with the same settings over another backend.
+    pub(crate) fn beside(&self, backend: &AnyBackend) -> Self {
+        let parts = &self.0;
+        Self::telling(
+            parts.troubles.clone(),
+            backend.clone(),
+            parts.clock.clone(),
+            parts.runtime.clone(),
+            parts.settings.clone(),
+            self.random(),
+        )
+    }
+
+    pub(crate) fn backend(&self) -> &AnyBackend {
+        &self.0.backend
+    }
+
+    pub(crate) fn clock(&self) -> &Clock {
+        &self.0.clock
+    }
+
+    pub(crate) fn settings(&self) -> &Settings {
+        &self.0.settings
+    }
+
+    /// The terms in force: a store whose leases hang on its session sets them.
+    pub(crate) fn terms(&self) -> LeaseTerms {
+        self.terms_with(None)
+    }
+
+    /// The terms in force for one who would have its `own`.
+    pub(crate) fn terms_with(&self, own: Option<LeaseTerms>) -> LeaseTerms {
+        match self.0.backend.profile().bound {
+            LeaseBound::Terms => own.unwrap_or(self.0.settings.terms),
+            LeaseBound::Session(terms) => terms,
+        }
+    }
+
+    /// What `call` answers, within the usual time of a call: by the terms in
+    /// force, which are those of the session where the store has one.
+    pub(crate) async fn call<T>(&self, call: impl Future<Output = Result<T>>) -> Result<T> {
+        self.call_within(self.terms().call_timeout(), call).await
+    }
+
+    /// The same, within `limit`.
+    pub(crate) async fn call_within<T>(
+        &self,
+        limit: Duration,
+        call: impl Future<Output = Result<T>>,
+    ) -> Result<T> {
+        wake::within(self.clock(), limit, call).await?
+    }
+
+    /// How long one who gives a mutex up for others keeps away from it. A store
+    /// with an order sees to their turn itself.
+    pub(crate) fn courtesy(&self) -> Duration {
+        let profile = self.0.backend.profile();
+        match profile.wakeup {
+            _ if profile.ordered => Duration::ZERO,
+            Wakeup::Push => COURTESY,
+            Wakeup::Poll(interval) => interval * 2,
+        }
+    }
+
+    /// A queue for the callbacks of one service.
+    pub(crate) fn dispatch(&self) -> Dispatch {
+        if self.0.settings.inline_callbacks {
+            Dispatch::inline()
+        } else {
+            Dispatch::blocking(self.0.runtime.clone())
+        }
+    }
+
+    /// An error when the coordinator has been closed, or belongs to another
+    /// process.
+    pub(crate) fn check_open(&self) -> Result<()> {
+        self.0.birth.check()?;
+        if self.0.closing.is_cancelled() {
+            return Err(Error::closed("the coordinator"));
+        }
+        Ok(())
+    }
+
+    /// Cancelled when the coordinator is being closed.
+    pub(super) fn closing_token(&self) -> &CancellationToken {
+        &self.0.closing
+    }
+
+    /// All renewals.
+    pub(super) fn roster(&self) -> &Roster {
+        &self.0.roster
+    }
+
+    /// Returns when the coordinator is being closed.
+    pub(crate) async fn closing(&self) {
+        self.0.closing.cancelled().await;
+    }
+
+    /// Stops every contention, and waits for their releases. The store is not
+    /// closed: others may still use it.
+    /// Cancel-safe: what has begun goes on, and it can be called again.
+    pub(crate) async fn settle(&self) {
+        self.0.closing.cancel();
+        self.0.tasks.close();
+        self.0.tasks.wait().await;
+    }
+
+    /// Takes note of how a contention ended: what was not confirmed is said,
+    /// by the log and by [`confirmed`](Self::confirmed).
+    pub(super) fn note_end(&self, name: &MutexName, finish: &Finish) {
+        let why = match finish {
+            Finish::StillRunning => "its work still runs",
+            Finish::Unconfirmed => "the store has not confirmed it",
+            _ => return,
+        };
+        tracing::warn!(
+            target: "tenure::engine",
+            mutex = %name,
+            "not released, {why}: nobody can own before the lease has run out"
+        );
+        if self.0.closing.is_cancelled() {
+            self.unconfirmed().push(format!("{name} ({why})"));
+        }
+    }
+
+    /// An error when something that ended at the close was not released for
+    /// certain.
+    pub(crate) fn confirmed(&self) -> Result<()> {
+        let names = self.unconfirmed();
+        if names.is_empty() {
+            return Ok(());
+        }
+        let message = format!("not released, so the leases run out: {}", names.join(", "));
+        Err(Error::new(ErrorKind::Unconfirmed, Outcome::MayHave).with_message(message))
+    }
+
+    fn unconfirmed(&self) -> MutexGuard<'_, Vec<String>> {
+        let names = self.0.unconfirmed.lock();
+        names.unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Nothing more will be told of troubles; for all engines that share them.
+    pub(crate) fn end_troubles(&self) {
+        self.0.troubles.close();
+    }
+
+    /// What fails from now on and is tried again.
+    pub(crate) fn troubles(&self) -> Troubles {
+        self.0.troubles.read()
+    }
+
+    /// One who does something with `mutex` again and again, and says how it
+    /// goes.
+    pub(crate) fn reporter(&self, mutex: &MutexName, doing: Doing) -> TroubleReporter {
+        self.0.troubles.reporter(mutex, doing)
+    }
+
+    /// How long to wait after the `failures`-th failure in a row.
+    pub(crate) fn pause(&self, failures: u32) -> Duration {
+        wake::backoff(failures, self.random().fraction())
+    }
+
+    pub(super) fn random(&self) -> Random {
+        self.0
+            .random
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .fork()
+    }
+
+    /// Runs `task` until it ends, or as long as the runtime lives; `close`
+    /// waits for it.
+    pub(crate) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
+        self.0.tasks.spawn_on(task, &self.0.runtime);
+    }
+}
+
+impl fmt::Debug for Engine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Engine")
+            .field("backend", &self.0.backend)
+            .finish_non_exhaustive()
+    }
+}
