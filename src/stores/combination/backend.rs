@@ -123,12 +123,12 @@ impl Backend for Combined {
         }
         let nodes = self.0.nodes.iter();
         let hints = nodes.map(|node| node.store().backend().changes(interest));
-        let closed = self.0.closed.subscribe();
-        Hints::new(merged(hints.collect(), closed, self.0.clock.clone()))
+        let closing = self.0.closing.clone();
+        Hints::new(merged(hints.collect(), closing, self.0.clock.clone()))
     }
 
     async fn close(&self) -> Result<()> {
-        self.0.closed.send_replace(true);
+        self.0.closing.close();
         let left = self.0.unlocked_within(LAST_UNLOCKS).await;
         let mut result = Ok(());
         for node in &self.0.nodes {

@@ -15,9 +15,9 @@ use super::rules::Rules;
 use super::unlock::Progress;
 use crate::backend::{Bid, Held, Nonce};
 use crate::clock::{Clock, Moment};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::model::{ContenderId, FencingToken, MutexOwner, StoreTime, chance};
-use crate::stores::kit::wall;
+use crate::stores::kit::{Closing, wall};
 
 /// Several servers as one store; clones are the same.
 #[doc(hidden)]
@@ -31,7 +31,7 @@ pub(super) struct Store {
     pub(super) safety_look: Duration,
     pub(super) clock: Clock,
     pub(super) runtime: Handle,
-    pub(super) closed: watch::Sender<bool>,
+    pub(super) closing: Closing,
     /// How many unlocks are under way on each node.
     pub(super) pending: watch::Sender<Vec<usize>>,
     bids: Mutex<OwnBids>,
@@ -72,9 +72,16 @@ impl Combined {
             safety_look,
             clock,
             runtime,
-            closed: watch::Sender::new(false),
+            closing: Closing::of("this combination lock"),
             bids: Mutex::default(),
         }))
+    }
+}
+
+impl Drop for Store {
+    /// A stream may outlive the client: it ends with it.
+    fn drop(&mut self) {
+        self.closing.close();
     }
 }
 
@@ -84,10 +91,7 @@ impl Store {
     }
 
     pub(super) fn check_open(&self) -> Result<()> {
-        if *self.closed.borrow() {
-            return Err(Error::closed("this combination lock"));
-        }
-        Ok(())
+        self.closing.check_open()
     }
 
     /// The time by which answers are dated: this machine's own, for servers

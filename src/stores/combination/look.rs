@@ -4,7 +4,6 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use futures_core::Stream;
-use tokio::sync::watch;
 
 use super::attempt::dated;
 use super::client::{Combined, Store};
@@ -14,6 +13,7 @@ use crate::backend::{Answer, Backend, Hint, Hints};
 use crate::clock::Clock;
 use crate::error::{Error, ErrorKind, Outcome, Result};
 use crate::model::{MutexName, MutexOwner};
+use crate::stores::kit::Closing;
 
 impl Combined {
     /// Who holds `name` in the eyes of the first node that knows anybody.
@@ -62,14 +62,14 @@ impl Combined {
 /// The hints of all nodes as one stream.
 pub(super) fn merged(
     hints: Vec<Hints>,
-    mut closed: watch::Receiver<bool>,
+    closing: Closing,
     clock: Clock,
 ) -> impl Stream<Item = Hint> + Send {
     let pace = Pace::new(hints.len(), clock.now());
     Merged {
         hints,
         // The connections may go on, for other locks.
-        closed: Box::pin(async move { drop(closed.wait_for(|closed| *closed).await) }),
+        closed: Box::pin(async move { closing.closed().await }),
         clock,
         pace,
         pause: None,

@@ -16,6 +16,7 @@ pub(in crate::stores) struct Listeners<S = ()> {
     by_name: BTreeMap<MutexName, Name<S>>,
     /// At how many names to look for those that nobody listens to any more.
     sweep_at: usize,
+    is_closed: bool,
 }
 
 #[derive(Debug)]
@@ -41,6 +42,7 @@ impl<S> Default for Listeners<S> {
         Self {
             by_name: BTreeMap::new(),
             sweep_at: SWEEP,
+            is_closed: false,
         }
     }
 }
@@ -49,7 +51,8 @@ impl<S> Default for Listeners<S> {
 #[cfg_attr(not(feature = "full"), allow(dead_code))]
 impl<S> Listeners<S> {
     /// Listens for `interest`; `remember` is what to remember of its name if
-    /// nobody has listened to it before.
+    /// this is the first listener to it. After the close the stream ends at
+    /// once.
     pub(in crate::stores) fn add(
         &mut self,
         interest: &Interest,
@@ -67,6 +70,9 @@ impl<S> Listeners<S> {
         hints: HintSender,
         remember: impl FnOnce() -> S,
     ) {
+        if self.is_closed {
+            return;
+        }
         if self.by_name.len() >= self.sweep_at {
             self.sweep();
         }
@@ -103,9 +109,14 @@ impl<S> Listeners<S> {
         }
     }
 
-    /// Ends all streams.
-    pub(in crate::stores) fn clear(&mut self) {
+    /// Ends all streams, and later ones at once.
+    pub(in crate::stores) fn close(&mut self) {
+        self.is_closed = true;
         self.by_name.clear();
+    }
+
+    pub(in crate::stores) fn is_closed(&self) -> bool {
+        self.is_closed
     }
 
     pub(in crate::stores) fn is_empty(&self) -> bool {
@@ -189,6 +200,7 @@ impl<S> Listeners<S> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::backend::Hints;
 
     #[test]
     fn names_that_nobody_listens_to_are_forgotten() {
@@ -203,6 +215,18 @@ mod tests {
         drop(kept);
         assert!(!listeners.has_mere_observers(&interest(0).name));
         listeners.sweep();
+        assert!(listeners.is_empty());
+    }
+
+    #[tokio::test]
+    async fn after_the_close_a_stream_ends_at_once() {
+        let mut listeners = Listeners::<()>::default();
+        let interest = Interest::in_owner(&MutexName::new("m").unwrap());
+        let mut before = Hints::new(listeners.add(&interest, || ()));
+        listeners.close();
+        let mut after = Hints::new(listeners.add(&interest, || ()));
+        assert_eq!(before.next().await, None);
+        assert_eq!(after.next().await, None);
         assert!(listeners.is_empty());
     }
 }

@@ -3,18 +3,21 @@
 //! | file | what it is |
 //! | --- | --- |
 //! | `clock` | the time of a store that tells it only in its answers |
+//! | `closing` | whether a client has been closed |
 //! | `hints` | the hints of one listener, from who knows to who wants to know |
 //! | `listeners` | who listens to which name in this process |
 //! | `wall` | this host's wall clock |
 
 #[cfg(any(feature = "mysql", feature = "postgres", feature = "zookeeper"))]
 mod clock;
+mod closing;
 mod hints;
 mod listeners;
 mod wall;
 
 #[cfg(any(feature = "mysql", feature = "postgres", feature = "zookeeper"))]
 pub(super) use clock::HeardClock;
+pub(super) use closing::Closing;
 pub(super) use hints::HintStream;
 #[cfg(any(feature = "redis", all(feature = "sqlite", target_os = "linux")))]
 pub(super) use hints::{HintSender, hints};

@@ -1,7 +1,7 @@
 //! [`Memory`]: a client of a memory store.
 
 use std::fmt;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
@@ -13,9 +13,9 @@ use crate::backend::{
     Page, Profile, Prune, Pruned, TickEnd,
 };
 use crate::clock::{Clock, Moment};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::model::{FencingToken, MutexName, StoreTime};
-use crate::stores::kit::wall;
+use crate::stores::kit::{Closing, wall};
 
 /// A client of a memory store; clones are the same client.
 ///
@@ -61,7 +61,7 @@ struct State {
 
 struct Client {
     number: u64,
-    closed: AtomicBool,
+    closing: Closing,
 }
 
 impl Memory {
@@ -103,7 +103,7 @@ impl Memory {
             shared,
             client: Arc::new(Client {
                 number,
-                closed: AtomicBool::new(false),
+                closing: Closing::of("this client of the memory store"),
             }),
         }
     }
@@ -127,9 +127,7 @@ impl Memory {
         let mut state = self.state();
         // Looked at under the lock: a stream opened while another task closes
         // the client must not outlive it.
-        if self.client.closed.load(Ordering::Relaxed) {
-            return Err(Error::closed("this client of the memory store"));
-        }
+        self.client.closing.check_open()?;
         // Read under the lock: the table must never see time run backwards.
         let now = self.now();
         Ok(work(&mut state, now))
@@ -193,7 +191,7 @@ impl Backend for Memory {
 
     async fn close(&self) -> Result<()> {
         let mut state = self.state();
-        self.client.closed.store(true, Ordering::Relaxed);
+        self.client.closing.close();
         state.clients.remove(self.client.number);
         Ok(())
     }

@@ -7,6 +7,7 @@ use tokio::task::JoinSet;
 
 use super::client::Client;
 use super::dialect::Dialect;
+use super::pool::runtime_ended;
 use crate::backend::{Answer, Held};
 use crate::clock::Clock;
 use crate::error::{Error, ErrorKind, Outcome, Result};
@@ -78,7 +79,7 @@ impl<D: Dialect> Client<D> {
         }
         answers
             .into_iter()
-            .map(|answer| answer.unwrap_or_else(|| Err(runtime_ended())))
+            .map(|answer| answer.unwrap_or_else(|| Err(runtime_ended(Outcome::MayHave))))
             .collect()
     }
 }
@@ -101,12 +102,6 @@ async fn renew_some<D: Dialect>(client: &Client<D>, some: Vec<Held>) -> Vec<Pass
     };
     let about = |held: &Held| Passed::Answered(Err(error.clone().with_mutex(&held.name)));
     some.iter().map(about).collect()
-}
-
-/// The task of a batch is gone with the runtime that it ran on.
-fn runtime_ended() -> Error {
-    Error::new(ErrorKind::Closed, Outcome::MayHave)
-        .with_message("the runtime of the store's connections has ended")
 }
 
 /// The pauses before those that were skipped are tried again: most who hold a

@@ -18,6 +18,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use crate::clock::{Clock, Moment};
 use crate::error::{Error, ErrorKind, Outcome, Result};
 use crate::model::StoreTime;
+use crate::stores::kit::Closing;
 
 /// A connection that answered this recently is believed to live: a ping before
 /// every statement would double its cost, and one that has died since then
@@ -138,7 +139,7 @@ struct Connections<D: Driver> {
     idle: Mutex<Vec<Connected<D::Connection>>>,
     /// Raised by every failure: whoever was connected before must be asked.
     doubts: AtomicU64,
-    closed: AtomicBool,
+    closing: Closing,
 }
 
 /// A connection that nobody uses at the moment, or that serves one call.
@@ -166,7 +167,7 @@ impl<D: Driver> Pool<D> {
             spare: Arc::new(Semaphore::new(1)),
             idle: Mutex::default(),
             doubts: AtomicU64::new(0),
-            closed: AtomicBool::new(false),
+            closing: Closing::of("this client of the store"),
         }))
     }
 
@@ -191,9 +192,10 @@ impl<D: Driver> Pool<D> {
     where
         D: Answers<Q>,
     {
-        self.0.check_open()?;
+        self.0.closing.check_open()?;
         let permit = Arc::clone(&self.0.permits).acquire_owned().await;
-        self.ask_with(permit.map_err(|_| closed())?, question).await
+        let permit = permit.map_err(|_| self.0.closing.error())?;
+        self.ask_with(permit, question).await
     }
 
     /// The same, also over the connection that is kept for those who cannot
@@ -205,13 +207,14 @@ impl<D: Driver> Pool<D> {
     where
         D: Answers<Q>,
     {
-        self.0.check_open()?;
+        self.0.closing.check_open()?;
         let permit = tokio::select! {
             biased;
             permit = Arc::clone(&self.0.permits).acquire_owned() => permit,
             permit = Arc::clone(&self.0.spare).acquire_owned() => permit,
         };
-        self.ask_with(permit.map_err(|_| closed())?, question).await
+        let permit = permit.map_err(|_| self.0.closing.error())?;
+        self.ask_with(permit, question).await
     }
 
     async fn ask_with<Q: Question>(
@@ -226,20 +229,19 @@ impl<D: Driver> Pool<D> {
         let serve = Arc::clone(&self.0).serve(permit, question, reply);
         self.0.runtime.spawn(serve);
         answer.await.unwrap_or_else(|_| {
-            // The task is gone without a word: its runtime has ended.
-            Err(Error::new(ErrorKind::Closed, Q::EFFECT.outcome())
-                .with_message("the runtime of the store's connections has ended"))
+            // The task is gone without a word.
+            Err(runtime_ended(Q::EFFECT.outcome()))
         })
     }
 
     /// An error when it has been closed.
     pub(in crate::stores) fn check_open(&self) -> Result<()> {
-        self.0.check_open()
+        self.0.closing.check_open()
     }
 
     /// Closes all connections; later calls fail.
     pub(in crate::stores) async fn close(&self) {
-        self.0.closed.store(true, Ordering::SeqCst);
+        self.0.closing.close();
         self.0.permits.close();
         self.0.spare.close();
         let all: Vec<_> = self.0.idle().drain(..).collect();
@@ -250,13 +252,6 @@ impl<D: Driver> Pool<D> {
 }
 
 impl<D: Driver> Connections<D> {
-    fn check_open(&self) -> Result<()> {
-        if self.closed.load(Ordering::SeqCst) {
-            return Err(closed());
-        }
-        Ok(())
-    }
-
     async fn serve<Q: Question>(
         self: Arc<Self>,
         permit: OwnedSemaphorePermit,
@@ -397,7 +392,7 @@ impl<D: Driver> Connections<D> {
     fn put_back(&self, mut connected: Connected<D::Connection>) {
         let now = self.clock.now();
         connected.used_at = now;
-        if self.closed.load(Ordering::SeqCst) {
+        if self.closing.is_closed() {
             return;
         }
         self.idle().push(connected);
@@ -439,6 +434,8 @@ impl<D: Driver> fmt::Debug for Pool<D> {
     }
 }
 
-fn closed() -> Error {
-    Error::closed("this client of the store")
+/// A task that served a call is gone with the runtime that it ran on.
+pub(super) fn runtime_ended(outcome: Outcome) -> Error {
+    Error::new(ErrorKind::Closed, outcome)
+        .with_message("the runtime of the store's connections has ended")
 }

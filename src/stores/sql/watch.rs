@@ -25,14 +25,13 @@ struct State {
     /// Of each name: whether somebody listens for whom nobody has looked yet.
     listeners: Listeners<bool>,
     is_watched: bool,
-    is_closed: bool,
 }
 
 impl Watch {
     /// A stream for `interest`, and whether somebody must begin to watch.
     pub(in crate::stores) fn add(self: &Arc<Self>, interest: &Interest) -> (Hints, bool) {
         let mut state = self.state();
-        if state.is_closed {
+        if state.listeners.is_closed() {
             return (Hints::ended(), false);
         }
         let hints = state.listeners.add(interest, || true);
@@ -99,8 +98,7 @@ impl Watch {
     /// Ends every stream; later ones end at once.
     pub(in crate::stores) fn close(&self) {
         let mut state = self.state();
-        state.is_closed = true;
-        state.listeners.clear();
+        state.listeners.close();
         drop(state);
         self.changed.notify_one();
     }

@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
-use tokio_util::sync::CancellationToken;
 
 use super::config::Config;
 use super::nodes::Places;
@@ -21,7 +20,7 @@ use crate::backend::{
 use crate::clock::Clock;
 use crate::error::{Error, ErrorKind, Outcome, Result};
 use crate::model::{FencingToken, LeaseTerms, MutexName, MutexOwner};
-use crate::stores::kit::HeardClock;
+use crate::stores::kit::{Closing, HeardClock};
 
 /// How often a waiter looks without having been told. Watches are not lost,
 /// so this is for nodes that somebody deleted by hand, and for a loser to
@@ -53,7 +52,7 @@ pub(super) struct Store {
     slot: Mutex<Slot>,
     /// The owner's node of each mutex, as last read.
     seen: Mutex<HashMap<MutexName, (String, MutexOwner)>>,
-    closing: CancellationToken,
+    closing: Closing,
 }
 
 /// The session, and what is known while there is none.
@@ -94,7 +93,7 @@ impl ZooKeeper {
                 trouble: None,
             }),
             seen: Mutex::default(),
-            closing: CancellationToken::new(),
+            closing: Closing::of("this client of ZooKeeper"),
         });
         store.spawn(Arc::clone(&store).supervise(session));
         store.spawn(Arc::clone(&store).reap());
@@ -107,7 +106,7 @@ impl Store {
     /// The session, if it is connected: a request that waits for a connection
     /// would be sent when its caller has long given up.
     pub(super) fn session(&self) -> Result<Arc<Session>> {
-        self.check_open()?;
+        self.closing.check_open()?;
         let slot = self.slot();
         match (&slot.session, &slot.trouble) {
             (Some(session), _) if session.is_connected() => Ok(Arc::clone(session)),
@@ -118,18 +117,11 @@ impl Store {
         }
     }
 
-    fn check_open(&self) -> Result<()> {
-        if self.closing.is_cancelled() {
-            return Err(Error::closed("this client of ZooKeeper"));
-        }
-        Ok(())
-    }
-
     /// There is a session, or why there is none, or nothing is known.
     pub(super) fn set_session(&self, session: Option<Result<Arc<Session>>>) {
         let mut slot = self.slot();
         match session {
-            Some(Ok(session)) if !self.closing.is_cancelled() => {
+            Some(Ok(session)) if !self.closing.is_closed() => {
                 slot.terms = session.terms();
                 slot.session = Some(session);
                 slot.trouble = None;
@@ -151,13 +143,13 @@ impl Store {
     fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
         let closing = self.closing.clone();
         self.runtime.spawn(async move {
-            closing.run_until_cancelled(task).await;
+            closing.unless_closed(task).await;
         });
     }
 
     /// Ends tasks and streams, and gives back the session.
     fn end(&self) -> Option<Arc<Session>> {
-        self.closing.cancel();
+        self.closing.close();
         self.watch.close();
         self.places.forget_all();
         self.slot().session.take()

@@ -16,7 +16,6 @@ struct State {
     /// The names that an observer watches. It may outlive the last who wants to
     /// know by a while, and must not get a second one beside it.
     observed: HashSet<MutexName>,
-    is_closed: bool,
 }
 
 impl Watch {
@@ -28,7 +27,7 @@ impl Watch {
     /// `None` after the close.
     pub(super) fn add(&self, interest: &Interest) -> Option<(HintStream, bool)> {
         let mut state = self.state();
-        if state.is_closed {
+        if state.listeners.is_closed() {
             return None;
         }
         let stream = state.listeners.add(interest, || ());
@@ -67,9 +66,7 @@ impl Watch {
 
     /// Ends all streams.
     pub(super) fn close(&self) {
-        let mut state = self.state();
-        state.is_closed = true;
-        state.listeners.clear();
+        self.state().listeners.close();
     }
 }
 
