@@ -12,7 +12,7 @@ use tenure::{Coordinator, Result};
 #[tokio::main]
 async fn main() -> Result<()> {
     let (observing, standing) = (connect().await?, connect().await?);
-    let mut observer = observing.elector("demo-observer")?.observe();
+    let mut observer = observing.elector("demo-observer")?.observe()?;
 
     let leaders = ["first", "second"].map(|name| {
         let elector = standing.elector("demo-observer");

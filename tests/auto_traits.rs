@@ -99,7 +99,7 @@ async fn every_public_future_can_be_moved_between_threads() {
     let elector = coordinator.elector("m").unwrap();
     is_send(&elector.lead(|_| async {}));
     is_send(&elector.campaign().unwrap().next());
-    is_send(&elector.observe().next());
+    is_send(&elector.observe().unwrap().next());
 
     let contender = LocalContender::new("m").unwrap();
     is_send(&coordinator.contend_service(contender).unwrap().stop());

@@ -19,12 +19,13 @@ pub struct Answer {
     won: bool,
     owner: MutexOwner,
     now: StoreTime,
-    place: Option<Place>,
+    place: Option<QueuePlace>,
 }
 
 /// A refused bid's place in the store's queue.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+#[non_exhaustive]
+pub struct QueuePlace {
     /// How many stand before it.
     pub rank: u32,
     /// What keeps the place when the bid must queue again.
@@ -58,7 +59,7 @@ impl Answer {
     #[must_use]
     pub fn at_place(self, rank: u32, score: impl Into<Box<str>>) -> Self {
         Self {
-            place: Some(Place {
+            place: Some(QueuePlace {
                 rank,
                 score: score.into(),
             }),
@@ -98,7 +99,7 @@ impl Answer {
 
     /// The place of a refused bid, where the store keeps an order.
     #[must_use]
-    pub fn place(&self) -> Option<&Place> {
+    pub fn place(&self) -> Option<&QueuePlace> {
         self.place.as_ref()
     }
 }

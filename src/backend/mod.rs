@@ -19,7 +19,7 @@ pub mod url;
 use std::fmt;
 
 pub use administration::{Administration, AnyAdministration};
-pub use answer::{Answer, Place};
+pub use answer::{Answer, QueuePlace};
 pub use any::AnyBackend;
 pub use bid::{Bid, Held, Nonce};
 pub use finding::{Finding, Severity};

@@ -4,7 +4,8 @@ use std::marker::PhantomData;
 use std::time::Duration;
 
 use super::background::Background;
-use super::reentrant::{Cancel, this_thread};
+use super::cancel::Cancel;
+use super::reentrant::this_thread;
 use super::tenure::Tenure;
 use super::wrap;
 use crate::combination::{self, CombinationBuilder};

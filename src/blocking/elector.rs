@@ -97,12 +97,14 @@ impl Elector {
     }
 
     /// Watches who leads, without standing.
-    #[must_use]
-    pub fn observe(&self) -> Observer {
-        Observer {
-            inner: Some(self.inner.observe()),
+    ///
+    /// # Errors
+    /// As [`tenure::Elector::observe`](crate::Elector::observe).
+    pub fn observe(&self) -> Result<Observer> {
+        Ok(Observer {
+            inner: Some(self.inner.observe()?),
             background: self.background.clone(),
-        }
+        })
     }
 }
 

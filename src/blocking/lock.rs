@@ -4,6 +4,7 @@ use std::marker::PhantomData;
 use std::time::Duration;
 
 use super::background::Background;
+use super::cancel::Cancel;
 use super::tenure::Tenure;
 use super::wrap;
 use crate::error::{LeaseLost, Result};

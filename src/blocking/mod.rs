@@ -1,6 +1,7 @@
 #![doc = include_str!("../docs/blocking.md")]
 
 mod background;
+mod cancel;
 mod combination;
 mod coordinator;
 mod elector;
@@ -12,11 +13,12 @@ mod tenure;
 mod troubles;
 mod wrap;
 
+pub use cancel::Cancel;
 pub use combination::{CombinationGuard, CombinationLock};
 pub use coordinator::Coordinator;
 pub use elector::{Campaign, CampaignEvent, Elector, Leadership, Observer};
 pub use lock::{Lock, LockGuard};
-pub use reentrant::{Cancel, ReentrantGuard, ReentrantLock};
+pub use reentrant::{ReentrantGuard, ReentrantLock};
 pub use scheduler::{Scheduler, SchedulerHandle, Tick};
 pub use service::{ContendService, RetrievalService};
 pub use tenure::Tenure;

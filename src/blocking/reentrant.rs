@@ -4,9 +4,8 @@ use std::marker::PhantomData;
 use std::thread;
 use std::time::Duration;
 
-use tokio_util::sync::CancellationToken;
-
 use super::background::Background;
+use super::cancel::Cancel;
 use super::tenure::Tenure;
 use super::wrap;
 use crate::error::{LeaseLost, Result};
@@ -52,41 +51,6 @@ impl ReentrantLock {
     pub(super) fn new(inner: lock::ReentrantLock, background: &Background) -> Self {
         let background = background.clone();
         Self { inner, background }
-    }
-}
-
-/// Ends the waiting of [`acquire_unless`](ReentrantLock::acquire_unless), from any
-/// thread. Clones are the same.
-///
-/// ```
-/// use tenure::blocking::{Cancel, Coordinator};
-///
-/// let coordinator = Coordinator::connect("memory:")?;
-/// let lock = coordinator.reentrant_lock("ledger")?;
-/// let cancel = Cancel::new();
-/// cancel.cancel();
-/// assert!(lock.acquire_unless(&cancel)?.is_none());
-/// # coordinator.close()?;
-/// # Ok::<(), tenure::Error>(())
-/// ```
-#[derive(Clone, Debug, Default)]
-pub struct Cancel(CancellationToken);
-
-impl Cancel {
-    /// One that has not been used.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Ends the waiting, for good.
-    pub fn cancel(&self) {
-        self.0.cancel();
-    }
-
-    /// What `work` returns, unless this says otherwise before.
-    pub(super) async fn unless<F: Future>(&self, work: F) -> Option<F::Output> {
-        self.0.run_until_cancelled(work).await
     }
 }
 

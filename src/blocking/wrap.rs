@@ -43,6 +43,18 @@ macro_rules! lock {
                 Ok(guard.map(|guard| $Guard::new(guard, &self.background)))
             }
 
+            /// Waits as [`acquire`](Self::acquire), until `cancel` says
+            /// otherwise: then `None`.
+            ///
+            /// # Errors
+            /// As [`acquire`](Self::acquire).
+            pub fn acquire_unless(&self, cancel: &Cancel) -> Result<Option<$Guard>> {
+                let (lock, cancel) = (self.mine(), cancel.clone());
+                let waiting = async move { cancel.unless(lock.acquire()).await.transpose() };
+                let guard = self.background.wait(waiting)?;
+                Ok(guard.map(|guard| $Guard::new(guard, &self.background)))
+            }
+
             /// Takes the lock if it can be had now; `None` when another has it.
             /// Mind to use the guard: dropping it gives the lock back.
             ///
@@ -77,18 +89,6 @@ macro_rules! lock {
 macro_rules! reentrant_lock {
     ($Lock:ident gives $Guard:ident) => {
         impl $Lock {
-            /// Waits as [`acquire`](Self::acquire), until `cancel` says
-            /// otherwise: then `None`.
-            ///
-            /// # Errors
-            /// As [`acquire`](Self::acquire).
-            pub fn acquire_unless(&self, cancel: &Cancel) -> Result<Option<$Guard>> {
-                let (lock, cancel) = (self.mine(), cancel.clone());
-                let waiting = async move { cancel.unless(lock.acquire()).await.transpose() };
-                let guard = self.background.wait(waiting)?;
-                Ok(guard.map(|guard| $Guard::new(guard, &self.background)))
-            }
-
             #[doc = concat!("Gives back the hold that this thread [kept](", stringify!($Guard), "::keep) last.")]
             ///
             /// # Errors

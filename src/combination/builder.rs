@@ -184,10 +184,10 @@ impl CombinationBuilder {
     /// Dropped, the connections are closed.
     pub async fn build(self, name: impl AsRef<str>) -> Result<CombinationLock> {
         let name = MutexName::new(name)?;
-        let options = ReentrantOptions {
-            spin_wait: self.spin_wait,
-            ..ReentrantOptions::default()
-        };
+        let mut options = ReentrantOptions::default();
+        if let Some(spin_wait) = self.spin_wait {
+            options = options.with_spin_wait(spin_wait);
+        }
         let clock = self.clock.clone();
         let (combined, rules) = self.open().await?;
         let settings = Settings {

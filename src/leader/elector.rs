@@ -149,9 +149,13 @@ impl Elector {
     }
 
     /// Watches who leads, without standing.
-    #[must_use]
-    pub fn observe(&self) -> Observer {
-        Observer::new(&self.engine, self.name.clone())
+    ///
+    /// # Errors
+    /// [`Closed`](ErrorKind::Closed) after
+    /// [`close`](crate::Coordinator::close).
+    pub fn observe(&self) -> Result<Observer> {
+        self.engine.check_open()?;
+        Ok(Observer::new(&self.engine, self.name.clone()))
     }
 }
 

@@ -19,7 +19,7 @@ use crate::model::{MutexName, MutexState};
 /// use tenure::Coordinator;
 ///
 /// let coordinator = Coordinator::connect("memory:").await?;
-/// let mut observer = coordinator.elector("billing")?.observe();
+/// let mut observer = coordinator.elector("billing")?.observe()?;
 /// let guard = coordinator.lock("billing")?.acquire().await?;
 /// let state = observer.next().await.unwrap();
 /// assert!(state.after.is_owner(guard.tenure().contender()));
@@ -28,7 +28,7 @@ use crate::model::{MutexName, MutexState};
 /// # }
 /// ```
 pub struct Observer {
-    _observation: Option<Observation>,
+    _observation: Observation,
     name: MutexName,
     states: mpsc::UnboundedReceiver<MutexState>,
 }
@@ -52,12 +52,8 @@ impl Observer {
             }
             _ => {}
         });
-        let observation = engine
-            .check_open()
-            .is_ok()
-            .then(|| engine.observe(name.clone(), sink));
         Self {
-            _observation: observation,
+            _observation: engine.observe(name.clone(), sink),
             name,
             states,
         }

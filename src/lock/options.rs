@@ -19,47 +19,43 @@ use crate::model::{FencingToken, LeaseTerms};
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct LockOptions {
-    /// A guard that lives longer than this is lost, and is not renewed any
-    /// more: for work that may hang. Counted for each guard. Others, also of
-    /// this process, can have the lock one lease later, or as soon as the
-    /// guard is dropped.
-    pub max_hold: Option<Duration>,
-    /// How long tasks of this process may pass the lock among themselves.
-    pub hand_over: HandOver,
-    /// Other lease terms than the coordinator's.
-    pub terms: Option<LeaseTerms>,
-    /// The fence is shared with programs that are not ours, and the resource
-    /// compares the store's own numbers:
-    /// [`token.store()`](FencingToken::store). Every owner then has a number
-    /// of its own: nothing is handed over inside the process, whatever
-    /// [`hand_over`](Self::hand_over) allows. Say so for every lock of the
-    /// name.
-    pub shares_fence: bool,
+    pub(super) max_hold: Option<Duration>,
+    pub(super) hand_over: HandOver,
+    pub(super) terms: Option<LeaseTerms>,
+    pub(super) shares_fence: bool,
 }
 
 impl LockOptions {
-    /// The same with another [`max_hold`](Self::max_hold).
+    /// A guard that lives longer than `max_hold` is lost, and is not renewed
+    /// any more: for work that may hang. Counted for each guard. Others, also
+    /// of this process, can have the lock one lease later, or as soon as the
+    /// guard is dropped.
     #[must_use]
     pub fn with_max_hold(mut self, max_hold: Duration) -> Self {
         self.max_hold = Some(max_hold);
         self
     }
 
-    /// The same with another [`hand_over`](Self::hand_over).
+    /// How long tasks of this process may pass the lock among themselves.
     #[must_use]
     pub fn with_hand_over(mut self, hand_over: HandOver) -> Self {
         self.hand_over = hand_over;
         self
     }
 
-    /// The same with other [`terms`](Self::terms).
+    /// Other lease terms than the coordinator's.
     #[must_use]
     pub fn with_terms(mut self, terms: LeaseTerms) -> Self {
         self.terms = Some(terms);
         self
     }
 
-    /// The same, of a lock that [shares its fence](Self::shares_fence).
+    /// The fence is shared with programs that are not ours, and the resource
+    /// compares the store's own numbers:
+    /// [`token.store()`](FencingToken::store). Every owner then has a number
+    /// of its own: nothing is handed over inside the process, whatever
+    /// [`with_hand_over`](Self::with_hand_over) allows. Say so for every lock
+    /// of the name.
     #[must_use]
     pub fn with_shared_fence(mut self) -> Self {
         self.shares_fence = true;

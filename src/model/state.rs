@@ -17,6 +17,7 @@ use super::{ContenderId, MutexOwner, StoreTime};
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub struct MutexState {
     /// Who owned before.
     pub before: MutexOwner,

@@ -85,9 +85,9 @@ impl FencingToken {
 
     /// The store's number for the grant this token belongs to: the one that
     /// others know who share the store's format, such as Redisson's fenced
-    /// lock. Hand this to a resource that they write to as well, and say
-    /// [`shares_fence`](crate::lock::ReentrantOptions::shares_fence), so that
-    /// no two owners have the same.
+    /// lock. Hand this to a resource that they write to as well, and make the
+    /// lock [with a shared fence](crate::lock::ReentrantOptions::with_shared_fence),
+    /// so that no two owners have the same.
     ///
     /// ```
     /// use tenure::model::FencingToken;

@@ -54,7 +54,7 @@ fn a_closed_coordinator_ends_the_wait() {
 fn campaigns_and_observers_are_iterators() {
     let store = Memory::new();
     let (here, there) = (coordinator(&store, terms()), coordinator(&store, terms()));
-    let mut observer = there.elector("m").unwrap().observe();
+    let mut observer = there.elector("m").unwrap().observe().unwrap();
     let elector = here.elector("m").unwrap();
     let mut campaign = elector.campaign().unwrap();
     let office = campaign.find_map(|event| match event {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use tenure::blocking::Coordinator;
+use tenure::blocking::{Cancel, Coordinator};
 use tenure::stores::memory::Memory;
 use tenure::{ErrorKind, LossCause};
 use tenure_testkit::fault::{Call, Fault};
@@ -50,6 +50,23 @@ fn what_is_held_is_refused_in_time() {
     guard.release().unwrap();
     let guard = lock.acquire_within(LONG).unwrap();
     assert!(guard.is_some());
+}
+
+#[test]
+fn waiting_can_be_cancelled_from_another_thread() {
+    let store = Memory::new();
+    let (here, there) = (coordinator(&store, terms()), coordinator(&store, terms()));
+    let guard = here.lock("m").unwrap().acquire().unwrap();
+    let (lock, cancel) = (there.lock("m").unwrap(), Cancel::new());
+    let waiting = std::thread::spawn({
+        let (lock, cancel) = (lock.clone(), cancel.clone());
+        move || lock.acquire_unless(&cancel).unwrap().is_none()
+    });
+    cancel.cancel();
+    assert!(waiting.join().unwrap(), "it gave up");
+    guard.release().unwrap();
+    let won = lock.acquire_unless(&Cancel::new()).unwrap();
+    assert!(won.is_some(), "nobody said otherwise");
 }
 
 #[tokio::test]

@@ -62,7 +62,7 @@ async fn observe() {
     everywhere(async |stage| {
         let (elector, lock) = (elector(stage), stage.us.lock("m").unwrap());
         async move {
-            let mut observer = elector.observe();
+            let mut observer = elector.observe().unwrap();
             let _guard = lock.acquire().await.unwrap();
             observer.next().await.unwrap();
         }

@@ -156,7 +156,7 @@ async fn others_know_the_leader_by_its_id() {
         panic!()
     };
     assert!(state.is_acquired(&id));
-    let mut observer = other.elector("m").unwrap().observe();
+    let mut observer = other.elector("m").unwrap().observe().unwrap();
     assert!(observer.next().await.unwrap().after.is_owner(&id));
 
     let second = standing.contender().clone();
@@ -165,12 +165,14 @@ async fn others_know_the_leader_by_its_id() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_campaign_after_close_is_refused() {
+async fn a_campaign_or_an_observer_after_close_is_refused() {
     let world = World::new();
     let coordinator = world.coordinator();
     let elector = coordinator.elector("m").unwrap();
     coordinator.close().await.unwrap();
     let error = elector.campaign().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Closed);
+    let error = elector.observe().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Closed);
     assert_eq!(
         elector.lead(|_| async {}).await.unwrap_err().kind(),

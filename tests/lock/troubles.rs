@@ -67,7 +67,7 @@ async fn observers_tell_of_it() {
     let (coordinator, faults) = world.with_faults();
     let mut troubles = coordinator.troubles();
     faults.next(Call::Owner, Fault::Fail);
-    let _observer = coordinator.elector("m").unwrap().observe();
+    let _observer = coordinator.elector("m").unwrap().observe().unwrap();
     let all = told(&mut troubles, Doing::Observing).await;
     assert_eq!(all, ["Unreachable", "Well"]);
 }
@@ -100,7 +100,7 @@ async fn two_who_fail_are_told_apart() {
     let mut troubles = coordinator.troubles();
     faults.always(Call::Owner, Fault::Fail);
     let elector = coordinator.elector("m").unwrap();
-    let _two = (elector.observe(), elector.observe());
+    let _two = (elector.observe().unwrap(), elector.observe().unwrap());
     let mut sources = std::collections::BTreeSet::new();
     for _ in 0..6 {
         sources.insert(troubles.next().await.unwrap().source);

@@ -79,10 +79,9 @@ fn read(docs: &Path) -> io::Result<BTreeSet<String>> {
     let mut lines = BTreeSet::new();
     let mut modules = BTreeSet::from([PathBuf::new()]);
     for page in links(&all) {
-        let Some((kind, path)) = item(page) else {
+        let Some(path) = item(page) else {
             continue;
         };
-        lines.insert(format!("{path}: {kind}"));
         let text = fs::read_to_string(docs.join(page))?;
         lines.extend(members(&text).into_iter().map(|it| format!("{path}: {it}")));
         modules.extend(Path::new(page).ancestors().skip(1).map(Path::to_path_buf));
@@ -111,17 +110,18 @@ fn links(all: &str) -> impl Iterator<Item = &str> {
         .filter(|page| page.ends_with(".html") && !page.starts_with(['.', 'h', '/']))
 }
 
-/// `lock/struct.Lock.html` is the struct `tenure::lock::Lock`.
-fn item(page: &str) -> Option<(&str, String)> {
+/// `lock/struct.Lock.html` is `tenure::lock::Lock`.
+fn item(page: &str) -> Option<String> {
     let (folder, file) = page.rsplit_once('/').unwrap_or(("", page));
-    let (kind, name) = file.strip_suffix(".html")?.split_once('.')?;
+    let (_kind, name) = file.strip_suffix(".html")?.split_once('.')?;
     let folder = folder.replace('/', "::");
     let parts = ["tenure", &folder, name];
     let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
-    Some((kind, parts.join("::")))
+    Some(parts.join("::"))
 }
 
-/// Fields, variants, methods and implemented traits on the page of an item.
+/// The declaration, fields, variants, methods and implemented traits on the page
+/// of an item.
 fn members(page: &str) -> BTreeSet<String> {
     let main = page.split_once("id=\"main-content\"");
     let main = main.map_or(page, |(_, main)| main);
@@ -148,18 +148,21 @@ fn members(page: &str) -> BTreeSet<String> {
     for heading in traits.split("<h3 class=\"code-header\">").skip(1) {
         found.extend(heading.split_once("</h3>").map(|(it, _)| plain(it)));
     }
-    // A function or a constant is its declaration.
-    if found.is_empty()
-        && let Some(code) = between(
-            main,
-            "<pre class=\"rust item-decl\"><code>",
-            "</code></pre>",
-        )
-    {
-        found.insert(plain(code));
-    }
+    let start = "<pre class=\"rust item-decl\"><code>";
+    found.extend(between(main, start, "</code></pre>").map(declaration));
     found.retain(|line| !line.is_empty());
     found
+}
+
+/// What an item is, with its attributes, generics and supertraits. What stands
+/// in its braces is told by lines of their own.
+fn declaration(code: &str) -> String {
+    // Each attribute is a block before the rest.
+    let line = plain(&code.replace("</div>", " "));
+    match line.split_once(" {") {
+        Some((before, _)) => before.to_owned(),
+        None => line,
+    }
 }
 
 fn between<'a>(text: &'a str, start: &str, end: &str) -> Option<&'a str> {
@@ -183,6 +186,8 @@ fn plain(html: &str) -> String {
         ("&#39;", "'"),
         ("&nbsp;", " "),
         ("&amp;", "&"),
+        // Rustdoc's mark at a type that is an iterator, a reader or the like.
+        ("ⓘ", ""),
     ] {
         text = text.replace(entity, sign);
     }
@@ -198,11 +203,14 @@ mod tests {
     use super::*;
 
     const PAGE: &str = r#"<section id="main-content">
+        <pre class="rust item-decl"><code><div class="code-attribute">#[non_exhaustive]</div>pub struct Thing&lt;T:
+            <a>Send</a>&gt; {
+            pub at: <a>Duration</a>, }</code></pre>
         <section id="variant.On"><h3 class="code-header">On(<a>u8</a>)</h3></section>
         <span id="structfield.at"><code>at: <a>Duration</a></code></span>
         <h4 class="code-header">pub fn <a>go</a>(
             &amp;self,
-        ) -&gt; <a>Result</a>&lt;()&gt;</h4>
+        ) -&gt; <a>Result</a>&lt;()&gt; <a>ⓘ</a></h4>
         <h2 id="trait-implementations"></h2>
         <h3 class="code-header">impl Clone for Thing</h3>
         <h4 class="code-header">fn clone(&amp;self) -&gt; Self</h4>
@@ -213,6 +221,7 @@ mod tests {
     fn a_page_tells_what_an_item_has_and_is() {
         let found: Vec<String> = members(PAGE).into_iter().collect();
         let expected = [
+            "#[non_exhaustive] pub struct Thing<T: Send>",
             "impl Clone for Thing",
             "pub fn go(&self) -> Result<()>",
             "structfield at: Duration",
@@ -224,9 +233,9 @@ mod tests {
     #[test]
     fn pages_are_known_by_their_names() {
         let lock = item("lock/struct.Lock.html");
-        assert_eq!(lock, Some(("struct", "tenure::lock::Lock".into())));
+        assert_eq!(lock, Some("tenure::lock::Lock".into()));
         let root = item("enum.Revocation.html");
-        assert_eq!(root, Some(("enum", "tenure::Revocation".into())));
+        assert_eq!(root, Some("tenure::Revocation".into()));
     }
 
     #[test]

@@ -26,6 +26,7 @@ use crate::error::Result;
 
 /// One `host:port` of a URL.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct HostPort {
     /// A name or an address, IPv6 without its brackets.
     pub host: String,

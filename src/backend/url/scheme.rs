@@ -4,6 +4,7 @@ use crate::error::{Error, Result};
 
 /// A scheme that this crate knows, compiled in or not.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct Scheme {
     /// As it stands in the URL.
     pub name: &'static str,

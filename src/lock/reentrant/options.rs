@@ -18,25 +18,53 @@ use crate::model::LeaseTerms;
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct ReentrantOptions {
+    expiry: Option<Duration>,
+    pub(super) spin_wait: Option<Duration>,
+    max_hold: Option<Duration>,
+    hand_over: HandOver,
+    shares_fence: bool,
+}
+
+impl ReentrantOptions {
     /// How long the store keeps the lock for a holder that has gone; renewed
     /// at half of it. Otherwise the whole lease of the coordinator. A store
     /// whose leases hang on a session has no say in it.
-    pub expiry: Option<Duration>,
+    #[must_use]
+    pub fn with_expiry(mut self, expiry: Duration) -> Self {
+        self.expiry = Some(expiry);
+        self
+    }
+
     /// How long the first waiter of the process goes without looking, in case
     /// the word of an unlock was lost. Otherwise what the store advises.
-    pub spin_wait: Option<Duration>,
-    /// A hold that lasts longer than this is lost, and is not renewed any
-    /// more: for work that may hang. Counted from the outermost lock.
-    pub max_hold: Option<Duration>,
+    #[must_use]
+    pub fn with_spin_wait(mut self, spin_wait: Duration) -> Self {
+        self.spin_wait = Some(spin_wait);
+        self
+    }
+
+    /// A hold that lasts longer than `max_hold` is lost, and is not renewed
+    /// any more: for work that may hang. Counted from the outermost lock.
+    #[must_use]
+    pub fn with_max_hold(mut self, max_hold: Duration) -> Self {
+        self.max_hold = Some(max_hold);
+        self
+    }
+
     /// How long tasks of this process may pass the lock among themselves.
-    pub hand_over: HandOver,
+    #[must_use]
+    pub fn with_hand_over(mut self, hand_over: HandOver) -> Self {
+        self.hand_over = hand_over;
+        self
+    }
+
     /// The fence is shared with Redisson's fenced lock, and the resource
     /// compares the number that both know:
     /// [`token.store()`](crate::model::FencingToken::store), not
     /// [`value()`](crate::model::FencingToken::value). Every owner then has a
     /// number of its own: nothing is handed over inside the process, whatever
-    /// [`hand_over`](Self::hand_over) allows, and the fence never ends. Say so
-    /// for every lock of the name.
+    /// [`with_hand_over`](Self::with_hand_over) allows, and the fence never
+    /// ends. Say so for every lock of the name.
     ///
     /// ```no_run
     /// # async fn example() -> tenure::Result<()> {
@@ -52,39 +80,6 @@ pub struct ReentrantOptions {
     /// # Ok(())
     /// # }
     /// ```
-    pub shares_fence: bool,
-}
-
-impl ReentrantOptions {
-    /// The same with another [`expiry`](Self::expiry).
-    #[must_use]
-    pub fn with_expiry(mut self, expiry: Duration) -> Self {
-        self.expiry = Some(expiry);
-        self
-    }
-
-    /// The same with another [`spin_wait`](Self::spin_wait).
-    #[must_use]
-    pub fn with_spin_wait(mut self, spin_wait: Duration) -> Self {
-        self.spin_wait = Some(spin_wait);
-        self
-    }
-
-    /// The same with another [`max_hold`](Self::max_hold).
-    #[must_use]
-    pub fn with_max_hold(mut self, max_hold: Duration) -> Self {
-        self.max_hold = Some(max_hold);
-        self
-    }
-
-    /// The same with another [`hand_over`](Self::hand_over).
-    #[must_use]
-    pub fn with_hand_over(mut self, hand_over: HandOver) -> Self {
-        self.hand_over = hand_over;
-        self
-    }
-
-    /// The same, of a lock that [shares its fence](Self::shares_fence).
     #[must_use]
     pub fn with_shared_fence(mut self) -> Self {
         self.shares_fence = true;

@@ -41,7 +41,7 @@ pub(crate) async fn watch(
     let mut complaints = Complaints::about(&coordinator, watch.names.len(), voice);
     let (tell, mut changes) = mpsc::unbounded_channel();
     for name in watch.names {
-        let mut observer = coordinator.elector(&name)?.observe();
+        let mut observer = coordinator.elector(&name)?.observe()?;
         let tell = tell.clone();
         tokio::spawn(async move {
             while let Some(state) = observer.next().await {

@@ -16,7 +16,7 @@ pub(super) async fn tell(scheduler: &Scheduler, coordinator: &Coordinator, voice
         return std::future::pending().await;
     }
     let elector = coordinator.elector(scheduler.name().as_str());
-    let mut others = elector.ok().map(|elector| elector.observe());
+    let mut others = elector.and_then(|elector| elector.observe()).ok();
     let mut said: (bool, Option<NextRun>) = (false, None);
     loop {
         tokio::select! {
