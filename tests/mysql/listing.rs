@@ -8,8 +8,8 @@ use tenure_testkit::Whole as _;
 
 use crate::SERVER;
 use crate::ground::{bid, client, win};
-use crate::listing_damage::{all, damage, is_isolated_and_mended};
-use crate::listing_prune::{pruned, removes_what_is_old, works_for_people};
+use crate::shared_listing::damage::{all, damage, is_isolated_and_mended};
+use crate::shared_listing::prune::{pruned, removes_what_is_old, works_for_people};
 
 /// The URL of tables that only the caller uses.
 fn tables(name: &str) -> String {
@@ -218,9 +218,9 @@ async fn ledgers_of_an_earlier_version_are_read_and_extended_and_go_on_working()
         .unwrap();
     // Somebody who may not add the column does without.
     let without = client(&format!("{url}&create=off")).await.unwrap();
-    crate::listing_ledgers::works_without_notes(&without).await;
+    crate::shared_listing::ledgers::works_without_notes(&without).await;
     let with = client(&url).await.unwrap();
-    crate::listing_ledgers::works_with_notes(&with).await;
+    crate::shared_listing::ledgers::works_with_notes(&with).await;
     // Whoever was there before goes on.
-    crate::listing_ledgers::works_without_notes(&without).await;
+    crate::shared_listing::ledgers::works_without_notes(&without).await;
 }

@@ -10,36 +10,15 @@ mod tables;
 mod zone;
 
 // What both SQL stores must stand.
-#[path = "../shared/sql/faults.rs"]
-mod faults;
-#[path = "../shared/sql/ground.rs"]
-mod ground;
-#[path = "../shared/sql/identity.rs"]
-mod identity;
-#[path = "../shared/sql/locked.rs"]
-mod locked;
-#[path = "../shared/sql/odd.rs"]
-mod odd;
-#[path = "../shared/sql/outage.rs"]
-mod outage;
-#[path = "../shared/sql/process.rs"]
-mod process;
-#[path = "../shared/sql/settings.rs"]
-mod settings;
-#[path = "../shared/sql/silence.rs"]
-mod silence;
-#[path = "../shared/sql/tls.rs"]
-mod tls;
+#[path = "../shared/sql/mod.rs"]
+mod sql;
 
 // What every store must stand.
-#[path = "../shared/listing/damage.rs"]
-mod listing_damage;
-#[path = "../shared/listing/ledgers.rs"]
-mod listing_ledgers;
-#[path = "../shared/listing/prune.rs"]
-mod listing_prune;
+#[path = "../shared/listing/mod.rs"]
+mod shared_listing;
 
-pub(crate) use ground::SERVER;
+pub(crate) use sql::ground::{self, SERVER};
+pub(crate) use sql::odd;
 pub(crate) use tenure_testkit::servers::MariaDb as Server;
 
 tenure_testkit::peer_process!();

@@ -2,7 +2,7 @@
 
 use tenure::Coordinator;
 
-use crate::listing_damage::{damage, is_isolated_and_mended};
+use crate::shared_listing::damage::{damage, is_isolated_and_mended};
 use crate::support;
 use tenure_testkit::servers::{Redis, RedisCluster};
 
@@ -105,7 +105,7 @@ async fn damaged_ledgers_are_named_and_hide_no_other() {
     let client = client.await.unwrap();
     let coordinator = Coordinator::connect(&url).await.unwrap();
     let damaged = ["b", "half", "text", r"\xff"];
-    crate::listing_ledgers::damage_hides_no_other(&client, &coordinator, &damaged).await;
+    crate::shared_listing::ledgers::damage_hides_no_other(&client, &coordinator, &damaged).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -119,7 +119,7 @@ async fn damaged_ledgers_of_a_cluster_hide_no_other() {
     let client = tenure::stores::open(&place, tenure::clock::Clock::boot());
     let client = client.await.unwrap();
     let coordinator = Coordinator::connect(&url).await.unwrap();
-    crate::listing_ledgers::damage_hides_no_other(&client, &coordinator, &["text"]).await;
+    crate::shared_listing::ledgers::damage_hides_no_other(&client, &coordinator, &["text"]).await;
 }
 
 /// A revocation without a token mends also what has an owner that is well.

@@ -7,7 +7,7 @@ use tenure::backend::{Backend, Page};
 use tenure_testkit::Whole as _;
 use tenure_testkit::servers::{Redis, RedisCluster};
 
-use crate::listing_damage::all;
+use crate::shared_listing::damage::all;
 use crate::support::{bid, calls, client, fresh, long, open, url, win};
 
 /// Makes mutexes as their owners would have: three keys each.

@@ -6,7 +6,7 @@ use tenure::Coordinator;
 use tenure::backend::Prune;
 use tenure_testkit::servers::{Redis, RedisCluster};
 
-use crate::listing_prune::{pruned, removes_what_is_old, works_for_people};
+use crate::shared_listing::prune::{pruned, removes_what_is_old, works_for_people};
 use crate::support::{client, open, url};
 
 const AGE: Duration = Duration::from_secs(3);

@@ -15,11 +15,7 @@ mod support;
 mod waiting;
 
 // What every store must stand.
-#[path = "../shared/listing/damage.rs"]
-mod listing_damage;
-#[path = "../shared/listing/ledgers.rs"]
-mod listing_ledgers;
-#[path = "../shared/listing/prune.rs"]
-mod listing_prune;
+#[path = "../shared/listing/mod.rs"]
+mod shared_listing;
 
 tenure_testkit::peer_process!();

@@ -16,7 +16,7 @@ use tenure_testkit::servers::find::Server;
 
 use crate::ground::{PATIENCE, SERVER, client, coordinator, name, until};
 
-/// What `tests/interop/Latch.java` needs; what a jar's directory lacks is not
+/// What `tests/zookeeper/Latch.java` needs; what a jar's directory lacks is not
 /// missed.
 const JARS: [&str; 11] = [
     "curator-recipes",
@@ -40,7 +40,7 @@ static CLASSES: LazyLock<OsString> = LazyLock::new(|| {
     std::fs::create_dir_all(&directory).unwrap();
     let jars = JARS.iter().map(|jar| jars.join(format!("{jar}.jar")));
     let path = std::env::join_paths(jars.chain([directory.clone()])).unwrap();
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/interop/Latch.java");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/zookeeper/Latch.java");
     let compiled = Command::new(Server::Curator.find("javac").unwrap())
         .args([Path::new("-d"), &directory, &source])
         .arg("-cp")

@@ -9,8 +9,8 @@ use tenure::model::{FencingToken, MutexName};
 use tenure_testkit::Whole as _;
 
 use crate::ground::{SERVER, bid, client, make, raw};
-use crate::listing_damage::{damage, is_isolated_and_mended};
-use crate::listing_prune::{pruned, works_for_people};
+use crate::shared_listing::damage::{damage, is_isolated_and_mended};
+use crate::shared_listing::prune::{pruned, works_for_people};
 
 /// A coordinator below a node of its own, which it makes.
 async fn below(root: &str, names: &str) -> Coordinator {
@@ -189,5 +189,5 @@ async fn damaged_ledgers_are_named_and_hide_no_other() {
     let url = format!("zookeeper://{}{rest}", SERVER.address());
     let coordinator = Coordinator::connect(&url).await.unwrap();
     let damaged = ["bad", "half"];
-    crate::listing_ledgers::damage_hides_no_other(&client, &coordinator, &damaged).await;
+    crate::shared_listing::ledgers::damage_hides_no_other(&client, &coordinator, &damaged).await;
 }

@@ -1,0 +1,12 @@
+//! What both SQL stores must stand. Each says what its `Server` is.
+
+mod faults;
+pub(crate) mod ground;
+mod identity;
+mod locked;
+pub(crate) mod odd;
+mod outage;
+mod process;
+mod settings;
+mod silence;
+mod tls;
