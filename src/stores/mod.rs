@@ -92,7 +92,7 @@ pub async fn open(url: &StoreUrl, clock: Clock) -> Result<AnyBackend> {
         "postgres" | "postgresql" => postgres::open(url, clock).await.map(AnyBackend::new),
         #[cfg(feature = "redis")]
         name if name.starts_with("redis") => {
-            let redis = redis::Redis::open(url, clock).await?;
+            let redis = redis::open(url, clock).await?;
             let holds = AnyHoldStore::new(redis::RedisHash::of(redis.clone()));
             Ok(AnyBackend::new(redis).with_holds(holds))
         }

@@ -49,13 +49,14 @@ const STORES: &[(&str, &[&str], &[&str])] = &[
     // Both stand on `sql`, which has the rooms that they lack.
     (
         "mysql",
-        &["client", "ledgers", "watch"],
+        &["client", "clock", "ledgers", "watch"],
         &[
             "acquire",
             "calls",
             "dialect",
             "ledger_statements",
             "renew",
+            "stamp",
             "statements",
         ],
     ),
@@ -72,10 +73,10 @@ const STORES: &[(&str, &[&str], &[&str])] = &[
             "wire",
         ],
     ),
-    // Nothing is made beforehand, and every script answers with the time.
+    // Every script answers with the time.
     (
         "redis",
-        &["clock", "schema"],
+        &["clock"],
         &[
             "cluster",
             "connect",
@@ -85,7 +86,6 @@ const STORES: &[(&str, &[&str], &[&str])] = &[
             "keys",
             "look",
             "messages",
-            "permissions",
             "renew",
             "reply",
             "scripts",
@@ -98,14 +98,22 @@ const STORES: &[(&str, &[&str], &[&str])] = &[
             "tls",
         ],
     ),
+    // A second layout in the same servers, whose rooms it shares. Its client is
+    // the `mod.rs`.
+    (
+        "redis/hash",
+        &[
+            "client", "clock", "config", "error", "health", "ledger", "ledgers", "prune", "schema",
+            "watch",
+        ],
+        &["names", "renew"],
+    ),
     // No store by itself: what the servers' errors mean, and how their time is
     // told, each of them says for itself.
     (
         "sql",
         &["clock", "error"],
-        &[
-            "backend", "batch", "dialect", "poll", "pool", "question", "row",
-        ],
+        &["batch", "dialect", "poll", "pool", "question", "row"],
     ),
     (
         "sqlite",
@@ -174,9 +182,48 @@ fn every_store_has_the_same_rooms() {
     }
 }
 
+/// Where a store is its own seam to the rest, if not in its `client.rs`.
+const SEAMS: &[(&str, &str)] = &[
+    // Its client is what the parts of an attempt share.
+    ("combination", "backend.rs"),
+    ("redis/hash", "mod.rs"),
+];
+
+#[test]
+fn the_client_of_a_store_is_the_seam_and_its_url_is_opened_in_config() {
+    let stores = root().join("src/stores");
+    for (store, lacks, _) in STORES {
+        let folder = stores.join(store);
+        let seam = SEAMS.iter().find(|(name, _)| name == store);
+        let seam = seam.map_or("client.rs", |(_, file)| *file);
+        for file in fs::read_dir(&folder).unwrap() {
+            let file = file.unwrap().path();
+            let Ok(source) = fs::read_to_string(&file) else {
+                continue; // A folder.
+            };
+            let name = file.file_name().unwrap().to_str().unwrap();
+            let is_seam = source.lines().any(|line| {
+                line.starts_with("impl") && line.contains(" Backend for ") && line.ends_with('{')
+            });
+            let stands_on_sql = ["mysql", "postgres"].contains(store);
+            let should_be = name == seam && !stands_on_sql;
+            assert_eq!(is_seam, should_be, "the backend of {store}: {name}");
+        }
+        let config = folder.join("config.rs");
+        if !lacks.contains(&"config") && *store != "sql" {
+            let source = fs::read_to_string(config).unwrap();
+            assert!(
+                source.contains("fn open(url: &StoreUrl"),
+                "{store}/config.rs opens"
+            );
+        }
+    }
+}
+
 /// What a store on `sql` lacks, and may find in neither place.
 const SPOKEN: &[(&str, &str)] = &[
-    // Every statement of PostgreSQL's says the server's time; `kit` carries it.
+    // Every statement says the server's time; `kit` carries it on.
+    ("mysql", "clock"),
     ("postgres", "clock"),
 ];
 

@@ -9,9 +9,9 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use super::calls::{Insert, Take};
-use super::clock::Stamp;
 use super::dialect::MySql;
 use super::schema::{self, INT_WARNING};
+use super::stamp::Stamp;
 use crate::backend::{Answer, Bid};
 use crate::error::Result;
 use crate::model::{FencingToken, MutexOwner};

@@ -22,12 +22,11 @@
 //! | `prune` | removing what nobody has used for long |
 //! | `schema` | the tables: made, looked at, explained |
 //! | `health` | what a person should know |
-//! | `clock` | the server's time in the answer to an UPDATE |
+//! | `stamp` | a grant's number and the server's time, in the answer to an UPDATE |
 //! | `error` | the driver's errors as ours |
 
 mod acquire;
 mod calls;
-mod clock;
 mod config;
 mod dialect;
 mod error;
@@ -38,6 +37,7 @@ mod list;
 mod prune;
 mod renew;
 mod schema;
+mod stamp;
 mod statements;
 
 pub(super) use config::open;

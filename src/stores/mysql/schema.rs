@@ -5,8 +5,8 @@ use sqlx::mysql::MySqlRow;
 use sqlx::{AssertSqlSafe, Executor as _, Row as _};
 
 use super::calls::number_of;
-use super::clock::VERSION_LIMIT;
 use super::dialect::{Connection, MySql};
+use super::stamp::VERSION_LIMIT;
 use super::statements::Statements;
 use crate::error::{Error, Result};
 use crate::model::ContenderId;

@@ -7,8 +7,8 @@
 
 use std::sync::{Arc, OnceLock};
 
-use super::clock::SCALE;
 use super::ledger_statements::LedgerStatements;
+use super::stamp::SCALE;
 use crate::stores::sql::ByNotes;
 
 /// Milliseconds since 1970, the same throughout a statement.

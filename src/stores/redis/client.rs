@@ -10,7 +10,6 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::config::Config;
 use super::connect::Connector;
-use super::error::closed;
 use super::keys::Keys;
 use super::reply::{Reply, Rest, millis};
 use super::scripts::{Call, Lua};
@@ -27,6 +26,7 @@ use crate::backend::{
 use crate::clock::{Clock, Moment};
 use crate::error::{Error, ErrorKind, Outcome, Result};
 use crate::model::{FencingToken, MutexName};
+use crate::stores::kit::Closing;
 
 /// A client of a Redis store; clones are the same client.
 ///
@@ -41,7 +41,7 @@ pub(super) struct Store {
     clock: Clock,
     pub(super) servers: Arc<Servers>,
     pub(super) registry: Arc<Registry>,
-    closed: AtomicBool,
+    closing: Closing,
     /// A denied PUBLISH has been told once.
     warned: AtomicBool,
     pub(super) sweeps: dead_waiters::Sweeps,
@@ -58,7 +58,11 @@ impl Redis {
     /// # Cancel safety
     /// Dropped, the connection is closed.
     pub async fn open(url: &StoreUrl, clock: Clock) -> Result<Self> {
-        let config = Arc::new(Config::parse(url)?);
+        super::config::open(url, clock).await
+    }
+
+    pub(super) async fn connect(config: Config, clock: Clock) -> Result<Self> {
+        let config = Arc::new(config);
         let connector = Connector::new(Arc::clone(&config), clock.clone());
         let servers = Arc::new(Servers::open(&connector).await?);
         let registry = Arc::new(Registry::default());
@@ -75,7 +79,7 @@ impl Redis {
             clock,
             servers,
             registry,
-            closed: AtomicBool::new(false),
+            closing: Closing::of("this client of Redis"),
             warned: AtomicBool::new(false),
             sweeps: dead_waiters::Sweeps::default(),
             _end: end.drop_guard(),
@@ -93,10 +97,7 @@ impl Redis {
     }
 
     pub(super) fn check_open(&self) -> Result<()> {
-        if self.0.closed.load(Ordering::Relaxed) {
-            return Err(closed());
-        }
-        Ok(())
+        self.0.closing.check_open()
     }
 
     /// Calls a script about one mutex.
@@ -340,7 +341,7 @@ impl Backend for Redis {
     }
 
     async fn close(&self) -> Result<()> {
-        self.0.closed.store(true, Ordering::Relaxed);
+        self.0.closing.close();
         self.0.registry.close();
         self.0.servers.close();
         Ok(())

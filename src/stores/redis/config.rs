@@ -5,10 +5,17 @@ use std::time::Duration;
 
 use redis::{ClientTlsConfig, TlsCertificates};
 
+use super::client::Redis;
 use super::keys::USUAL_PREFIX;
 use crate::backend::url::{HostPort, Options, StoreUrl, brief};
+use crate::clock::Clock;
 use crate::error::{Error, Result};
 use crate::model::LeaseTerms;
+
+/// Connects to what `url` names.
+pub(crate) async fn open(url: &StoreUrl, clock: Clock) -> Result<Redis> {
+    Redis::connect(Config::parse(url)?, clock).await
+}
 
 /// Everything a client needs to know. Its `Debug` shows no secrets.
 #[derive(Clone)]

@@ -32,7 +32,7 @@
 //! | `prune` | removing what nobody has used for long |
 //! | `health` | what a person should know |
 //! | `skew` | whether the clocks of the servers agree |
-//! | `permissions` | what a user must be permitted |
+//! | `schema` | what has to be made before the first use: a user, and what it must be permitted |
 //! | `error` | the driver's errors as ours |
 //! | `hash` | the layout of reentrant locks, shared with Redisson |
 
@@ -51,10 +51,10 @@ mod ledgers;
 mod list;
 mod look;
 mod messages;
-mod permissions;
 mod prune;
 mod renew;
 mod reply;
+mod schema;
 mod scripts;
 mod sentinels;
 mod server;
@@ -66,5 +66,6 @@ mod tls;
 mod watch;
 
 pub use client::Redis;
+pub(super) use config::open;
 pub use hash::RedisHash;
-pub(super) use permissions::setup;
+pub(super) use schema::setup;

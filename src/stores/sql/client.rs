@@ -1,4 +1,4 @@
-//! [`Client`]: a client of a SQL server.
+//! [`Client`]: a client of a SQL server, and the seam to the rest.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,18 +7,22 @@ use super::config::Settings;
 use super::dialect::Dialect;
 use super::poll::{Look, Seen, poll};
 use super::pool::{Answers, Pool, Question};
-use super::question::{Find, FindMany, Found, Free, Freed};
+use super::question::{ClaimTick, Find, FindMany, FinishTick, Found, Free, Freed, ReadLedger};
 use super::watch::Watch;
-use crate::backend::Answer;
+use crate::backend::{
+    Administration, Answer, AnyAdministration, AnyInventory, AnyLedger, Backend, Bid, Claim,
+    ClaimAnswer, Finding, Held, Hints, Interest, Inventory, Ledger, LedgerEntry, Ledgers, Listing,
+    Page, Profile, Prune, Pruned, TickEnd,
+};
 use crate::clock::Clock;
 use crate::error::Result;
-use crate::model::{MutexName, MutexOwner, StoreTime};
+use crate::model::{FencingToken, MutexName, MutexOwner, StoreTime};
 use crate::stores::kit::HeardClock;
 
 /// A client of a SQL server; clones are the same client.
-pub(in crate::stores) struct Client<D: Dialect>(Arc<Inner<D>>);
+pub(in crate::stores) struct Client<D: Dialect>(Arc<ClientParts<D>>);
 
-struct Inner<D: Dialect> {
+struct ClientParts<D: Dialect> {
     pool: Pool<D>,
     watch: Arc<Watch>,
     time: HeardClock,
@@ -39,7 +43,7 @@ impl<D: Dialect> Client<D> {
         clock: Clock,
     ) -> Result<Self> {
         let time = HeardClock::guessed(clock.now());
-        let client = Self(Arc::new(Inner {
+        let client = Self(Arc::new(ClientParts {
             pool: Pool::new(dialect, settings.connections, settings.limits, clock),
             watch: Arc::default(),
             time,
@@ -141,5 +145,104 @@ impl<D: Dialect> fmt::Debug for Client<D> {
             .field("pool", &self.0.pool)
             .field("table", &self.dialect().tables()[0])
             .finish_non_exhaustive()
+    }
+}
+
+impl<D: Dialect> Backend for Client<D> {
+    fn profile(&self) -> Profile {
+        self.dialect().profile()
+    }
+
+    async fn acquire(&self, bid: &Bid) -> Result<Answer> {
+        D::acquire(self, bid).await
+    }
+
+    async fn renew(&self, held: &[Held]) -> Vec<Result<Answer>> {
+        self.renew_all(held).await
+    }
+
+    async fn release(&self, held: &Held) -> Result<Answer> {
+        self.free(Free::Held(held.clone())).await
+    }
+
+    async fn leave(&self, bid: &Bid) -> Result<()> {
+        if !D::HAS_NONCE && !bid.unique_id {
+            // What it won cannot be told from the grant of a twin with the same
+            // id: its lease ends it.
+            return self.pool().check_open();
+        }
+        self.ask(Free::Left(bid.clone())).await.map(drop)
+    }
+
+    async fn owner(&self, name: &MutexName) -> Result<Answer> {
+        let found = self.ask(Find(name.clone())).await?;
+        Self::refused(name, found)
+    }
+
+    fn changes(&self, interest: &Interest) -> Hints {
+        let (hints, must_begin) = self.listeners().add(interest);
+        if must_begin {
+            let runtime = self.pool().runtime();
+            runtime.spawn(D::watch(self.clone()));
+        }
+        hints
+    }
+
+    async fn close(&self) -> Result<()> {
+        self.listeners().close();
+        self.pool().close().await;
+        Ok(())
+    }
+
+    fn inventory(&self) -> Option<AnyInventory<'_>> {
+        Some(AnyInventory::new(self))
+    }
+
+    fn administration(&self) -> Option<AnyAdministration<'_>> {
+        Some(AnyAdministration::new(self))
+    }
+
+    fn ledger(&self) -> Option<AnyLedger<'_>> {
+        Some(AnyLedger::new(self))
+    }
+}
+
+impl<D: Dialect> Inventory for Client<D> {
+    async fn list(&self, page: &Page) -> Result<Listing> {
+        self.list_page(page).await
+    }
+
+    async fn prune(&self, prune: &Prune) -> Result<Pruned> {
+        self.prune_step(prune).await
+    }
+}
+
+impl<D: Dialect> Administration for Client<D> {
+    async fn revoke(&self, name: &MutexName, token: Option<FencingToken>) -> Result<Answer> {
+        self.free(Free::Revoked(name.clone(), token)).await
+    }
+
+    async fn check(&self) -> Vec<Finding> {
+        self.survey().await
+    }
+}
+
+impl<D: Dialect> Ledger for Client<D> {
+    async fn read_ledger(&self, name: &MutexName) -> Result<Option<LedgerEntry>> {
+        self.ask(ReadLedger(name.clone())).await
+    }
+
+    async fn list_ledgers(&self, page: &Page) -> Result<Ledgers> {
+        self.ledgers(page).await
+    }
+
+    async fn claim_tick(&self, held: &Held, claim: &Claim) -> Result<ClaimAnswer> {
+        let (held, claim) = (held.clone(), claim.clone());
+        self.ask(ClaimTick { held, claim }).await
+    }
+
+    async fn finish_tick(&self, held: &Held, end: &TickEnd) -> Result<bool> {
+        let (held, end) = (held.clone(), *end);
+        self.ask(FinishTick { held, end }).await
     }
 }

@@ -3,8 +3,7 @@
 //!
 //! | file | what it is |
 //! | --- | --- |
-//! | `client` | the client: acquire, renew, release, leave, owner, changes |
-//! | `backend` | the seam to the rest |
+//! | `client` | the client: the seam to the rest |
 //! | `dialect` | what a database has of its own |
 //! | `question` | what every database is asked, and what it replies |
 //! | `config` | the URL options that both stores have |
@@ -20,7 +19,6 @@
 //! | `row` | a row of the mutex table |
 //! | `pool` | a few supervised connections; a call that is given up ends without harm |
 
-mod backend;
 mod batch;
 mod client;
 mod config;

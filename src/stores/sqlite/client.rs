@@ -13,7 +13,6 @@ use super::bell::POLL;
 use super::config::Config;
 use super::database::Database;
 use super::worker::{Job, Worker};
-use crate::backend::url::StoreUrl;
 use crate::backend::{
     Administration, Answer, AnyAdministration, AnyInventory, AnyLedger, Backend, Bid, Claim,
     ClaimAnswer, Finding, Held, Hints, Interest, Inventory, Ledger, LedgerEntry, Ledgers, Listing,
@@ -46,9 +45,8 @@ enum End {
     Closed,
 }
 
-/// Opens the file that `url` names.
-pub(crate) async fn open(url: &StoreUrl) -> Result<Sqlite> {
-    let config = Config::from_url(url)?;
+/// Opens a file, on a thread of its own.
+pub(super) async fn connect(config: Config) -> Result<Sqlite> {
     let path = config.path.clone();
     let fail = |error: std::io::Error| {
         Error::new(ErrorKind::Store, Outcome::DidNot)

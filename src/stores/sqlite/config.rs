@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use super::client::{self, Sqlite};
 use crate::backend::url::StoreUrl;
 use crate::error::{Error, Result};
 
@@ -18,6 +19,11 @@ pub(super) struct Config {
     pub(super) busy_timeout: Duration,
     /// Look at the bell now and then instead of being told.
     pub(super) poll: bool,
+}
+
+/// Opens the file that `url` names.
+pub(crate) async fn open(url: &StoreUrl) -> Result<Sqlite> {
+    client::connect(Config::from_url(url)?).await
 }
 
 /// Whether `url` is one of this store's.

@@ -62,6 +62,5 @@ mod worker;
 
 pub use client::Sqlite;
 
-pub(crate) use client::open;
-pub(crate) use config::check as check_url;
+pub(crate) use config::{check as check_url, open};
 pub(crate) use schema::TABLES as SETUP;

@@ -4,6 +4,14 @@
 //! value how often it is held. Ids are made for one bid only, so the field
 //! tells one grant from another; the token lies beside, where Redisson's
 //! fenced lock keeps its own.
+//!
+//! This file is the client: the seam to the rest.
+//!
+//! | file | what it is |
+//! | --- | --- |
+//! | `list` | the locks that are held |
+//! | `names` | the names of keys, channels and fields |
+//! | `renew` | renewing many grants in few calls |
 
 mod list;
 mod names;
