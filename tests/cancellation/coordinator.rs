@@ -3,7 +3,7 @@
 use tenure::clock::Clock;
 use tenure::{CampaignEvent, Coordinator, Elector};
 
-use super::stage::everywhere;
+use super::world::everywhere;
 
 #[tokio::test(start_paused = true)]
 async fn connect() {
@@ -16,8 +16,8 @@ async fn connect() {
 
 #[tokio::test(start_paused = true)]
 async fn close_with_a_guard_an_office_and_a_waiter() {
-    everywhere(async |stage| {
-        let us = stage.us.clone();
+    everywhere(async |world| {
+        let us = world.us.clone();
         let guard = us.lock("m").unwrap().acquire().await.unwrap();
         let waiter = us.lock("m").unwrap();
         let waiter = tokio::spawn(async move { waiter.acquire().await.map(drop) });

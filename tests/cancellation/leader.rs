@@ -4,16 +4,16 @@ use std::time::Duration;
 
 use tenure::CampaignEvent;
 
-use super::stage::{Stage, everywhere};
+use super::world::{World, everywhere};
 
-fn elector(stage: &Stage) -> tenure::Elector {
-    stage.us.elector("m").unwrap()
+fn elector(world: &World) -> tenure::Elector {
+    world.us.elector("m").unwrap()
 }
 
 #[tokio::test(start_paused = true)]
 async fn lead() {
-    everywhere(async |stage| {
-        let elector = elector(stage);
+    everywhere(async |world| {
+        let elector = elector(world);
         async move {
             let work = |_| tokio::time::sleep(Duration::from_millis(100));
             elector.lead(work).await.unwrap();
@@ -24,8 +24,8 @@ async fn lead() {
 
 #[tokio::test(start_paused = true)]
 async fn campaign() {
-    everywhere(async |stage| {
-        let elector = elector(stage);
+    everywhere(async |world| {
+        let elector = elector(world);
         async move {
             let mut campaign = elector.campaign().unwrap();
             loop {
@@ -40,8 +40,8 @@ async fn campaign() {
 
 #[tokio::test(start_paused = true)]
 async fn a_campaign_that_ends_before_its_office_does() {
-    everywhere(async |stage| {
-        let elector = elector(stage);
+    everywhere(async |world| {
+        let elector = elector(world);
         async move {
             let mut campaign = elector.campaign().unwrap();
             let office = loop {
@@ -59,8 +59,8 @@ async fn a_campaign_that_ends_before_its_office_does() {
 
 #[tokio::test(start_paused = true)]
 async fn observe() {
-    everywhere(async |stage| {
-        let (elector, lock) = (elector(stage), stage.us.lock("m").unwrap());
+    everywhere(async |world| {
+        let (elector, lock) = (elector(world), world.us.lock("m").unwrap());
         async move {
             let mut observer = elector.observe().unwrap();
             let _guard = lock.acquire().await.unwrap();

@@ -2,20 +2,20 @@
 
 use std::time::Duration;
 
-use super::stage::{Stage, everywhere};
+use super::world::{World, everywhere};
 
-async fn guard(stage: &Stage) -> tenure::LockGuard {
-    stage.us.lock("m").unwrap().acquire().await.unwrap()
+async fn guard(world: &World) -> tenure::LockGuard {
+    world.us.lock("m").unwrap().acquire().await.unwrap()
 }
 
-fn lock(stage: &Stage) -> tenure::Lock {
-    stage.us.lock("m").unwrap()
+fn lock(world: &World) -> tenure::Lock {
+    world.us.lock("m").unwrap()
 }
 
 #[tokio::test(start_paused = true)]
 async fn acquire() {
-    everywhere(async |stage| {
-        let lock = lock(stage);
+    everywhere(async |world| {
+        let lock = lock(world);
         async move { drop(lock.acquire().await.unwrap()) }
     })
     .await;
@@ -24,8 +24,8 @@ async fn acquire() {
 #[tokio::test(start_paused = true)]
 async fn acquire_within() {
     for millis in [100, 2000] {
-        everywhere(async |stage| {
-            let lock = lock(stage);
+        everywhere(async |world| {
+            let lock = lock(world);
             let wait = Duration::from_millis(millis);
             async move { drop(lock.acquire_within(wait).await) }
         })
@@ -35,8 +35,8 @@ async fn acquire_within() {
 
 #[tokio::test(start_paused = true)]
 async fn try_acquire() {
-    everywhere(async |stage| {
-        let lock = lock(stage);
+    everywhere(async |world| {
+        let lock = lock(world);
         async move { drop(lock.try_acquire().await) }
     })
     .await;
@@ -44,8 +44,8 @@ async fn try_acquire() {
 
 #[tokio::test(start_paused = true)]
 async fn owner() {
-    everywhere(async |stage| {
-        let lock = lock(stage);
+    everywhere(async |world| {
+        let lock = lock(world);
         async move { drop(lock.owner().await) }
     })
     .await;
@@ -53,8 +53,8 @@ async fn owner() {
 
 #[tokio::test(start_paused = true)]
 async fn release() {
-    everywhere(async |stage| {
-        let guard = guard(stage).await;
+    everywhere(async |world| {
+        let guard = guard(world).await;
         async move { guard.release().await.unwrap() }
     })
     .await;
@@ -62,8 +62,8 @@ async fn release() {
 
 #[tokio::test(start_paused = true)]
 async fn protect() {
-    everywhere(async |stage| {
-        let guard = guard(stage).await;
+    everywhere(async |world| {
+        let guard = guard(world).await;
         async move {
             let work = tokio::time::sleep(Duration::from_millis(100));
             guard.protect(work).await.unwrap();
@@ -74,11 +74,11 @@ async fn protect() {
 
 #[tokio::test(start_paused = true)]
 async fn lost() {
-    everywhere(async |stage| {
-        let guard = guard(stage).await;
+    everywhere(async |world| {
+        let guard = guard(world).await;
         let options = tenure::LockOptions::default().with_max_hold(Duration::from_millis(100));
         guard.release().await.unwrap();
-        let lock = stage.us.lock_with("m", options).unwrap();
+        let lock = world.us.lock_with("m", options).unwrap();
         let guard = lock.acquire().await.unwrap();
         async move {
             guard.lost().await;

@@ -10,4 +10,4 @@ mod leader;
 mod lock;
 mod reentrant;
 mod service;
-mod stage;
+mod world;

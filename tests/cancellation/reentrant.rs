@@ -4,17 +4,17 @@ use std::time::Duration;
 
 use tenure::{Holder, ReentrantLock};
 
-use super::stage::{Stage, everywhere};
+use super::world::{World, everywhere};
 
-fn lock(stage: &Stage) -> ReentrantLock {
-    let lock = stage.us.reentrant_lock("m").unwrap();
+fn lock(world: &World) -> ReentrantLock {
+    let lock = world.us.reentrant_lock("m").unwrap();
     lock.held_by(&Holder::new("us"))
 }
 
 #[tokio::test(start_paused = true)]
 async fn lock_and_nest() {
-    everywhere(async |stage| {
-        let lock = lock(stage);
+    everywhere(async |world| {
+        let lock = lock(world);
         async move {
             let outer = lock.acquire().await.unwrap();
             let inner = lock.acquire().await.unwrap();
@@ -26,8 +26,8 @@ async fn lock_and_nest() {
 
 #[tokio::test(start_paused = true)]
 async fn try_lock() {
-    everywhere(async |stage| {
-        let lock = lock(stage);
+    everywhere(async |world| {
+        let lock = lock(world);
         async move {
             drop(lock.try_acquire().await);
             drop(lock.acquire_within(Duration::from_millis(100)).await);
@@ -38,8 +38,8 @@ async fn try_lock() {
 
 #[tokio::test(start_paused = true)]
 async fn unlock() {
-    everywhere(async |stage| {
-        let lock = lock(stage);
+    everywhere(async |world| {
+        let lock = lock(world);
         lock.acquire().await.unwrap().keep();
         async move { drop(lock.release_kept().await) }
     })
@@ -48,8 +48,8 @@ async fn unlock() {
 
 #[tokio::test(start_paused = true)]
 async fn release() {
-    everywhere(async |stage| {
-        let lock = lock(stage);
+    everywhere(async |world| {
+        let lock = lock(world);
         let outer = lock.acquire().await.unwrap();
         let inner = lock.acquire().await.unwrap();
         async move {
@@ -62,8 +62,8 @@ async fn release() {
 
 #[tokio::test(start_paused = true)]
 async fn scope_and_protect() {
-    everywhere(async |stage| {
-        let lock = stage.us.reentrant_lock("m").unwrap();
+    everywhere(async |world| {
+        let lock = world.us.reentrant_lock("m").unwrap();
         async move {
             let work = async {
                 let guard = lock.acquire().await.unwrap();

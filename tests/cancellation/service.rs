@@ -3,7 +3,7 @@
 use tenure::model::{MutexName, MutexState};
 use tenure::service::{LocalContender, Retriever, Status};
 
-use super::stage::everywhere;
+use super::world::everywhere;
 
 struct Onlooker(MutexName);
 
@@ -17,9 +17,9 @@ impl Retriever for Onlooker {
 
 #[tokio::test(start_paused = true)]
 async fn stop_contending() {
-    everywhere(async |stage| {
+    everywhere(async |world| {
         let contender = LocalContender::new("m").unwrap();
-        let service = stage.us.contend_service(contender).unwrap();
+        let service = world.us.contend_service(contender).unwrap();
         service.start().unwrap();
         async move { service.stop().await.unwrap() }
     })
@@ -28,9 +28,9 @@ async fn stop_contending() {
 
 #[tokio::test(start_paused = true)]
 async fn stop_contending_and_start_again() {
-    everywhere(async |stage| {
+    everywhere(async |world| {
         let contender = LocalContender::new("m").unwrap();
-        let service = stage.us.contend_service(contender).unwrap();
+        let service = world.us.contend_service(contender).unwrap();
         async move {
             for _ in 0..2 {
                 service.start().unwrap();
@@ -44,9 +44,9 @@ async fn stop_contending_and_start_again() {
 
 #[tokio::test(start_paused = true)]
 async fn stop_observing() {
-    everywhere(async |stage| {
+    everywhere(async |world| {
         let onlooker = Onlooker(MutexName::new("m").unwrap());
-        let service = stage.us.retrieval_service(onlooker).unwrap();
+        let service = world.us.retrieval_service(onlooker).unwrap();
         service.start().unwrap();
         async move { service.stop().await.unwrap() }
     })

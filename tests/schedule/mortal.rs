@@ -16,10 +16,10 @@ use tokio::sync::watch;
 /// When a process dies. Every call to the store has two steps, before and
 /// after the store has done it; a job may have steps of its own.
 #[derive(Clone, Debug)]
-pub(crate) struct Fate(Arc<Shared>);
+pub(crate) struct Fate(Arc<Steps>);
 
 #[derive(Debug)]
-struct Shared {
+struct Steps {
     steps: AtomicU64,
     dies_at: u64,
     dead: watch::Sender<bool>,
@@ -32,7 +32,7 @@ impl Fate {
 
     /// It does not come beyond this step.
     pub(crate) fn dying_at(dies_at: u64) -> Self {
-        Self(Arc::new(Shared {
+        Self(Arc::new(Steps {
             steps: AtomicU64::new(0),
             dies_at,
             dead: watch::Sender::new(false),

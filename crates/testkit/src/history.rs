@@ -92,9 +92,9 @@ pub struct TenureId {
 
 /// A record of events; clones add to the same one, from any thread.
 #[derive(Clone)]
-pub struct History(Arc<Inner>);
+pub struct History(Arc<HistoryParts>);
 
-struct Inner {
+struct HistoryParts {
     process: Box<str>,
     clock: Clock,
     zero: Moment,
@@ -111,7 +111,7 @@ impl History {
     /// An empty history of the process `process`.
     #[must_use]
     pub fn new(process: impl Into<Box<str>>, clock: Clock) -> Self {
-        Self(Arc::new(Inner {
+        Self(Arc::new(HistoryParts {
             process: process.into(),
             // Saturates at the clock's zero, which has no name of its own.
             zero: clock.now() - Duration::MAX,

@@ -6,8 +6,8 @@ use tenure::backend::{Backend, Claim, Interest, LeaseBound, Page, Prune, TickEnd
 use tenure::model::StoreTime;
 use tenure::{ErrorKind, Outcome, Result};
 
-use super::ground::not_applicable;
-use super::{Ground, Part, Subject};
+use super::case::not_applicable;
+use super::{Case, Part, Subject};
 use crate::Whole as _;
 
 fn is_closed<T>(call: &str, result: Result<T>) {
@@ -22,10 +22,10 @@ fn is_closed<T>(call: &str, result: Result<T>) {
 
 /// Every call fails with `Closed`, and certainly did nothing.
 pub async fn calls_after_close_fail_as_closed(subject: &impl Subject) {
-    let ground = Ground::new(subject);
-    let client = ground.client().await;
-    let bid = ground.bid(&ground.name("m"), "a");
-    let held = ground.win(&client, &bid).await.held;
+    let case = Case::new(subject);
+    let client = case.client().await;
+    let bid = case.bid(&case.name("m"), "a");
+    let held = case.win(&client, &bid).await.held;
     client.close().await.expect("close");
     is_closed("acquire", client.acquire(&bid).await);
     let renewed = client.renew(&[held.clone(), held.clone()]).await;
@@ -37,15 +37,15 @@ pub async fn calls_after_close_fail_as_closed(subject: &impl Subject) {
     is_closed("leave", client.leave(&bid).await);
     is_closed("owner", client.owner(&bid.name).await);
     let sentence = "calls_after_close_fail_as_closed";
-    if !ground.has_none(&client, Part::Inventory, sentence) {
+    if !case.has_none(&client, Part::Inventory, sentence) {
         is_closed("list", client.list(&Page::first(10)).await);
         let prune = Prune::unused_for(Duration::from_secs(3600));
         is_closed("prune", client.prune(&prune).await);
     }
-    if !ground.has_none(&client, Part::Administration, sentence) {
+    if !case.has_none(&client, Part::Administration, sentence) {
         is_closed("revoke", client.revoke(&bid.name, None).await);
     }
-    if !ground.has_none(&client, Part::Ledger, sentence) {
+    if !case.has_none(&client, Part::Ledger, sentence) {
         let claim = Claim::new("plan", StoreTime::ZERO, 1, StoreTime::ZERO);
         is_closed("read_ledger", client.read_ledger(&bid.name).await);
         let ledgers = client.list_ledgers(&Page::first(10)).await;
@@ -55,37 +55,36 @@ pub async fn calls_after_close_fail_as_closed(subject: &impl Subject) {
         is_closed("finish_tick", client.finish_tick(&held, &end).await);
     }
     let mut hints = client.changes(&Interest::in_owner(&bid.name));
-    let soon = ground.clock().now() + ground.patience();
-    let next = ground.clock().limit(soon, hints.next()).await;
+    let soon = case.clock().now() + case.patience();
+    let next = case.clock().limit(soon, hints.next()).await;
     assert_eq!(next, Some(None), "a closed backend has no hints");
 }
 
 /// Closing again is no error, and other clients do not notice.
 pub async fn closing_again_is_harmless(subject: &impl Subject) {
-    let ground = Ground::new(subject);
-    let (here, there) = (ground.client().await, ground.client().await);
-    let name = ground.name("m");
+    let case = Case::new(subject);
+    let (here, there) = (case.client().await, case.client().await);
+    let name = case.name("m");
     for _ in 0..2 {
         here.close().await.expect("closing again is no error");
     }
-    let win = ground.win(&there, &ground.bid(&name, "a")).await;
+    let win = case.win(&there, &case.bid(&name, "a")).await;
     here.close().await.expect("closing again is no error");
-    ground
-        .still_owns(&there, &win, "another client's close")
+    case.still_owns(&there, &win, "another client's close")
         .await;
 }
 
 /// Closing releases nothing: the engine does that, when its work has ended.
 pub async fn a_close_releases_nothing(subject: &impl Subject) {
-    let ground = Ground::new(subject);
-    let (here, there) = (ground.lasting_client().await, ground.lasting_client().await);
+    let case = Case::new(subject);
+    let (here, there) = (case.lasting_client().await, case.lasting_client().await);
     if let LeaseBound::Session(_) = here.profile().bound {
         let why = "a session ends with its client";
         return not_applicable(&here.profile(), "a_close_releases_nothing", why);
     }
-    let name = ground.name("m");
-    let win = ground.win(&here, &ground.long_bid(&name, "a")).await;
+    let name = case.name("m");
+    let win = case.win(&here, &case.long_bid(&name, "a")).await;
     here.close().await.expect("close");
-    ground.still_owns(&there, &win, "its client's close").await;
-    ground.release(&there, &win.held).await;
+    case.still_owns(&there, &win, "its client's close").await;
+    case.release(&there, &win.held).await;
 }

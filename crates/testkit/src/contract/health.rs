@@ -2,15 +2,15 @@
 
 use tenure::backend::Severity;
 
-use super::{Ground, Part, Subject};
+use super::{Case, Part, Subject};
 use crate::Whole as _;
 
 /// A store that passes everything else has nothing bad about it.
 pub async fn the_check_of_a_healthy_store_finds_nothing_bad(subject: &impl Subject) {
-    let ground = Ground::new(subject);
-    let client = ground.client().await;
+    let case = Case::new(subject);
+    let client = case.client().await;
     let sentence = "the_check_of_a_healthy_store_finds_nothing_bad";
-    if ground.has_none(&client, Part::Administration, sentence) {
+    if case.has_none(&client, Part::Administration, sentence) {
         return;
     }
     let findings = client.check().await;

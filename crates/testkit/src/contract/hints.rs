@@ -5,17 +5,12 @@ use std::time::Duration;
 use tenure::backend::{Backend, Hint, Hints, Interest, Wakeup};
 
 use super::waiter::hints_within;
-use super::{Ground, Subject, Waiter};
+use super::{Case, Subject, Waiter};
 
-async fn told<S: Subject>(
-    ground: &Ground<'_, S>,
-    client: &S::Backend,
-    hints: &mut Hints,
-    of: &str,
-) {
-    let limit = ground.wake_up(client);
-    let end = ground.clock().now() + limit;
-    match ground.clock().limit(end, hints.next()).await {
+async fn told<S: Subject>(case: &Case<'_, S>, client: &S::Backend, hints: &mut Hints, of: &str) {
+    let limit = case.wake_up(client);
+    let end = case.clock().now() + limit;
+    match case.clock().limit(end, hints.next()).await {
         Some(Some(_)) => {}
         Some(None) => panic!("the stream ended though the backend is open"),
         None => panic!("nothing was heard of {of} within {limit:?}"),
@@ -24,34 +19,34 @@ async fn told<S: Subject>(
 
 /// A waiter that was refused and listens hears of the release, and wins.
 pub async fn a_waiter_is_told_after_a_release(subject: &impl Subject) {
-    let ground = Ground::new(subject);
-    let (here, there) = (ground.lasting_client().await, ground.lasting_client().await);
-    let name = ground.name("m");
-    let win = ground.win(&here, &ground.long_bid(&name, "a")).await;
-    let mut waiter = Waiter::stand(&ground, &there, ground.bid(&name, "b")).await;
-    ground.release(&here, &win.held).await;
-    let limit = ground.wake_up(&there);
+    let case = Case::new(subject);
+    let (here, there) = (case.lasting_client().await, case.lasting_client().await);
+    let name = case.name("m");
+    let win = case.win(&here, &case.long_bid(&name, "a")).await;
+    let mut waiter = Waiter::stand(&case, &there, case.bid(&name, "b")).await;
+    case.release(&here, &win.held).await;
+    let limit = case.wake_up(&there);
     let why = "the owner released";
-    waiter.win_by_hints(&ground, &there, limit, why).await;
+    waiter.win_by_hints(&case, &there, limit, why).await;
 }
 
 /// Where the store pushes in order, the head is told that it is its turn.
 pub async fn the_head_of_a_queue_is_told_its_turn(subject: &impl Subject) {
-    let ground = Ground::new(subject);
-    let (here, there) = (ground.lasting_client().await, ground.lasting_client().await);
+    let case = Case::new(subject);
+    let (here, there) = (case.lasting_client().await, case.lasting_client().await);
     let profile = there.profile();
     if !profile.ordered || profile.wakeup != Wakeup::Push {
         let sentence = "the_head_of_a_queue_is_told_its_turn";
         let why = "nobody is at the head, or nobody is pushed";
-        return super::ground::not_applicable(&profile, sentence, why);
+        return super::case::not_applicable(&profile, sentence, why);
     }
-    let name = ground.name("m");
-    let win = ground.win(&here, &ground.long_bid(&name, "a")).await;
-    let mut waiter = Waiter::stand(&ground, &there, ground.bid(&name, "b")).await;
-    ground.release(&here, &win.held).await;
-    let end = ground.clock().now() + ground.wake_up(&there);
+    let name = case.name("m");
+    let win = case.win(&here, &case.long_bid(&name, "a")).await;
+    let mut waiter = Waiter::stand(&case, &there, case.bid(&name, "b")).await;
+    case.release(&here, &win.held).await;
+    let end = case.clock().now() + case.wake_up(&there);
     loop {
-        match ground.clock().limit(end, waiter.hints.next()).await {
+        match case.clock().limit(end, waiter.hints.next()).await {
             Some(Some(Hint::Turn)) => return,
             Some(Some(_)) => {}
             other => panic!("the head of the queue heard no turn: {other:?}"),
@@ -61,41 +56,41 @@ pub async fn the_head_of_a_queue_is_told_its_turn(subject: &impl Subject) {
 
 /// An observer hears of a new owner and of its going.
 pub async fn an_observer_is_told_of_every_change_of_owner(subject: &impl Subject) {
-    let ground = Ground::new(subject);
-    let (here, there) = (ground.lasting_client().await, ground.lasting_client().await);
+    let case = Case::new(subject);
+    let (here, there) = (case.lasting_client().await, case.lasting_client().await);
     let profile = here.profile();
     if !profile.observable {
         let sentence = "an_observer_is_told_of_every_change_of_owner";
         let why = "grants are not told to observers";
-        return super::ground::not_applicable(&profile, sentence, why);
+        return super::case::not_applicable(&profile, sentence, why);
     }
-    let name = ground.name("m");
+    let name = case.name("m");
     let mut hints = there.changes(&Interest::in_owner(&name));
-    ground.settle().await;
-    hints_within(&ground, &mut hints, ground.quiet(&there)).await;
+    case.settle().await;
+    hints_within(&case, &mut hints, case.quiet(&there)).await;
     for _ in 0..3 {
-        let win = ground.win(&here, &ground.long_bid(&name, "a")).await;
-        told(&ground, &there, &mut hints, "the acquisition").await;
-        hints_within(&ground, &mut hints, ground.quiet(&there)).await;
-        ground.release(&here, &win.held).await;
-        told(&ground, &there, &mut hints, "the release").await;
-        hints_within(&ground, &mut hints, ground.quiet(&there)).await;
+        let win = case.win(&here, &case.long_bid(&name, "a")).await;
+        told(&case, &there, &mut hints, "the acquisition").await;
+        hints_within(&case, &mut hints, case.quiet(&there)).await;
+        case.release(&here, &win.held).await;
+        told(&case, &there, &mut hints, "the release").await;
+        hints_within(&case, &mut hints, case.quiet(&there)).await;
     }
 }
 
 /// A candidate that waits and observes hears of its turn as well.
 pub async fn a_candidate_is_told_after_a_release(subject: &impl Subject) {
-    let ground = Ground::new(subject);
-    let (here, there) = (ground.lasting_client().await, ground.lasting_client().await);
-    let name = ground.name("m");
-    let win = ground.win(&here, &ground.long_bid(&name, "a")).await;
-    let mut waiter = Waiter::stand(&ground, &there, ground.bid(&name, "b")).await;
+    let case = Case::new(subject);
+    let (here, there) = (case.lasting_client().await, case.lasting_client().await);
+    let name = case.name("m");
+    let win = case.win(&here, &case.long_bid(&name, "a")).await;
+    let mut waiter = Waiter::stand(&case, &there, case.bid(&name, "b")).await;
     waiter.hints = there.changes(&Interest::in_turn(&waiter.bid).and_owner());
-    ground.settle().await;
-    ground.release(&here, &win.held).await;
-    let limit = ground.wake_up(&there);
+    case.settle().await;
+    case.release(&here, &win.held).await;
+    let limit = case.wake_up(&there);
     waiter
-        .win_by_hints(&ground, &there, limit, "the owner released")
+        .win_by_hints(&case, &there, limit, "the owner released")
         .await;
 }
 
@@ -104,28 +99,28 @@ pub async fn a_candidate_is_told_after_a_release(subject: &impl Subject) {
 /// A single hint may get lost, that is no broken promise; so one release of
 /// three has to be heard. Who is told then wins.
 pub async fn a_dropped_stream_is_in_nobodys_way(subject: &impl Subject) {
-    let ground = Ground::new(subject);
-    let (here, there) = (ground.lasting_client().await, ground.lasting_client().await);
-    let limit = ground.wake_up(&there);
+    let case = Case::new(subject);
+    let (here, there) = (case.lasting_client().await, case.lasting_client().await);
+    let limit = case.wake_up(&there);
     for trial in 1..=3 {
-        let name = ground.name(&format!("m{trial}"));
-        let win = ground.win(&here, &ground.long_bid(&name, "a")).await;
-        let mut waiter = Waiter::stand(&ground, &there, ground.bid(&name, "b")).await;
+        let name = case.name(&format!("m{trial}"));
+        let win = case.win(&here, &case.long_bid(&name, "a")).await;
+        let mut waiter = Waiter::stand(&case, &there, case.bid(&name, "b")).await;
         for _ in 0..50 {
             drop(there.changes(&Interest::in_turn(&waiter.bid)));
             drop(there.changes(&Interest::in_owner(&name)));
         }
-        ground.settle().await;
-        ground.release(&here, &win.held).await;
-        let told = ground.clock().now() + limit;
-        if ground
+        case.settle().await;
+        case.release(&here, &win.held).await;
+        let told = case.clock().now() + limit;
+        if case
             .clock()
             .limit(told, waiter.hints.next())
             .await
             .is_some()
         {
             // Nobody else is there, and the release is over.
-            ground.win(&there, &waiter.bid).await;
+            case.win(&there, &waiter.bid).await;
             return;
         }
         assert!(trial < 3, "a waiter was not told of three releases");
@@ -136,51 +131,51 @@ pub async fn a_dropped_stream_is_in_nobodys_way(subject: &impl Subject) {
 pub async fn hints_do_not_storm(subject: &impl Subject) {
     /// Room for a reconnection, not for a hint per event.
     const FEW: usize = 4;
-    let ground = Ground::new(subject);
-    let (here, there) = (ground.lasting_client().await, ground.lasting_client().await);
-    let (name, other) = (ground.name("m"), ground.name("other"));
-    let win = ground.win(&here, &ground.long_bid(&name, "a")).await;
-    let mut waiter = Waiter::stand(&ground, &there, ground.bid(&name, "b")).await;
+    let case = Case::new(subject);
+    let (here, there) = (case.lasting_client().await, case.lasting_client().await);
+    let (name, other) = (case.name("m"), case.name("other"));
+    let win = case.win(&here, &case.long_bid(&name, "a")).await;
+    let mut waiter = Waiter::stand(&case, &there, case.bid(&name, "b")).await;
     let mut observer = there.changes(&Interest::in_owner(&name));
-    ground.settle().await;
+    case.settle().await;
     let (mut heard, mut seen) = (Vec::new(), Vec::new());
     for round in 0..=25 {
-        assert!(ground.renew(&here, &win.held).await.is_won());
-        let rival = ground.bid(&name, "c");
-        ground.lose(&here, &rival, "somebody owns").await;
-        let elsewhere = ground.win(&here, &ground.bid(&other, "a")).await;
-        ground.release(&here, &elsewhere.held).await;
+        assert!(case.renew(&here, &win.held).await.is_won());
+        let rival = case.bid(&name, "c");
+        case.lose(&here, &rival, "somebody owns").await;
+        let elsewhere = case.win(&here, &case.bid(&other, "a")).await;
+        case.release(&here, &elsewhere.held).await;
         // Taken as they come: a stream may drop what nobody fetches.
         let pause = if round < 25 {
             Duration::from_millis(2)
         } else {
-            ground.quiet(&there) * 2
+            case.quiet(&there) * 2
         };
-        heard.extend(waiter.heard(&ground, pause).await);
-        seen.extend(hints_within(&ground, &mut observer, pause).await);
+        heard.extend(waiter.heard(&case, pause).await);
+        seen.extend(hints_within(&case, &mut observer, pause).await);
     }
     assert!(
         heard.len() <= FEW,
         "nothing changed, and it heard {heard:?}"
     );
     assert!(seen.len() <= FEW, "nothing changed, and it saw {seen:?}");
-    ground.release(&here, &win.held).await;
+    case.release(&here, &win.held).await;
 }
 
 /// The streams of a closed backend end.
 pub async fn hints_end_at_close(subject: &impl Subject) {
-    let ground = Ground::new(subject);
-    let (here, there) = (ground.lasting_client().await, ground.lasting_client().await);
-    let name = ground.name("m");
-    let win = ground.win(&here, &ground.long_bid(&name, "a")).await;
-    let waiter = Waiter::stand(&ground, &there, ground.bid(&name, "b")).await;
+    let case = Case::new(subject);
+    let (here, there) = (case.lasting_client().await, case.lasting_client().await);
+    let name = case.name("m");
+    let win = case.win(&here, &case.long_bid(&name, "a")).await;
+    let waiter = Waiter::stand(&case, &there, case.bid(&name, "b")).await;
     let observer = there.changes(&Interest::in_owner(&name));
     there.close().await.expect("close");
     for mut hints in [waiter.hints, observer] {
-        let end = ground.clock().now() + ground.patience();
+        let end = case.clock().now() + case.patience();
         let drained = async { while hints.next().await.is_some() {} };
-        let ended = ground.clock().limit(end, drained).await;
+        let ended = case.clock().limit(end, drained).await;
         assert!(ended.is_some(), "the backend is closed, its stream goes on");
     }
-    ground.release(&here, &win.held).await;
+    case.release(&here, &win.held).await;
 }

@@ -3,7 +3,7 @@
 use tenure::backend::{Backend, Claim, ClaimAnswer, Held, LedgerEntry, TickEnd, TickState};
 use tenure::model::{FencingToken, MutexName, StoreTime};
 
-use super::{Ground, Part, Subject};
+use super::{Case, Part, Subject};
 use crate::Whole as _;
 
 const PLAN: &str = "rate 1s";
@@ -14,13 +14,13 @@ fn claim(tick: u64) -> Claim {
 }
 
 /// A client and its grant; `None` where the store keeps no ledger.
-async fn owner<S: Subject>(ground: &Ground<'_, S>) -> Option<(S::Backend, Held)> {
-    let client = ground.lasting_client().await;
-    if ground.has_none(&client, Part::Ledger, "a sentence about ledgers") {
+async fn owner<S: Subject>(case: &Case<'_, S>) -> Option<(S::Backend, Held)> {
+    let client = case.lasting_client().await;
+    if case.has_none(&client, Part::Ledger, "a sentence about ledgers") {
         return None;
     }
-    let win = ground
-        .win(&client, &ground.long_bid(&ground.name("m"), "a"))
+    let win = case
+        .win(&client, &case.long_bid(&case.name("m"), "a"))
         .await;
     Some((client, win.held))
 }
@@ -55,8 +55,8 @@ async fn refused(client: &impl Backend, held: &Held, claim: &Claim, why: &str) {
 
 /// The first claim is granted, and the ledger holds what it said.
 pub async fn the_first_claim_is_granted_and_read_back(subject: &impl Subject) {
-    let ground = Ground::new(subject);
-    let Some((client, held)) = owner(&ground).await else {
+    let case = Case::new(subject);
+    let Some((client, held)) = owner(&case).await else {
         return;
     };
     assert_eq!(read(&client, &held.name).await, None, "nothing claimed yet");
@@ -64,19 +64,19 @@ pub async fn the_first_claim_is_granted_and_read_back(subject: &impl Subject) {
         claims(&client, &held, &claim(4)).await,
         ClaimAnswer::Claimed
     );
-    let there = ground.client().await;
+    let there = case.client().await;
     let entry = read(&there, &held.name)
         .await
         .expect("what was claimed must be in the ledger");
     assert_eq!(entry, LedgerEntry::claimed(&claim(4), held.token));
-    let other = ground.name("other");
+    let other = case.name("other");
     assert_eq!(read(&client, &other).await, None, "each name has its own");
 }
 
 /// A tick is claimed once, and never one before it.
 pub async fn ticks_only_rise(subject: &impl Subject) {
-    let ground = Ground::new(subject);
-    let Some((client, held)) = owner(&ground).await else {
+    let case = Case::new(subject);
+    let Some((client, held)) = owner(&case).await else {
         return;
     };
     for tick in [0, 1, 5] {
@@ -92,8 +92,8 @@ pub async fn ticks_only_rise(subject: &impl Subject) {
 
 /// After a lost answer the claimer sees its own token, and knows.
 pub async fn a_repeated_claim_shows_its_own_token(subject: &impl Subject) {
-    let ground = Ground::new(subject);
-    let Some((client, held)) = owner(&ground).await else {
+    let case = Case::new(subject);
+    let Some((client, held)) = owner(&case).await else {
         return;
     };
     assert_eq!(
@@ -111,17 +111,17 @@ pub async fn a_repeated_claim_shows_its_own_token(subject: &impl Subject) {
 
 /// A tick left unfinished runs again only if asked for, under a larger token.
 pub async fn an_unfinished_tick_runs_again_under_a_larger_token(subject: &impl Subject) {
-    let ground = Ground::new(subject);
-    let Some((client, first)) = owner(&ground).await else {
+    let case = Case::new(subject);
+    let Some((client, first)) = owner(&case).await else {
         return;
     };
     assert_eq!(
         claims(&client, &first, &claim(7)).await,
         ClaimAnswer::Claimed
     );
-    ground.release(&client, &first).await;
-    let bid = ground.long_bid(&first.name, "b");
-    let second = ground.win(&client, &bid).await.held;
+    case.release(&client, &first).await;
+    let bid = case.long_bid(&first.name, "b");
+    let second = case.win(&client, &bid).await.held;
     refused(&client, &second, &claim(7), "it was not asked for again").await;
     refused(
         &client,
@@ -137,9 +137,9 @@ pub async fn an_unfinished_tick_runs_again_under_a_larger_token(subject: &impl S
         .expect("what was claimed must be in the ledger");
     assert_eq!(entry.token, second.token, "it is the new leader's now");
     assert!(finish(&client, &second, TickEnd::new(7, false)).await);
-    ground.release(&client, &second).await;
-    let third = ground
-        .win(&client, &ground.long_bid(&first.name, "c"))
+    case.release(&client, &second).await;
+    let third = case
+        .win(&client, &case.long_bid(&first.name, "c"))
         .await
         .held;
     refused(&client, &third, &claim(7).again(), "it has ended").await;
@@ -151,8 +151,8 @@ pub async fn an_unfinished_tick_runs_again_under_a_larger_token(subject: &impl S
 
 /// Only the grant that owns may claim.
 pub async fn only_the_owner_claims(subject: &impl Subject) {
-    let ground = Ground::new(subject);
-    let Some((client, held)) = owner(&ground).await else {
+    let case = Case::new(subject);
+    let Some((client, held)) = owner(&case).await else {
         return;
     };
     assert_eq!(
@@ -162,28 +162,28 @@ pub async fn only_the_owner_claims(subject: &impl Subject) {
     let mut smaller = held.clone();
     smaller.token = FencingToken::from_store(held.token.store() - 1).expect("small");
     let mut stranger = held.clone();
-    stranger.contender = ground.id("stranger");
+    stranger.contender = case.id("stranger");
     for wrong in [smaller, stranger] {
         let answer = claims(&client, &wrong, &claim(2)).await;
         assert_eq!(answer, ClaimAnswer::NotOwner, "{wrong:?}");
     }
-    ground.release(&client, &held).await;
+    case.release(&client, &held).await;
     let answer = claims(&client, &held, &claim(2)).await;
     assert_eq!(answer, ClaimAnswer::NotOwner, "it has released");
-    let next = ground.win(&client, &ground.long_bid(&held.name, "b")).await;
+    let next = case.win(&client, &case.long_bid(&held.name, "b")).await;
     let answer = claims(&client, &held, &claim(2)).await;
     assert_eq!(answer, ClaimAnswer::NotOwner, "another owns");
     let entry = read(&client, &held.name)
         .await
         .expect("what was claimed must be in the ledger");
     assert_eq!(entry.last_tick, 1, "nothing of this was written");
-    ground.release(&client, &next.held).await;
+    case.release(&client, &next.held).await;
 }
 
 /// One plan per ledger, until a claim replaces it.
 pub async fn another_plan_is_refused_unless_it_replaces(subject: &impl Subject) {
-    let ground = Ground::new(subject);
-    let Some((client, held)) = owner(&ground).await else {
+    let case = Case::new(subject);
+    let Some((client, held)) = owner(&case).await else {
         return;
     };
     assert_eq!(
@@ -204,13 +204,13 @@ pub async fn another_plan_is_refused_unless_it_replaces(subject: &impl Subject) 
 
 /// A plan can be written without starting a tick; the tick stays to be claimed.
 pub async fn a_plan_is_written_before_any_tick(subject: &impl Subject) {
-    let ground = Ground::new(subject);
-    let Some((client, held)) = owner(&ground).await else {
+    let case = Case::new(subject);
+    let Some((client, held)) = owner(&case).await else {
         return;
     };
     let plan = claim(0).only_plan();
     assert_eq!(claims(&client, &held, &plan).await, ClaimAnswer::Claimed);
-    let there = ground.client().await;
+    let there = case.client().await;
     let entry = read(&there, &held.name).await;
     let entry = entry.expect("what was planned must be in the ledger");
     assert_eq!(entry.state, TickState::Planned, "nothing was started");
@@ -220,7 +220,7 @@ pub async fn a_plan_is_written_before_any_tick(subject: &impl Subject) {
         "the end of a tick that was only planned was recorded"
     );
     let mut stranger = held.clone();
-    stranger.contender = ground.id("stranger");
+    stranger.contender = case.id("stranger");
     let answer = claims(&client, &stranger, &claim(0)).await;
     assert_eq!(answer, ClaimAnswer::NotOwner);
     let answer = claims(&client, &held, &claim(0)).await;
@@ -231,16 +231,16 @@ pub async fn a_plan_is_written_before_any_tick(subject: &impl Subject) {
 
 /// Whoever comes next finds the plan and its origin, and cannot write it anew.
 pub async fn a_plan_that_stands_is_not_written_again(subject: &impl Subject) {
-    let ground = Ground::new(subject);
-    let Some((client, first)) = owner(&ground).await else {
+    let case = Case::new(subject);
+    let Some((client, first)) = owner(&case).await else {
         return;
     };
     let plan = claim(0).only_plan();
     assert_eq!(claims(&client, &first, &plan).await, ClaimAnswer::Claimed);
     refused(&client, &first, &plan, "it stands, and its answer was lost").await;
-    ground.release(&client, &first).await;
-    let bid = ground.long_bid(&first.name, "b");
-    let second = ground.win(&client, &bid).await.held;
+    case.release(&client, &first).await;
+    let bid = case.long_bid(&first.name, "b");
+    let second = case.win(&client, &bid).await.held;
     let later = StoreTime::from_millis(1_800_000_000_000);
     let anew = Claim::new(PLAN, later, 0, later).only_plan();
     refused(&client, &second, &anew, "the origin stands").await;
@@ -256,8 +256,8 @@ pub async fn a_plan_that_stands_is_not_written_again(subject: &impl Subject) {
 
 /// A plan that replaces another stands at once, not from its first tick on.
 pub async fn a_plan_replaces_another_before_its_first_tick(subject: &impl Subject) {
-    let ground = Ground::new(subject);
-    let Some((client, held)) = owner(&ground).await else {
+    let case = Case::new(subject);
+    let Some((client, held)) = owner(&case).await else {
         return;
     };
     assert_eq!(
@@ -278,8 +278,8 @@ pub async fn a_plan_replaces_another_before_its_first_tick(subject: &impl Subjec
 
 /// How a tick ended is written, also when it ended after its tenure.
 pub async fn the_end_of_a_tick_is_recorded(subject: &impl Subject) {
-    let ground = Ground::new(subject);
-    let Some((client, held)) = owner(&ground).await else {
+    let case = Case::new(subject);
+    let Some((client, held)) = owner(&case).await else {
         return;
     };
     for (tick, done, state) in [(1, true, TickState::Done), (2, false, TickState::Failed)] {
@@ -288,7 +288,7 @@ pub async fn the_end_of_a_tick_is_recorded(subject: &impl Subject) {
             ClaimAnswer::Claimed
         );
         if tick == 2 {
-            ground.release(&client, &held).await;
+            case.release(&client, &held).await;
         }
         // Twice: its answer may be lost as well.
         for _ in 0..2 {
@@ -305,8 +305,8 @@ pub async fn the_end_of_a_tick_is_recorded(subject: &impl Subject) {
 
 /// An end that comes after somebody else's claim is not written.
 pub async fn an_end_after_anothers_claim_is_refused(subject: &impl Subject) {
-    let ground = Ground::new(subject);
-    let Some((client, first)) = owner(&ground).await else {
+    let case = Case::new(subject);
+    let Some((client, first)) = owner(&case).await else {
         return;
     };
     assert!(
@@ -323,9 +323,9 @@ pub async fn an_end_after_anothers_claim_is_refused(subject: &impl Subject) {
         !finished,
         "the end of another tick than the claimed one was recorded"
     );
-    ground.release(&client, &first).await;
-    let bid = ground.long_bid(&first.name, "b");
-    let second = ground.win(&client, &bid).await.held;
+    case.release(&client, &first).await;
+    let bid = case.long_bid(&first.name, "b");
+    let second = case.win(&client, &bid).await.held;
     let answer = claims(&client, &second, &claim(1).again()).await;
     assert_eq!(answer, ClaimAnswer::Claimed);
     let before = read(&client, &first.name).await;
@@ -339,14 +339,14 @@ pub async fn an_end_after_anothers_claim_is_refused(subject: &impl Subject) {
 
 /// When a tick was begun is kept with it, and gone with the next claim.
 pub async fn the_beginning_of_a_tick_is_recorded(subject: &impl Subject) {
-    let ground = Ground::new(subject);
-    let Some((client, held)) = owner(&ground).await else {
+    let case = Case::new(subject);
+    let Some((client, held)) = owner(&case).await else {
         return;
     };
     let begun = StoreTime::from_millis(1_700_000_123_456);
     let answer = claims(&client, &held, &claim(1).begun_at(begun)).await;
     assert_eq!(answer, ClaimAnswer::Claimed);
-    let there = ground.client().await;
+    let there = case.client().await;
     let entry = read(&there, &held.name).await.expect("a ledger");
     assert_eq!(entry.begun_at, Some(begun), "as it was said: {entry:?}");
     assert!(finish(&client, &held, TickEnd::new(1, true)).await);
@@ -361,8 +361,8 @@ pub async fn the_beginning_of_a_tick_is_recorded(subject: &impl Subject) {
 
 /// A tick that was skipped is told from one that was done, and is as much over.
 pub async fn a_tick_that_is_skipped_is_recorded(subject: &impl Subject) {
-    let ground = Ground::new(subject);
-    let Some((client, held)) = owner(&ground).await else {
+    let case = Case::new(subject);
+    let Some((client, held)) = owner(&case).await else {
         return;
     };
     let begun = StoreTime::from_millis(1_700_000_123_456);
@@ -371,7 +371,7 @@ pub async fn a_tick_that_is_skipped_is_recorded(subject: &impl Subject) {
     for _ in 0..2 {
         assert!(finish(&client, &held, TickEnd::skipped(1)).await);
     }
-    let there = ground.client().await;
+    let there = case.client().await;
     let entry = read(&there, &held.name).await.expect("a ledger");
     assert_eq!(entry.state, TickState::Skipped, "{entry:?}");
     assert_eq!(entry.begun_at, None, "it was not run: {entry:?}");

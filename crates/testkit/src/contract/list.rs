@@ -2,15 +2,11 @@
 
 use tenure::backend::{Backend, Entry, Page};
 
-use super::{Ground, Part, Subject, Waiter};
+use super::{Case, Part, Subject, Waiter};
 use crate::Whole as _;
 
 /// The entries of this test, page by page.
-async fn pages<S: Subject>(
-    ground: &Ground<'_, S>,
-    client: &S::Backend,
-    limit: usize,
-) -> Vec<Entry> {
+async fn pages<S: Subject>(case: &Case<'_, S>, client: &S::Backend, limit: usize) -> Vec<Entry> {
     let mut entries: Vec<Entry> = Vec::new();
     let mut page = Page::first(limit);
     loop {
@@ -39,34 +35,34 @@ async fn pages<S: Subject>(
         sorted,
         "entries come in the order of their names, each once"
     );
-    entries.retain(|entry| entry.name.as_str().starts_with(ground.tag()));
+    entries.retain(|entry| entry.name.as_str().starts_with(case.tag()));
     entries
 }
 
 /// An owned mutex is listed with its owner and token.
 pub async fn a_listing_tells_owner_and_token(subject: &impl Subject) {
-    let ground = Ground::new(subject);
-    let client = ground.lasting_client().await;
-    if ground.has_none(&client, Part::Inventory, "a_listing_tells_owner_and_token") {
+    let case = Case::new(subject);
+    let client = case.lasting_client().await;
+    if case.has_none(&client, Part::Inventory, "a_listing_tells_owner_and_token") {
         return;
     }
-    let win = ground
-        .win(&client, &ground.long_bid(&ground.name("m"), "a"))
+    let win = case
+        .win(&client, &case.long_bid(&case.name("m"), "a"))
         .await;
-    let entries = pages(&ground, &client, 100).await;
+    let entries = pages(&case, &client, 100).await;
     assert_eq!(entries.len(), 1, "one name is in use: {entries:?}");
     let entry = &entries[0];
     assert_eq!(entry.name, win.held.name);
     assert!(entry.owner.is_owner(&win.held.contender), "{entry:?}");
     assert_eq!(entry.token, Some(win.token()), "the last grant's token");
-    ground.release(&client, &win.held).await;
+    case.release(&client, &win.held).await;
 }
 
 /// Pages of any size add up to the same list, in the order of names.
 pub async fn pages_follow_each_other_in_the_order_of_names(subject: &impl Subject) {
-    let ground = Ground::new(subject);
-    let client = ground.lasting_client().await;
-    if ground.has_none(
+    let case = Case::new(subject);
+    let client = case.lasting_client().await;
+    if case.has_none(
         &client,
         Part::Inventory,
         "pages_follow_each_other_in_the_order_of_names",
@@ -75,35 +71,35 @@ pub async fn pages_follow_each_other_in_the_order_of_names(subject: &impl Subjec
     }
     let mut wins = Vec::new();
     for text in ["b", "é", "a", "B", "a/b", "z", "aa", "~", "日"] {
-        let bid = ground.long_bid(&ground.name(text), "a");
-        wins.push(ground.win(&client, &bid).await);
+        let bid = case.long_bid(&case.name(text), "a");
+        wins.push(case.win(&client, &bid).await);
     }
     wins.sort_by(|left, right| left.held.name.cmp(&right.held.name));
     let expected: Vec<_> = wins.iter().map(|win| win.held.name.clone()).collect();
     for limit in [1, 2, 3, wins.len(), 1000] {
-        let listed = pages(&ground, &client, limit).await;
+        let listed = pages(&case, &client, limit).await;
         let listed: Vec<_> = listed.into_iter().map(|entry| entry.name).collect();
         assert_eq!(listed, expected, "in pages of {limit}");
     }
     for win in wins {
-        ground.release(&client, &win.held).await;
+        case.release(&client, &win.held).await;
     }
 }
 
 /// Who waits is listed in order, where the store keeps one.
 pub async fn a_listing_tells_who_waits(subject: &impl Subject) {
-    let ground = Ground::new(subject);
-    let client = ground.lasting_client().await;
-    if ground.has_none(&client, Part::Inventory, "a_listing_tells_who_waits") {
+    let case = Case::new(subject);
+    let client = case.lasting_client().await;
+    if case.has_none(&client, Part::Inventory, "a_listing_tells_who_waits") {
         return;
     }
-    let name = ground.name("m");
-    let win = ground.win(&client, &ground.long_bid(&name, "a")).await;
+    let name = case.name("m");
+    let win = case.win(&client, &case.long_bid(&name, "a")).await;
     let mut waiters = Vec::new();
     for who in ["z", "y", "x"] {
-        waiters.push(Waiter::stand(&ground, &client, ground.long_bid(&name, who)).await);
+        waiters.push(Waiter::stand(&case, &client, case.long_bid(&name, who)).await);
     }
-    let entries = pages(&ground, &client, 100).await;
+    let entries = pages(&case, &client, 100).await;
     let ids = waiters.iter().map(|waiter| waiter.bid.contender.clone());
     let ids: Vec<_> = ids.collect();
     assert_eq!(entries.len(), 1, "one name is in use: {entries:?}");
@@ -114,52 +110,52 @@ pub async fn a_listing_tells_who_waits(subject: &impl Subject) {
         assert!(!strangers, "only who waits: {entries:?}");
     }
     for waiter in &waiters {
-        ground.leave(&client, &waiter.bid).await;
+        case.leave(&client, &waiter.bid).await;
     }
-    ground.release(&client, &win.held).await;
+    case.release(&client, &win.held).await;
 }
 
 /// A mutex that nobody owns or waits for is not listed.
 pub async fn a_free_mutex_is_not_listed(subject: &impl Subject) {
-    let ground = Ground::new(subject);
-    let (client, other) = (ground.client().await, ground.client().await);
-    if ground.has_none(&client, Part::Inventory, "a_free_mutex_is_not_listed") {
+    let case = Case::new(subject);
+    let (client, other) = (case.client().await, case.client().await);
+    if case.has_none(&client, Part::Inventory, "a_free_mutex_is_not_listed") {
         return;
     }
-    let bid = ground.long_bid(&ground.name("released"), "a");
-    let released = ground.win(&client, &bid).await;
-    let expired = ground
-        .win(&other, &ground.bid(&ground.name("expired"), "a"))
+    let bid = case.long_bid(&case.name("released"), "a");
+    let released = case.win(&client, &bid).await;
+    let expired = case
+        .win(&other, &case.bid(&case.name("expired"), "a"))
         .await;
-    ground.release(&client, &released.held).await;
-    ground.run_out(other, &expired).await;
+    case.release(&client, &released.held).await;
+    case.run_out(other, &expired).await;
     // Won last: where a session sets the terms, its lease is no longer than others.
-    let kept = ground
-        .win(&client, &ground.long_bid(&ground.name("kept"), "a"))
+    let kept = case
+        .win(&client, &case.long_bid(&case.name("kept"), "a"))
         .await;
-    let entries = pages(&ground, &client, 100).await;
+    let entries = pages(&case, &client, 100).await;
     let names: Vec<_> = entries.into_iter().map(|entry| entry.name).collect();
     assert_eq!(
         names,
         std::slice::from_ref(&kept.held.name),
         "only what is in use"
     );
-    ground.release(&client, &kept.held).await;
+    case.release(&client, &kept.held).await;
 }
 
 /// A page of names tells those of them that are in use, and no other.
 pub async fn named_mutexes_are_looked_up(subject: &impl Subject) {
-    let ground = Ground::new(subject);
-    let client = ground.lasting_client().await;
-    if ground.has_none(&client, Part::Inventory, "named_mutexes_are_looked_up") {
+    let case = Case::new(subject);
+    let client = case.lasting_client().await;
+    if case.has_none(&client, Part::Inventory, "named_mutexes_are_looked_up") {
         return;
     }
     let mut wins = Vec::new();
     for text in ["b", "a", "other"] {
-        let bid = ground.long_bid(&ground.name(text), "a");
-        wins.push(ground.win(&client, &bid).await);
+        let bid = case.long_bid(&case.name(text), "a");
+        wins.push(case.win(&client, &bid).await);
     }
-    let names = ["b", "free", "a", "b"].map(|text| ground.name(text));
+    let names = ["b", "free", "a", "b"].map(|text| case.name(text));
     let listing = client.list(&Page::of(names)).await;
     let listing = listing.unwrap_or_else(|error| panic!("list failed: {error:?}"));
     assert_eq!(listing.next, None, "a page of names has no next");
@@ -168,6 +164,6 @@ pub async fn named_mutexes_are_looked_up(subject: &impl Subject) {
     let owner = &listing.entries[1].owner;
     assert!(owner.is_owner(&wins[0].held.contender), "{listing:?}");
     for win in wins {
-        ground.release(&client, &win.held).await;
+        case.release(&client, &win.held).await;
     }
 }

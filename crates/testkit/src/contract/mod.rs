@@ -60,12 +60,12 @@ pub mod revoke;
 pub mod starvation;
 pub mod transition;
 
-mod ground;
+mod case;
 mod sentences;
 mod subject;
 mod waiter;
 
-pub(crate) use ground::{Ground, Win};
+pub(crate) use case::{Case, Win};
 pub use sentences::SENTENCES;
 pub use subject::{Part, Subject};
 pub(crate) use waiter::Waiter;

@@ -3,7 +3,7 @@
 use tenure::backend::Backend;
 use tenure::model::{ContenderId, MutexName};
 
-use super::{Ground, Subject};
+use super::{Case, Subject};
 
 /// Endings that some store, somewhere, takes for one another or for a command.
 const LOOKALIKES: &[&str] = &[
@@ -81,30 +81,29 @@ const LOOKALIKES: &[&str] = &[
 
 /// Names differing in case, accent, width, escape or wildcard do not collide.
 pub async fn names_that_look_alike_are_different(subject: &impl Subject) {
-    let ground = Ground::new(subject);
-    let client = ground.lasting_client().await;
+    let case = Case::new(subject);
+    let client = case.lasting_client().await;
     let mut wins = Vec::new();
     for look in LOOKALIKES {
-        let name = MutexName::new(format!("{}{look}", ground.tag())).expect("a valid name");
-        let win = ground.win(&client, &ground.long_bid(&name, "a")).await;
+        let name = MutexName::new(format!("{}{look}", case.tag())).expect("a valid name");
+        let win = case.win(&client, &case.long_bid(&name, "a")).await;
         wins.push(win);
     }
     // One at a time: each frees its own name and no other.
     while let Some(win) = wins.pop() {
-        ground
-            .still_owns(&client, &win, "another name's release")
+        case.still_owns(&client, &win, "another name's release")
             .await;
-        ground.release(&client, &win.held).await;
+        case.release(&client, &win.held).await;
         let name = &win.held.name;
-        ground.is_free(&client, name, "it was released").await;
+        case.is_free(&client, name, "it was released").await;
     }
 }
 
 /// 66 bytes are a name, to the last of them.
 pub async fn the_longest_names_are_kept_whole(subject: &impl Subject) {
-    let ground = Ground::new(subject);
-    let client = ground.lasting_client().await;
-    let room = MutexName::MAX_BYTES - ground.tag().len();
+    let case = Case::new(subject);
+    let client = case.lasting_client().await;
+    let room = MutexName::MAX_BYTES - case.tag().len();
     let plain = "x".repeat(room - 1);
     let wide = "é".repeat(room / 2 - 1);
     let mut wins = Vec::new();
@@ -116,75 +115,71 @@ pub async fn the_longest_names_are_kept_whole(subject: &impl Subject) {
         format!("{wide}è"),
         wide,
     ] {
-        let name = MutexName::new(format!("{}{text}", ground.tag())).expect("a valid name");
-        wins.push(ground.win(&client, &ground.long_bid(&name, "a")).await);
+        let name = MutexName::new(format!("{}{text}", case.tag())).expect("a valid name");
+        wins.push(case.win(&client, &case.long_bid(&name, "a")).await);
     }
     for win in wins {
-        ground
-            .still_owns(&client, &win, "a longer name's bid")
-            .await;
-        ground.release(&client, &win.held).await;
+        case.still_owns(&client, &win, "a longer name's bid").await;
+        case.release(&client, &win.held).await;
     }
 }
 
 /// A name may be nothing but what a path, a pattern or a quote is made of.
 pub async fn names_of_punctuation_alone_are_names(subject: &impl Subject) {
-    let ground = Ground::new(subject);
-    let client = ground.client().await;
+    let case = Case::new(subject);
+    let client = case.client().await;
     for text in [
         ".", "..", "/", "//", "%", "_", "*", "?", "\\", "'", "\"", "{", "{}", "[", "-",
     ] {
         let name = MutexName::new(text).expect("a valid name");
         // Another run of this suite may be here: these names cannot be our own.
-        let bid = ground.bid(&name, "a");
-        let limit = bid.terms.lease() + ground.patience();
+        let bid = case.bid(&name, "a");
+        let limit = bid.terms.lease() + case.patience();
         let why = format!("the name {text:?}");
-        let win = ground.win_within(&client, &bid, limit, &why).await;
-        ground.release(&client, &win.held).await;
+        let win = case.win_within(&client, &bid, limit, &why).await;
+        case.release(&client, &win.held).await;
     }
 }
 
 /// An id comes back as it was given, up to 128 bytes.
 pub async fn ids_come_back_as_they_were_given(subject: &impl Subject) {
-    let ground = Ground::new(subject);
-    let client = ground.client().await;
-    let name = ground.name("m");
-    let longest = "y".repeat(ContenderId::MAX_BYTES - ground.tag().len());
+    let case = Case::new(subject);
+    let client = case.client().await;
+    let name = case.name("m");
+    let longest = "y".repeat(ContenderId::MAX_BYTES - case.tag().len());
     let widest = "ü".repeat(longest.len() / 2);
     let texts = LOOKALIKES.iter().copied();
     for text in texts.chain([longest.as_str(), widest.as_str()]) {
-        let id = ContenderId::new(format!("{}{text}", ground.tag())).expect("a valid id");
-        let bid = ground.bid_of(&name, &id).with_unique_id();
-        let win = ground.win(&client, &bid).await;
-        let (owner, _) = ground.owner(&client, &name).await;
+        let id = ContenderId::new(format!("{}{text}", case.tag())).expect("a valid id");
+        let bid = case.bid_of(&name, &id).with_unique_id();
+        let win = case.win(&client, &bid).await;
+        let (owner, _) = case.owner(&client, &name).await;
         assert_eq!(owner.owner_id(), Some(&id), "the id must come back whole");
-        assert!(ground.renew(&client, &win.held).await.is_won());
-        ground.release(&client, &win.held).await;
+        assert!(case.renew(&client, &win.held).await.is_won());
+        case.release(&client, &win.held).await;
     }
 }
 
 /// Ids that look alike cannot renew, release or leave for each other.
 pub async fn ids_that_look_alike_are_different(subject: &impl Subject) {
-    let ground = Ground::new(subject);
-    let client = ground.lasting_client().await;
-    let id = |text: &str| ContenderId::new(format!("{}{text}", ground.tag())).expect("a valid id");
-    let bid = ground.bid_of(&ground.name("m"), &id("a"));
+    let case = Case::new(subject);
+    let client = case.lasting_client().await;
+    let id = |text: &str| ContenderId::new(format!("{}{text}", case.tag())).expect("a valid id");
+    let bid = case.bid_of(&case.name("m"), &id("a"));
     let mut long = bid.with_unique_id();
-    long.terms = ground.long_bid(&long.name, "a").terms;
-    let win = ground.win(&client, &long).await;
+    long.terms = case.long_bid(&long.name, "a").terms;
+    let win = case.win(&client, &long).await;
     for look in LOOKALIKES.iter().filter(|look| **look != "a") {
         let mut twin = win.held.clone();
         twin.contender = id(look);
-        let renewed = ground.renew(&client, &twin).await;
+        let renewed = case.renew(&client, &twin).await;
         assert!(!renewed.is_won(), "{look:?} renewed for \"a\"");
-        let released = ground.try_release(&client, &twin).await;
+        let released = case.try_release(&client, &twin).await;
         assert!(!released.is_won(), "{look:?} released for \"a\"");
-        let other = ground.bid_of(&long.name, &twin.contender);
-        ground.leave(&client, &other.with_unique_id()).await;
+        let other = case.bid_of(&long.name, &twin.contender);
+        case.leave(&client, &other.with_unique_id()).await;
     }
-    ground
-        .still_owns(&client, &win, "ids that look alike")
-        .await;
-    ground.release(&client, &win.held).await;
+    case.still_owns(&client, &win, "ids that look alike").await;
+    case.release(&client, &win.held).await;
     client.close().await.expect("close");
 }

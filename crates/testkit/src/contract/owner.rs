@@ -3,34 +3,34 @@
 use tenure::backend::{Backend, LeaseBound};
 use tenure::model::MutexOwner;
 
-use super::ground::{ROUNDING, shows};
-use super::{Ground, Subject};
+use super::case::{ROUNDING, shows};
+use super::{Case, Subject};
 
 /// A name that nobody ever used has no owner, and asking changes nothing.
 pub async fn nobody_owns_an_unknown_name(subject: &impl Subject) {
-    let ground = Ground::new(subject);
-    let client = ground.client().await;
-    let name = ground.name("m");
+    let case = Case::new(subject);
+    let client = case.client().await;
+    let name = case.name("m");
     for _ in 0..2 {
-        let (owner, _) = ground.owner(&client, &name).await;
+        let (owner, _) = case.owner(&client, &name).await;
         assert_eq!(owner, MutexOwner::NONE);
     }
-    ground.win(&client, &ground.bid(&name, "a")).await;
+    case.win(&client, &case.bid(&name, "a")).await;
 }
 
 /// Every time that is known fits the terms and the store's now.
 pub async fn an_owner_is_told_with_token_and_times(subject: &impl Subject) {
-    let ground = Ground::new(subject);
-    let (here, there) = (ground.lasting_client().await, ground.lasting_client().await);
-    let bid = ground.long_bid(&ground.name("m"), "a");
-    let win = ground.win(&here, &bid).await;
+    let case = Case::new(subject);
+    let (here, there) = (case.lasting_client().await, case.lasting_client().await);
+    let bid = case.long_bid(&case.name("m"), "a");
+    let win = case.win(&here, &bid).await;
     if let LeaseBound::Terms = here.profile().bound {
         let own = win.answer.owner();
         assert!(own.ttl_at().is_some(), "a winner knows its ttl: {own:?}");
         assert!(own.transition_at().is_some(), "and its end: {own:?}");
         check(own, win.answer.now(), &bid.terms);
     }
-    let (seen, now) = ground.owner(&there, &bid.name).await;
+    let (seen, now) = case.owner(&there, &bid.name).await;
     assert_eq!(seen.owner_id(), Some(&bid.contender));
     assert!(shows(&there.profile(), &seen, &win), "its token: {seen:?}");
     if let LeaseBound::Terms = here.profile().bound {
@@ -40,8 +40,8 @@ pub async fn an_owner_is_told_with_token_and_times(subject: &impl Subject) {
         );
         check(&seen, now, &bid.terms);
     }
-    ground.release(&here, &win.held).await;
-    let (owner, _) = ground.owner(&there, &bid.name).await;
+    case.release(&here, &win.held).await;
+    let (owner, _) = case.owner(&there, &bid.name).await;
     assert_eq!(owner, MutexOwner::NONE, "nobody owns after the release");
 }
 
@@ -73,16 +73,16 @@ fn check(owner: &MutexOwner, now: tenure::model::StoreTime, terms: &tenure::mode
 
 /// The store's clock goes forward, about as fast as ours.
 pub async fn the_stores_time_goes_forward(subject: &impl Subject) {
-    let ground = Ground::new(subject);
-    let (here, there) = (ground.client().await, ground.client().await);
-    let name = ground.name("m");
+    let case = Case::new(subject);
+    let (here, there) = (case.client().await, case.client().await);
+    let name = case.name("m");
     let pause = std::time::Duration::from_millis(200);
-    let (_, first) = ground.owner(&here, &name).await;
-    ground.clock().sleep(pause).await;
-    let (_, second) = ground.owner(&there, &name).await;
+    let (_, first) = case.owner(&here, &name).await;
+    case.clock().sleep(pause).await;
+    let (_, second) = case.owner(&there, &name).await;
     let passed = second.since(first);
     assert!(
-        passed + ROUNDING >= pause && passed <= pause + ground.patience(),
+        passed + ROUNDING >= pause && passed <= pause + case.patience(),
         "{pause:?} passed here, and {passed:?} on the store's clock"
     );
 }

@@ -6,22 +6,22 @@ use tenure::backend::{Backend, Held, LeaseBound, Nonce};
 use tenure::model::FencingToken;
 use tokio::task::JoinSet;
 
-use super::ground::{ROUNDING, not_applicable};
-use super::{Ground, Subject, Win};
+use super::case::{ROUNDING, not_applicable};
+use super::{Case, Subject, Win};
 
 /// A renewal moves the ends and nothing else.
 pub async fn a_renewal_extends_and_keeps_token_and_start(subject: &impl Subject) {
-    let ground = Ground::new(subject);
-    let (client, there) = (ground.client().await, ground.client().await);
+    let case = Case::new(subject);
+    let (client, there) = (case.client().await, case.client().await);
     let attempt = async || {
-        let name = ground.name(&format!("m{}", fastrand::u32(..)));
-        let mut win = ground.win(&client, &ground.bid(&name, "a")).await;
+        let name = case.name(&format!("m{}", fastrand::u32(..)));
+        let mut win = case.win(&client, &case.bid(&name, "a")).await;
         let granted = win.clone();
         let first = granted.answer.owner();
-        ground.clock().sleep(win.held.terms.ttl() / 2).await;
-        win.sent_at = ground.clock().now();
-        let answer = ground.renew(&client, &win.held).await;
-        if !granted.is_surely_valid(ground.clock().now()) {
+        case.clock().sleep(win.held.terms.ttl() / 2).await;
+        win.sent_at = case.clock().now();
+        let answer = case.renew(&client, &win.held).await;
+        if !granted.is_surely_valid(case.clock().now()) {
             return None;
         }
         assert!(answer.is_won(), "its own grant, in time: {answer:?}");
@@ -43,104 +43,98 @@ pub async fn a_renewal_extends_and_keeps_token_and_start(subject: &impl Subject)
         }
         // Past the first end the mutex is still its owner's.
         let late = win.sent_at + win.held.terms.valid_for() * 9 / 10;
-        ground.clock().sleep_until(late).await;
-        let tried = ground.try_win(&there, &ground.bid(&name, "b")).await;
-        if !win.is_surely_valid(ground.clock().now()) {
+        case.clock().sleep_until(late).await;
+        let tried = case.try_win(&there, &case.bid(&name, "b")).await;
+        if !win.is_surely_valid(case.clock().now()) {
             return None;
         }
         assert!(tried.is_err(), "the renewed lease runs, and {tried:?}");
         Some(())
     };
-    ground.judged(attempt).await;
+    case.judged(attempt).await;
 }
 
 /// Renews `wrong`, which must be refused and change nothing about `win`.
-async fn refused<S: Subject>(ground: &Ground<'_, S>, client: &S::Backend, wrong: &Held, win: &Win) {
-    ground.clock().sleep(win.held.terms.ttl() / 8).await;
-    let answer = ground.renew(client, wrong).await;
+async fn refused<S: Subject>(case: &Case<'_, S>, client: &S::Backend, wrong: &Held, win: &Win) {
+    case.clock().sleep(win.held.terms.ttl() / 8).await;
+    let answer = case.renew(client, wrong).await;
     assert!(!answer.is_won(), "{wrong:?} is no grant, and {answer:?}");
     assert!(
         answer.owner().is_owner(&win.held.contender),
         "a refusal names the owner: {answer:?}"
     );
-    ground.still_owns(client, win, "a refused renewal").await;
+    case.still_owns(client, win, "a refused renewal").await;
 }
 
 /// The token must be the grant's.
 pub async fn a_renewal_with_another_token_is_refused(subject: &impl Subject) {
-    let ground = Ground::new(subject);
-    let client = ground.client().await;
-    let win = ground
-        .win(&client, &ground.bid(&ground.name("m"), "a"))
-        .await;
+    let case = Case::new(subject);
+    let client = case.client().await;
+    let win = case.win(&client, &case.bid(&case.name("m"), "a")).await;
     for number in [win.token().store() + 1, win.token().store() - 1] {
         let mut wrong = win.held.clone();
         wrong.token = FencingToken::from_store(number).expect("small enough");
-        refused(&ground, &client, &wrong, &win).await;
+        refused(&case, &client, &wrong, &win).await;
     }
 }
 
 /// The id must be the grant's.
 pub async fn a_renewal_with_another_id_is_refused(subject: &impl Subject) {
-    let ground = Ground::new(subject);
-    let client = ground.client().await;
-    let win = ground
-        .win(&client, &ground.bid(&ground.name("m"), "a"))
-        .await;
+    let case = Case::new(subject);
+    let client = case.client().await;
+    let win = case.win(&client, &case.bid(&case.name("m"), "a")).await;
     let mut wrong = win.held.clone();
-    wrong.contender = ground.id("b");
-    refused(&ground, &client, &wrong, &win).await;
+    wrong.contender = case.id("b");
+    refused(&case, &client, &wrong, &win).await;
 }
 
 /// The nonce must be the grant's, where the store keeps it.
 pub async fn a_renewal_with_another_nonce_is_refused(subject: &impl Subject) {
-    let ground = Ground::new(subject);
-    let client = ground.client().await;
+    let case = Case::new(subject);
+    let client = case.client().await;
     if !client.profile().nonce {
         let sentence = "a_renewal_with_another_nonce_is_refused";
         return not_applicable(&client.profile(), sentence, "it has no room for a nonce");
     }
-    let win = ground
-        .win(&client, &ground.bid(&ground.name("m"), "a"))
-        .await;
+    let win = case.win(&client, &case.bid(&case.name("m"), "a")).await;
     let mut wrong = win.held.clone();
     wrong.nonce = Nonce::random();
-    refused(&ground, &client, &wrong, &win).await;
+    refused(&case, &client, &wrong, &win).await;
 }
 
 /// After the lease, the same id may own again: not by the old grant.
 pub async fn an_old_grant_is_not_renewed_under_the_same_id(subject: &impl Subject) {
-    let ground = Ground::new(subject);
-    let (here, there) = (ground.client().await, ground.client().await);
-    let (name, id) = (ground.name("m"), ground.id("a"));
-    let old = ground.win(&here, &ground.bid_of(&name, &id)).await;
-    ground.run_out(here, &old).await;
-    let new = ground.win(&there, &ground.bid_of(&name, &id)).await;
-    refused(&ground, &there, &old.held, &new).await;
+    let case = Case::new(subject);
+    let (here, there) = (case.client().await, case.client().await);
+    let (name, id) = (case.name("m"), case.id("a"));
+    let old = case.win(&here, &case.bid_of(&name, &id)).await;
+    case.run_out(here, &old).await;
+    let new = case.win(&there, &case.bid_of(&name, &id)).await;
+    refused(&case, &there, &old.held, &new).await;
 }
 
 /// No question, no answer, no error.
 pub async fn an_empty_batch_has_no_answers(subject: &impl Subject) {
-    let ground = Ground::new(subject);
-    let client = ground.client().await;
+    let case = Case::new(subject);
+    let client = case.client().await;
     let answers = client.renew(&[]).await;
     assert!(answers.is_empty(), "nothing was asked: {answers:?}");
 }
 
 /// Each grant of a batch stands alone, and the answers come in its order.
 pub async fn a_batch_answers_each_grant_in_order(subject: &impl Subject) {
-    let ground = Ground::new(subject);
-    let client = ground.lasting_client().await;
+    let case = Case::new(subject);
+    let client = case.lasting_client().await;
     let mut batch = Vec::new();
     // Names against the order of the batch: a store may sort for itself.
     for index in (0..12).rev() {
-        let name = ground.name(&format!("m{index:02}"));
-        let win = ground.win(&client, &ground.long_bid(&name, "a")).await;
+        let name = case.name(&format!("m{index:02}"));
+        let win = case.win(&client, &case.long_bid(&name, "a")).await;
         let mut held = win.held.clone();
         match index % 4 {
             1 => held.token = FencingToken::from_store(held.token.store() + 7).expect("small"),
-            2 => ground.release(&client, &win.held).await,
-            3 if index == 7 => held.name = ground.name("unknown"),
+            2 => case.release(&client, &win.held).await,
+            3 if index == 7 => held.name = case.name("unknown"),
             _ => {}
         }
         batch.push((held, index % 4 == 0 || index == 3 || index == 11));
@@ -152,12 +146,12 @@ pub async fn a_batch_answers_each_grant_in_order(subject: &impl Subject) {
 
 /// A batch has no size limit for the caller.
 pub async fn a_batch_of_250_is_answered_whole(subject: &impl Subject) {
-    let ground = Ground::new(subject);
-    let client = Arc::new(ground.lasting_client().await);
+    let case = Case::new(subject);
+    let client = Arc::new(case.lasting_client().await);
     let mut bids = JoinSet::new();
     for index in 0..250 {
-        let name = ground.name(&format!("m{index:03}"));
-        let (client, bid) = (Arc::clone(&client), ground.long_bid(&name, "a"));
+        let name = case.name(&format!("m{index:03}"));
+        let (client, bid) = (Arc::clone(&client), case.long_bid(&name, "a"));
         bids.spawn(async move {
             let answer = client.acquire(&bid).await.expect("a free name");
             bid.held(answer.token().expect("a free name is won"))
@@ -168,7 +162,7 @@ pub async fn a_batch_of_250_is_answered_whole(subject: &impl Subject) {
         let mut held = held.clone();
         let good = index % 10 != 3;
         if !good {
-            held.contender = ground.id("b");
+            held.contender = case.id("b");
         }
         (held, good)
     });

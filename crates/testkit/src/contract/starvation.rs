@@ -7,32 +7,32 @@
 
 use tenure::backend::Backend;
 
-use super::ground::not_applicable;
-use super::{Ground, Subject, Waiter};
+use super::case::not_applicable;
+use super::{Case, Subject, Waiter};
 
 /// A busy client that takes again at once does not keep a waiter out.
 pub async fn a_busy_client_does_not_starve_a_waiter(subject: &impl Subject) {
     const ROUNDS: usize = 3;
     let sentence = "a_busy_client_does_not_starve_a_waiter";
-    let ground = Ground::new(subject);
-    let (here, there) = (ground.lasting_client().await, ground.lasting_client().await);
+    let case = Case::new(subject);
+    let (here, there) = (case.lasting_client().await, case.lasting_client().await);
     if !here.profile().ordered {
         let why = "without an order the engine yields instead";
         return not_applicable(&here.profile(), sentence, why);
     }
-    let name = ground.name("m");
-    let mut win = ground.win(&here, &ground.long_bid(&name, "busy")).await;
-    let mut waiter = Waiter::stand(&ground, &there, ground.long_bid(&name, "patient")).await;
+    let name = case.name("m");
+    let mut win = case.win(&here, &case.long_bid(&name, "busy")).await;
+    let mut waiter = Waiter::stand(&case, &there, case.long_bid(&name, "patient")).await;
     for _ in 0..ROUNDS {
-        ground.release(&here, &win.held).await;
-        match ground.try_win(&here, &ground.long_bid(&name, "busy")).await {
+        case.release(&here, &win.held).await;
+        match case.try_win(&here, &case.long_bid(&name, "busy")).await {
             // The machine stalled for longer than the place is kept.
             Ok(again) => win = again,
             Err(_) => {
-                let limit = ground.wake_up(&there);
+                let limit = case.wake_up(&there);
                 let why = "the busy one was refused";
-                let win = waiter.win_by_hints(&ground, &there, limit, why).await;
-                return ground.release(&there, &win.held).await;
+                let win = waiter.win_by_hints(&case, &there, limit, why).await;
+                return case.release(&there, &win.held).await;
             }
         }
     }
@@ -41,17 +41,17 @@ pub async fn a_busy_client_does_not_starve_a_waiter(subject: &impl Subject) {
 
 /// A mutex left alone for two wake-ups goes to whoever waits for it.
 pub async fn a_mutex_left_alone_goes_to_the_waiter(subject: &impl Subject) {
-    let ground = Ground::new(subject);
-    let (here, there) = (ground.lasting_client().await, ground.lasting_client().await);
-    let name = ground.name("m");
+    let case = Case::new(subject);
+    let (here, there) = (case.lasting_client().await, case.lasting_client().await);
+    let name = case.name("m");
     for _ in 0..5 {
-        let win = ground.win(&here, &ground.long_bid(&name, "busy")).await;
-        let bid = ground.long_bid(&name, "patient");
-        let mut waiter = Waiter::stand(&ground, &there, bid).await;
-        ground.release(&here, &win.held).await;
-        let limit = ground.wake_up(&there);
+        let win = case.win(&here, &case.long_bid(&name, "busy")).await;
+        let bid = case.long_bid(&name, "patient");
+        let mut waiter = Waiter::stand(&case, &there, bid).await;
+        case.release(&here, &win.held).await;
+        let limit = case.wake_up(&there);
         let why = "the busy one stays away";
-        let win = waiter.win_by_hints(&ground, &there, limit, why).await;
-        ground.release(&there, &win.held).await;
+        let win = waiter.win_by_hints(&case, &there, limit, why).await;
+        case.release(&there, &win.held).await;
     }
 }

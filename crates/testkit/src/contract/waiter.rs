@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tenure::backend::{Backend, Bid, Hint, Hints, Interest};
 
-use super::{Ground, Subject, Win};
+use super::{Case, Subject, Win};
 
 /// A refused bid that has a place where there is one, and listens.
 pub(crate) struct Waiter {
@@ -16,16 +16,16 @@ pub(crate) struct Waiter {
 impl Waiter {
     /// Asks, is refused, listens, asks once more: as a waiter must.
     pub(crate) async fn stand<S: Subject>(
-        ground: &Ground<'_, S>,
+        case: &Case<'_, S>,
         client: &S::Backend,
         mut bid: Bid,
     ) -> Self {
         bid.queue = true;
-        let first = ground.lose(client, &bid, "somebody owns").await;
+        let first = case.lose(client, &bid, "somebody owns").await;
         bid.score = first.place().map(|place| place.score.clone());
         let hints = client.changes(&Interest::in_turn(&bid));
-        ground.settle().await;
-        let again = ground.lose(client, &bid, "somebody still owns").await;
+        case.settle().await;
+        let again = case.lose(client, &bid, "somebody still owns").await;
         let rank = again.place().map(|place| place.rank);
         Self { bid, hints, rank }
     }
@@ -33,14 +33,14 @@ impl Waiter {
     /// Waits for hints and tries at each, until it has won or `limit` is over.
     pub(crate) async fn win_by_hints<S: Subject>(
         &mut self,
-        ground: &Ground<'_, S>,
+        case: &Case<'_, S>,
         client: &S::Backend,
         limit: Duration,
         why: &str,
     ) -> Win {
-        let end = ground.clock().now() + limit;
+        let end = case.clock().now() + limit;
         loop {
-            let hint = ground.clock().limit(end, self.hints.next()).await;
+            let hint = case.clock().limit(end, self.hints.next()).await;
             match hint {
                 Some(Some(_)) => {}
                 Some(None) => panic!("{why}: the stream ended before the backend was closed"),
@@ -49,7 +49,7 @@ impl Waiter {
                     self.bid.contender
                 ),
             }
-            match ground.try_win(client, &self.bid).await {
+            match case.try_win(client, &self.bid).await {
                 Ok(win) => return win,
                 Err(answer) => {
                     if let Some(place) = answer.place() {
@@ -63,22 +63,22 @@ impl Waiter {
     /// The hints that come within `length`.
     pub(crate) async fn heard<S: Subject>(
         &mut self,
-        ground: &Ground<'_, S>,
+        case: &Case<'_, S>,
         length: Duration,
     ) -> Vec<Hint> {
-        hints_within(ground, &mut self.hints, length).await
+        hints_within(case, &mut self.hints, length).await
     }
 }
 
 /// All hints that come within `length`.
 pub(crate) async fn hints_within<S: Subject>(
-    ground: &Ground<'_, S>,
+    case: &Case<'_, S>,
     hints: &mut Hints,
     length: Duration,
 ) -> Vec<Hint> {
-    let end = ground.clock().now() + length;
+    let end = case.clock().now() + length;
     let mut heard = Vec::new();
-    while let Some(Some(hint)) = ground.clock().limit(end, hints.next()).await {
+    while let Some(Some(hint)) = case.clock().limit(end, hints.next()).await {
         heard.push(hint);
         assert!(heard.len() < 10_000, "hints without end");
     }

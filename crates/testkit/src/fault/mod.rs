@@ -28,10 +28,10 @@
 //! read.
 
 mod backend;
+mod faults;
 mod hints;
-mod plan;
 mod rates;
 
 pub use backend::FaultBackend;
-pub use plan::{Call, Fault, Faults, HintFault, Record};
+pub use faults::{Call, Fault, Faults, HintFault, Record};
 pub use rates::Rates;

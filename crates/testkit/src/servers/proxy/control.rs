@@ -44,7 +44,7 @@ impl Rules {
 
 /// What is.
 #[derive(Debug, Default)]
-struct State {
+struct ProxyState {
     /// While it listens: the generation new connections belong to.
     listening: Option<u64>,
     /// The generation of each connection.
@@ -61,7 +61,7 @@ struct State {
 pub(super) struct Control {
     speech: Option<Speech>,
     rules: watch::Sender<Rules>,
-    state: Mutex<State>,
+    state: Mutex<ProxyState>,
     changed: Condvar,
 }
 
@@ -189,8 +189,8 @@ impl Control {
         })
     }
 
-    fn wait(&self, what: &str, holds: impl Fn(&State) -> bool) -> Result<(), ServerError> {
-        let not_yet = |state: &mut State| state.trouble.is_none() && !holds(state);
+    fn wait(&self, what: &str, holds: impl Fn(&ProxyState) -> bool) -> Result<(), ServerError> {
+        let not_yet = |state: &mut ProxyState| state.trouble.is_none() && !holds(state);
         let limit = Duration::from_secs(30);
         let waited = self
             .changed
@@ -205,7 +205,7 @@ impl Control {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, ProxyState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

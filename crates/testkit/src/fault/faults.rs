@@ -107,9 +107,9 @@ pub struct Record {
 /// The handle that makes a [`FaultBackend`](super::FaultBackend) fail; clones
 /// are the same handle.
 #[derive(Clone)]
-pub struct Faults(Arc<Shared>);
+pub struct Faults(Arc<FaultsParts>);
 
-struct Shared {
+struct FaultsParts {
     clock: Clock,
     plan: Mutex<Plan>,
     healed: watch::Sender<u64>,
@@ -155,7 +155,7 @@ impl Faults {
     /// Faults drawn at these rates from `seed`, which decides all of them.
     #[must_use]
     pub fn seeded(clock: Clock, seed: u64, rates: Rates) -> Self {
-        Self(Arc::new(Shared {
+        Self(Arc::new(FaultsParts {
             clock,
             plan: Mutex::new(Plan {
                 once: VecDeque::new(),

@@ -61,7 +61,7 @@ const PROMPTLY: Duration = Duration::from_secs(3);
 /// takes but that of answers that hang.
 const ENOUGH: u32 = 80;
 
-pub(crate) struct Stage {
+pub(crate) struct World {
     pub(crate) us: Coordinator,
     them: Coordinator,
     store: Memory,
@@ -69,7 +69,7 @@ pub(crate) struct Stage {
     others: Vec<JoinHandle<()>>,
 }
 
-impl Stage {
+impl World {
     fn new() -> Self {
         let clock = Clock::tokio();
         let store = Memory::with_clock(clock.clone());
@@ -156,17 +156,17 @@ async fn take(coordinator: &Coordinator, case: &str) {
 
 /// Drops what `prepare` makes after every number of polls and steps, in every scene.
 /// What it prepares is there before the trouble starts.
-pub(crate) async fn everywhere<F: Future>(prepare: impl AsyncFn(&Stage) -> F) {
+pub(crate) async fn everywhere<F: Future>(prepare: impl AsyncFn(&World) -> F) {
     for scene in Scene::ALL {
         for when in [When::Polled, When::Woken, When::Waiting] {
             let mut most = 0;
             for count in 0..=ENOUGH {
-                let mut stage = Stage::new();
-                let act = prepare(&stage).await;
-                stage.set(scene).await;
+                let mut world = World::new();
+                let act = prepare(&world).await;
+                world.set(scene).await;
                 let cut_off = cut(act, count, when).await.is_none();
                 let case = format!("{scene:?}, {when:?} after {count}");
-                stage.judge(&case).await;
+                world.judge(&case).await;
                 most = count;
                 if !cut_off {
                     break;

@@ -1,4 +1,5 @@
-//! What a test stands on: names nobody else uses, and calls that must succeed.
+//! [`Case`]: one test of one sentence, with names of its own and calls that must
+//! succeed.
 
 use std::io::Write as _;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -39,7 +40,7 @@ impl Win {
 }
 
 /// One test of one sentence.
-pub(crate) struct Ground<'a, S: Subject> {
+pub(crate) struct Case<'a, S: Subject> {
     pub(crate) subject: &'a S,
     tag: String,
     counter: AtomicU32,
@@ -52,7 +53,7 @@ pub(crate) const ROUNDING: Duration = Duration::from_millis(5);
 /// How often a trial that the machine was too slow to judge is made again.
 const TRIALS: usize = 8;
 
-impl<'a, S: Subject> Ground<'a, S> {
+impl<'a, S: Subject> Case<'a, S> {
     pub(crate) fn new(subject: &'a S) -> Self {
         Self {
             subject,
