@@ -79,10 +79,10 @@ pub enum Retry {
 /// assert!(error.may_have_happened());
 /// ```
 #[derive(Clone)]
-pub struct Error(Box<Inner>);
+pub struct Error(Box<ErrorParts>);
 
 #[derive(Clone)]
-struct Inner {
+struct ErrorParts {
     kind: ErrorKind,
     outcome: Outcome,
     retry: Retry,
@@ -101,7 +101,7 @@ impl Error {
             Unreachable | Timeout | Store | Unconfirmed => Retry::Later,
             _ => Retry::Never,
         };
-        Self(Box::new(Inner {
+        Self(Box::new(ErrorParts {
             kind,
             outcome,
             retry,

@@ -23,9 +23,9 @@ type Farewell = Box<dyn Fn() -> Pin<Box<dyn Future<Output = Result<()>> + Send>>
 
 /// A runtime on a thread of its own. It ends when the last clone is dropped.
 #[derive(Clone)]
-pub(super) struct Background(Arc<Shared>);
+pub(super) struct Background(Arc<BackgroundParts>);
 
-struct Shared {
+struct BackgroundParts {
     runtime: Handle,
     thread: ThreadId,
     birth: Birth,
@@ -63,7 +63,7 @@ impl Background {
         };
         let thread = thread::Builder::new().name("tenure".into());
         let thread = thread.spawn(work).map_err(no_thread)?;
-        Ok(Self(Arc::new(Shared {
+        Ok(Self(Arc::new(BackgroundParts {
             runtime: handle,
             thread: thread.thread().id(),
             birth: Birth::here(),

@@ -26,8 +26,8 @@ use super::{Moment, boot_now};
 /// How often the clock is looked at where the timer does not work.
 const STEP: Duration = Duration::from_millis(10);
 
-/// Sleepers by moment; the number tells apart those of the same moment.
-type Sleepers = BTreeMap<(Moment, u64), Waker>;
+/// By moment; the number tells apart those of the same moment.
+type ByMoment = BTreeMap<(Moment, u64), Waker>;
 
 #[derive(Debug)]
 pub(super) struct Alarm {
@@ -35,12 +35,12 @@ pub(super) struct Alarm {
     /// Tells when the wall clock is set, if the system can.
     wall: Option<OwnedFd>,
     wall_set: Notify,
-    state: Mutex<State>,
+    sleepers: Mutex<Sleepers>,
 }
 
 #[derive(Debug, Default)]
-struct State {
-    sleepers: Sleepers,
+struct Sleepers {
+    by_moment: ByMoment,
     next_number: u64,
 }
 
@@ -73,7 +73,7 @@ impl Alarm {
             timer,
             wall: wall.ok().filter(|wall| watch(wall).is_ok()),
             wall_set: Notify::new(),
-            state: Mutex::default(),
+            sleepers: Mutex::default(),
         });
         let ringer = Arc::clone(&alarm);
         std::thread::Builder::new()
@@ -101,13 +101,13 @@ impl Alarm {
                 self.wall_set.notify_waiters();
             }
             let due = {
-                let mut state = self.lock();
+                let mut sleepers = self.lock();
                 let now = boot_now();
-                let later = state
-                    .sleepers
+                let later = sleepers
+                    .by_moment
                     .split_off(&(Moment(now.0.saturating_add(1)), 0));
-                let due = std::mem::replace(&mut state.sleepers, later);
-                self.set(&state.sleepers);
+                let due = std::mem::replace(&mut sleepers.by_moment, later);
+                self.set(&sleepers.by_moment);
                 due
             };
             // Wakers run foreign code: never under the lock, and a panic in
@@ -122,9 +122,9 @@ impl Alarm {
 
     /// Sets the timer to the earliest sleeper; with the lock held, so that
     /// settings happen in the order of the changes.
-    fn set(&self, sleepers: &Sleepers) {
+    fn set(&self, by_moment: &ByMoment) {
         // Zero would disarm; a past moment rings at once.
-        let nanos = sleepers
+        let nanos = by_moment
             .first_key_value()
             .map_or(0, |((at, _), _)| at.0.max(1));
         let value = Timespec {
@@ -143,8 +143,8 @@ impl Alarm {
         let _ = timerfd_settime(&self.timer, TimerfdTimerFlags::ABSTIME, &once);
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Sleepers> {
+        self.sleepers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -216,18 +216,21 @@ impl Future for Sleep<'_> {
         // A waker is foreign code: cloned before the lock, and the one before
         // it dropped after.
         let waker = cx.waker().clone();
-        let mut state = alarm.lock();
+        let mut sleepers = alarm.lock();
         let number = *self.number.get_or_insert_with(|| {
-            state.next_number += 1;
-            state.next_number
+            sleepers.next_number += 1;
+            sleepers.next_number
         });
         let key = (self.at, number);
-        let was_first = state.sleepers.first_key_value().map(|(first, _)| *first);
-        let before = state.sleepers.insert(key, waker);
+        let was_first = sleepers
+            .by_moment
+            .first_key_value()
+            .map(|(first, _)| *first);
+        let before = sleepers.by_moment.insert(key, waker);
         if was_first.is_none_or(|first| key < first) {
-            alarm.set(&state.sleepers);
+            alarm.set(&sleepers.by_moment);
         }
-        drop(state);
+        drop(sleepers);
         drop(before);
         Poll::Pending
     }
@@ -238,7 +241,7 @@ impl Drop for Sleep<'_> {
         if let Some(number) = self.number {
             // An alarm set for nobody rings once in vain: cheaper than setting
             // it anew for every sleep that is dropped.
-            let waker = self.alarm.lock().sleepers.remove(&(self.at, number));
+            let waker = self.alarm.lock().by_moment.remove(&(self.at, number));
             drop(waker); // after the lock: foreign code
         }
     }

@@ -33,10 +33,10 @@ const ORIGIN: i64 = 1_000_000_000_000_000;
 /// # }
 /// ```
 #[derive(Clone, Debug)]
-pub struct VirtualHost(Arc<State>);
+pub struct VirtualHost(Arc<HostClocks>);
 
 #[derive(Debug)]
-struct State {
+struct HostClocks {
     origin: tokio::time::Instant,
     /// How much its clock has been set back in all, in nanoseconds.
     behind: AtomicI64,
@@ -50,7 +50,7 @@ impl VirtualHost {
     #[must_use]
     #[allow(clippy::new_without_default)]
     pub fn new() -> Self {
-        Self(Arc::new(State {
+        Self(Arc::new(HostClocks {
             origin: tokio::time::Instant::now(),
             behind: AtomicI64::new(0),
             ahead: AtomicI64::new(0),

@@ -31,9 +31,9 @@ use crate::stores;
 /// # }
 /// ```
 #[derive(Clone)]
-pub struct LazyCoordinator(Arc<Shared>);
+pub struct LazyCoordinator(Arc<LazyParts>);
 
-struct Shared {
+struct LazyParts {
     builder: CoordinatorBuilder,
     url: String,
     connected: OnceLock<Coordinator>,
@@ -48,7 +48,7 @@ impl LazyCoordinator {
         let parsed = StoreUrl::parse(url)?;
         parsed.options().terms()?;
         stores::check(&parsed)?;
-        Ok(Self(Arc::new(Shared {
+        Ok(Self(Arc::new(LazyParts {
             builder,
             url: url.to_owned(),
             connected: OnceLock::new(),

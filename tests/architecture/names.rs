@@ -7,8 +7,24 @@ use proc_macro2::{TokenStream, TokenTree};
 
 use crate::{root, rust_files};
 
-/// Where a reader goes from a call down to the backend.
-const FOLDERS: &[&str] = &["engine", "leader", "lock", "queue", "schedule", "service"];
+/// Folders that a reader has in mind together: in each group a name stands for
+/// one thing. Across groups it may stand for two, where they are the same in
+/// their groups: every store has a `Client`, `blocking` has the names of what it
+/// wraps.
+const GROUPS: &[&[&str]] = &[
+    // From a call down to the backend.
+    &["engine", "leader", "lock", "queue", "schedule", "service"],
+    &["blocking"],
+    &["combination", "stores/combination"],
+    &["coordinator"],
+    &["clock"],
+    &["stores/kit", "stores/memory"],
+    &["stores/kit", "stores/sql", "stores/mysql"],
+    &["stores/kit", "stores/sql", "stores/postgres"],
+    &["stores/kit", "stores/redis"],
+    &["stores/kit", "stores/sqlite"],
+    &["stores/kit", "stores/zookeeper"],
+];
 
 /// What could be the name of anything.
 const VAGUE: &[&str] = &[
@@ -16,24 +32,46 @@ const VAGUE: &[&str] = &[
 ];
 
 #[test]
-fn every_type_on_the_way_down_has_a_name_of_its_own() {
-    let mut homes = BTreeMap::new();
-    for folder in FOLDERS {
-        for file in rust_files(&root().join("src").join(folder)) {
-            if file.iter().any(|part| part == "tests") {
-                continue;
-            }
-            let source = fs::read_to_string(&file).unwrap();
-            for name in types(source.parse().expect("the file is Rust")) {
-                let file = file.display().to_string();
-                assert!(!VAGUE.contains(&name.as_str()), "{file}: what is a {name}?");
-                if let Some(before) = homes.insert(name.clone(), file.clone()) {
-                    panic!("{name} is one thing in {before} and another in {file}");
+fn every_type_has_a_name_of_its_own_among_those_around_it() {
+    for group in GROUPS {
+        let mut homes = BTreeMap::new();
+        for folder in *group {
+            for file in rust_files(&root().join("src").join(folder)) {
+                if file.iter().any(|part| part == "tests") {
+                    continue;
+                }
+                let source = fs::read_to_string(&file).unwrap();
+                for name in types(source.parse().expect("the file is Rust")) {
+                    let file = file.display().to_string();
+                    if let Some(before) = homes.insert(name.clone(), file.clone()) {
+                        panic!("{name} is one thing in {before} and another in {file}");
+                    }
                 }
             }
         }
+        assert!(!homes.is_empty(), "{group:?} has types");
     }
-    assert!(homes.contains_key("Lock") && homes.contains_key("Acquisition"));
+}
+
+#[test]
+fn no_type_has_a_name_that_any_other_could_have() {
+    for file in rust_files(&root().join("src")) {
+        let source = fs::read_to_string(&file).unwrap();
+        for name in types(source.parse().expect("the file is Rust")) {
+            let file = file.display();
+            assert!(!VAGUE.contains(&name.as_str()), "{file}: what is a {name}?");
+        }
+    }
+}
+
+#[test]
+fn every_store_is_in_a_group() {
+    for entry in fs::read_dir(root().join("src/stores")).unwrap() {
+        let entry = entry.unwrap();
+        let name = format!("stores/{}", entry.file_name().to_str().unwrap());
+        let is_in_one = GROUPS.iter().any(|group| group.contains(&name.as_str()));
+        assert!(is_in_one || entry.path().is_file(), "add {name} to a group");
+    }
 }
 
 /// The structs, enums and traits that `tokens` define outside of any braces.

@@ -14,10 +14,10 @@ use crate::model::StoreTime;
 /// answer. A time that fits in there is kept, so that answers which were long
 /// on their way do not put the clock back.
 #[derive(Debug)]
-pub(in crate::stores) struct HeardClock(Mutex<Reading>);
+pub(in crate::stores) struct HeardClock(Mutex<HeardTime>);
 
 #[derive(Clone, Copy, Debug)]
-struct Reading {
+struct HeardTime {
     moment: Moment,
     time: StoreTime,
 }
@@ -26,7 +26,7 @@ impl HeardClock {
     /// A clock that shows this host's wall clock at `moment`.
     pub(in crate::stores) fn guessed(moment: Moment) -> Self {
         let time = StoreTime::ZERO + wall();
-        Self(Mutex::new(Reading { moment, time }))
+        Self(Mutex::new(HeardTime { moment, time }))
     }
 
     /// The store's time at `moment`.
@@ -41,7 +41,7 @@ impl HeardClock {
         let latest = time + heard.since(sent) + Duration::from_millis(1);
         let shown = reading.at(heard);
         if shown < time || shown > latest {
-            *reading = Reading {
+            *reading = HeardTime {
                 moment: heard,
                 time,
             };
@@ -54,16 +54,16 @@ impl HeardClock {
     pub(in crate::stores) fn passed(&self, time: StoreTime, moment: Moment) {
         let mut reading = self.reading();
         if reading.at(moment) < time {
-            *reading = Reading { moment, time };
+            *reading = HeardTime { moment, time };
         }
     }
 
-    fn reading(&self) -> MutexGuard<'_, Reading> {
+    fn reading(&self) -> MutexGuard<'_, HeardTime> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Reading {
+impl HeardTime {
     fn at(self, moment: Moment) -> StoreTime {
         let before = u64::try_from(self.moment.since(moment).as_millis()).unwrap_or(u64::MAX);
         let time = StoreTime::from_millis(self.time.as_millis().saturating_sub(before));

@@ -8,7 +8,8 @@ use tokio::sync::mpsc;
 
 use crate::backend::Hint;
 
-/// A listener's hints beyond these are dropped: it has enough reason to look.
+/// A listener's hints beyond these are dropped: it has enough reason to look, and
+/// the store must never wait for a listener that does not read.
 const WAITING_HINTS: usize = 4;
 
 /// Both ends of a listener's hints.

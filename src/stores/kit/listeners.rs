@@ -10,11 +10,13 @@ use crate::model::{ContenderId, MutexName};
 const SWEEP: usize = 64;
 
 /// Who listens to which name. Beside its listeners, a name has what the store
-/// remembers of it for as long as somebody listens.
+/// remembers of it for as long as it has one.
 #[derive(Debug)]
 pub(in crate::stores) struct Listeners<S = ()> {
     by_name: BTreeMap<MutexName, Name<S>>,
-    /// At how many names to look for those that nobody listens to any more.
+    /// At how many names to look for those without a listener. A listener that
+    /// goes is not told of: a sweep at every new one would cost more than the
+    /// names do.
     sweep_at: usize,
     is_closed: bool,
 }
@@ -90,7 +92,7 @@ impl<S> Listeners<S> {
         });
     }
 
-    /// Forgets those who have gone, and the names that nobody listens to.
+    /// Forgets the listeners who have gone, and the names that have none left.
     pub(in crate::stores) fn sweep(&mut self) {
         self.by_name.retain(|_, name| {
             name.listeners.retain(|listener| !listener.hints.is_gone());
@@ -129,20 +131,20 @@ impl<S> Listeners<S> {
         names.map(|(name, named)| (name, &named.remembered))
     }
 
-    /// What is remembered of `name`, while somebody listens to it.
+    /// What is remembered of `name`, while it has a listener.
     pub(in crate::stores) fn remembered(&mut self, name: &MutexName) -> Option<&mut S> {
         self.by_name
             .get_mut(name)
             .map(|named| &mut named.remembered)
     }
 
-    /// Whether somebody follows the owners of some name.
+    /// Whether a listener follows the owners of some name.
     pub(in crate::stores) fn has_observers(&self) -> bool {
         let mut listeners = self.by_name.values().flat_map(|named| &named.listeners);
         listeners.any(Listener::observes)
     }
 
-    /// Whether somebody follows the owners of `name` without waiting for it.
+    /// Whether a listener follows the owners of `name` without waiting for it.
     pub(in crate::stores) fn has_mere_observers(&self, name: &MutexName) -> bool {
         self.of(name)
             .any(|listener| listener.interest.waiter.is_none() && listener.observes())
@@ -184,7 +186,7 @@ impl<S> Listeners<S> {
         }
     }
 
-    /// Tells everybody who listens.
+    /// Tells every listener.
     pub(in crate::stores) fn tell_all(&self, hint: Hint) {
         for listener in self.by_name.values().flat_map(|named| &named.listeners) {
             listener.hints.tell(hint);
@@ -203,7 +205,7 @@ mod tests {
     use crate::backend::Hints;
 
     #[test]
-    fn names_that_nobody_listens_to_are_forgotten() {
+    fn names_without_a_listener_are_forgotten() {
         let mut listeners = Listeners::<()>::default();
         let interest = |index| Interest::in_owner(&MutexName::new(format!("m{index}")).unwrap());
         let kept = listeners.add(&interest(0), || ());

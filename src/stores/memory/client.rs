@@ -38,13 +38,13 @@ use crate::stores::kit::{Closing, wall};
 /// ```
 #[derive(Clone)]
 pub struct Memory {
-    shared: Arc<Store>,
+    store: Arc<Store>,
     client: Arc<Client>,
 }
 
 /// What all clients of one store share.
 pub(super) struct Store {
-    state: Mutex<State>,
+    contents: Mutex<Contents>,
     clock: Clock,
     /// The moment at which the store's clock showed `epoch`. The wall clock is
     /// read once, to make the numbers readable; it decides nothing.
@@ -54,7 +54,7 @@ pub(super) struct Store {
 }
 
 #[derive(Default)]
-struct State {
+struct Contents {
     table: Table,
     clients: Clients,
 }
@@ -83,7 +83,7 @@ impl Memory {
     #[must_use]
     pub fn at_epoch(clock: Clock, epoch: StoreTime) -> Self {
         Self::on(Arc::new(Store {
-            state: Mutex::default(),
+            contents: Mutex::default(),
             origin: clock.now(),
             clock,
             epoch,
@@ -94,13 +94,13 @@ impl Memory {
     /// Another client of the same store, as another process would have.
     #[must_use]
     pub fn another_client(&self) -> Self {
-        Self::on(Arc::clone(&self.shared))
+        Self::on(Arc::clone(&self.store))
     }
 
-    pub(super) fn on(shared: Arc<Store>) -> Self {
-        let number = shared.next_client.fetch_add(1, Ordering::Relaxed);
+    pub(super) fn on(store: Arc<Store>) -> Self {
+        let number = store.next_client.fetch_add(1, Ordering::Relaxed);
         Self {
-            shared,
+            store,
             client: Arc::new(Client {
                 number,
                 closing: Closing::of("this client of the memory store"),
@@ -109,28 +109,28 @@ impl Memory {
     }
 
     pub(super) fn downgrade(&self) -> Weak<Store> {
-        Arc::downgrade(&self.shared)
+        Arc::downgrade(&self.store)
     }
 
     fn now(&self) -> StoreTime {
-        self.shared.epoch + self.shared.clock.now().since(self.shared.origin)
+        self.store.epoch + self.store.clock.now().since(self.store.origin)
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.shared
-            .state
+    fn contents(&self) -> MutexGuard<'_, Contents> {
+        self.store
+            .contents
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn locked<T>(&self, work: impl FnOnce(&mut State, StoreTime) -> T) -> Result<T> {
-        let mut state = self.state();
+    fn locked<T>(&self, work: impl FnOnce(&mut Contents, StoreTime) -> T) -> Result<T> {
+        let mut contents = self.contents();
         // Looked at under the lock: a stream opened while another task closes
         // the client must not outlive it.
         self.client.closing.check_open()?;
         // Read under the lock: the table must never see time run backwards.
         let now = self.now();
-        Ok(work(&mut state, now))
+        Ok(work(&mut contents, now))
     }
 }
 
@@ -157,42 +157,42 @@ impl Backend for Memory {
     }
 
     async fn acquire(&self, bid: &Bid) -> Result<Answer> {
-        self.locked(|state, now| state.table.acquire(now, bid, &mut state.clients))?
+        self.locked(|contents, now| contents.table.acquire(now, bid, &mut contents.clients))?
     }
 
     async fn renew(&self, held: &[Held]) -> Vec<Result<Answer>> {
-        let answers = self.locked(|state, now| {
+        let answers = self.locked(|contents, now| {
             held.iter()
-                .map(|held| Ok(state.table.renew(now, held)))
+                .map(|held| Ok(contents.table.renew(now, held)))
                 .collect()
         });
         answers.unwrap_or_else(|closed| held.iter().map(|_| Err(closed.clone())).collect())
     }
 
     async fn release(&self, held: &Held) -> Result<Answer> {
-        self.locked(|state, now| state.table.release(now, held, &mut state.clients))
+        self.locked(|contents, now| contents.table.release(now, held, &mut contents.clients))
     }
 
     async fn leave(&self, bid: &Bid) -> Result<()> {
-        self.locked(|state, now| state.table.leave(now, bid, &mut state.clients))
+        self.locked(|contents, now| contents.table.leave(now, bid, &mut contents.clients))
     }
 
     async fn owner(&self, name: &MutexName) -> Result<Answer> {
-        self.locked(|state, now| state.table.owner(now, name))
+        self.locked(|contents, now| contents.table.owner(now, name))
     }
 
     fn changes(&self, interest: &Interest) -> Hints {
         let client = self.client.number;
-        match self.locked(|state, _| state.clients.add(client, interest)) {
+        match self.locked(|contents, _| contents.clients.add(client, interest)) {
             Ok(stream) => Hints::new(stream),
             Err(_closed) => Hints::ended(),
         }
     }
 
     async fn close(&self) -> Result<()> {
-        let mut state = self.state();
+        let mut contents = self.contents();
         self.client.closing.close();
-        state.clients.remove(self.client.number);
+        contents.clients.remove(self.client.number);
         Ok(())
     }
 
@@ -211,17 +211,21 @@ impl Backend for Memory {
 
 impl Inventory for Memory {
     async fn list(&self, page: &Page) -> Result<Listing> {
-        self.locked(|state, now| state.table.list(now, page))
+        self.locked(|contents, now| contents.table.list(now, page))
     }
 
     async fn prune(&self, prune: &Prune) -> Result<Pruned> {
-        self.locked(|state, now| state.table.prune(now, prune))
+        self.locked(|contents, now| contents.table.prune(now, prune))
     }
 }
 
 impl Administration for Memory {
     async fn revoke(&self, name: &MutexName, token: Option<FencingToken>) -> Result<Answer> {
-        self.locked(|state, now| state.table.revoke(now, name, token, &mut state.clients))
+        self.locked(|contents, now| {
+            contents
+                .table
+                .revoke(now, name, token, &mut contents.clients)
+        })
     }
 
     async fn check(&self) -> Vec<Finding> {
@@ -234,18 +238,18 @@ impl Administration for Memory {
 
 impl Ledger for Memory {
     async fn read_ledger(&self, name: &MutexName) -> Result<Option<LedgerEntry>> {
-        self.locked(|state, _| state.table.read_ledger(name))
+        self.locked(|contents, _| contents.table.read_ledger(name))
     }
 
     async fn list_ledgers(&self, page: &Page) -> Result<Ledgers> {
-        self.locked(|state, now| state.table.list_ledgers(now, page))
+        self.locked(|contents, now| contents.table.list_ledgers(now, page))
     }
 
     async fn claim_tick(&self, held: &Held, claim: &Claim) -> Result<ClaimAnswer> {
-        self.locked(|state, now| state.table.claim_tick(now, held, claim))
+        self.locked(|contents, now| contents.table.claim_tick(now, held, claim))
     }
 
     async fn finish_tick(&self, held: &Held, end: &TickEnd) -> Result<bool> {
-        self.locked(|state, now| state.table.finish_tick(now, held, end))
+        self.locked(|contents, now| contents.table.finish_tick(now, held, end))
     }
 }

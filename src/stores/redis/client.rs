@@ -16,7 +16,7 @@ use super::scripts::{Call, Lua};
 use super::server::Manner;
 use super::servers::Servers;
 use super::watch::{Registry, Says};
-use super::{dead_waiters, health, ledger, ledgers, list, look, prune, renew};
+use super::{dead_waiters, error, health, ledger, ledgers, list, look, prune, renew};
 use crate::backend::url::StoreUrl;
 use crate::backend::{
     Administration, Answer, AnyAdministration, AnyInventory, AnyLedger, Backend, Bid, Claim,
@@ -79,7 +79,7 @@ impl Redis {
             clock,
             servers,
             registry,
-            closing: Closing::of("this client of Redis"),
+            closing: Closing::of(error::CLIENT),
             warned: AtomicBool::new(false),
             sweeps: dead_waiters::Sweeps::default(),
             _end: end.drop_guard(),

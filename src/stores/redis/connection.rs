@@ -32,11 +32,11 @@ pub(super) type Ear = Arc<dyn Fn(&PushInfo) + Send + Sync>;
 
 /// A supervised connection. Dropped, it is closed.
 pub(super) struct Link {
-    shared: Arc<Shared>,
+    shared: Arc<ConnectionParts>,
     _end: DropGuard,
 }
 
-struct Shared {
+struct ConnectionParts {
     state: watch::Sender<State>,
     /// A call was begun.
     begun: Notify,
@@ -75,7 +75,7 @@ impl Link {
     /// Begins to connect, in the background.
     pub(super) fn start(connector: Connector, route: Route, purpose: Purpose, ear: Ear) -> Self {
         let end = CancellationToken::new();
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(ConnectionParts {
             state: watch::Sender::new(State::Connecting),
             begun: Notify::new(),
             last_begun: AtomicU64::new(0),
@@ -237,7 +237,7 @@ impl From<Lost> for Error {
 }
 
 async fn supervise(
-    shared: Arc<Shared>,
+    shared: Arc<ConnectionParts>,
     connector: Connector,
     route: Route,
     purpose: Purpose,
@@ -301,7 +301,7 @@ async fn is_superseded(connector: &Connector, route: &Route, address: &Address) 
 
 /// Returns when `line` is of no use any more.
 async fn keep_up(
-    shared: &Shared,
+    shared: &ConnectionParts,
     line: &Line,
     pushes: &mut mpsc::UnboundedReceiver<PushInfo>,
     connector: &Connector,
@@ -324,7 +324,7 @@ async fn keep_up(
 }
 
 /// Returns when an answer was late and so was that to a PING.
-async fn feel_pulse(shared: &Shared, line: &Line, limit: Duration) {
+async fn feel_pulse(shared: &ConnectionParts, line: &Line, limit: Duration) {
     let mut connection = line.connection.clone();
     loop {
         shared.begun.notified().await;

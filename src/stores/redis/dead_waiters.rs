@@ -27,9 +27,9 @@ pub(super) struct Sweeps(Arc<Mutex<HashSet<MutexName>>>);
 
 impl Sweeps {
     /// A turn at the queue of `name`; `None` while another has it.
-    fn begin(&self, name: &MutexName) -> Option<Turn> {
+    fn begin(&self, name: &MutexName) -> Option<Sweep> {
         let new = lock(&self.0).insert(name.clone());
-        new.then(|| Turn {
+        new.then(|| Sweep {
             all: Arc::clone(&self.0),
             name: name.clone(),
         })
@@ -37,12 +37,12 @@ impl Sweeps {
 }
 
 /// Dropped, another may begin.
-struct Turn {
+struct Sweep {
     all: Arc<Mutex<HashSet<MutexName>>>,
     name: MutexName,
 }
 
-impl Drop for Turn {
+impl Drop for Sweep {
     fn drop(&mut self) {
         lock(&self.all).remove(&self.name);
     }

@@ -140,8 +140,11 @@ pub(super) fn gone() -> Error {
         .with_message("the connection to Redis went before the answer came")
 }
 
+/// What is closed by a close.
+pub(super) const CLIENT: &str = "this client of Redis";
+
 pub(super) fn closed() -> Error {
-    Error::closed("this client of Redis")
+    Error::closed(CLIENT)
 }
 
 /// An answer that makes no sense.

@@ -139,7 +139,7 @@ fn key_of(redis: &Redis, name: &MutexName, end: &str) -> Vec<u8> {
 }
 
 /// One mutex as the script saw it.
-struct Seen {
+struct SeenMutex {
     owner: Option<Vec<u8>>,
     left: i64,
     grant: Vec<u8>,
@@ -149,7 +149,7 @@ struct Seen {
     strange: String,
 }
 
-async fn ask(redis: &Redis, call: &Call) -> Result<(StoreTime, Vec<Seen>)> {
+async fn ask(redis: &Redis, call: &Call) -> Result<(StoreTime, Vec<SeenMutex>)> {
     let Value::Array(parts) = redis.run(call).await? else {
         return Err(nonsense("a look that is no list"));
     };
@@ -167,7 +167,7 @@ async fn ask(redis: &Redis, call: &Call) -> Result<(StoreTime, Vec<Seen>)> {
     let one = |value: Value| {
         let (owner, left, grant, fence, kept, waiters, strange) =
             Parts::from_redis_value(value).map_err(nonsense)?;
-        Ok(Seen {
+        Ok(SeenMutex {
             owner,
             left,
             grant,
@@ -181,7 +181,7 @@ async fn ask(redis: &Redis, call: &Call) -> Result<(StoreTime, Vec<Seen>)> {
 }
 
 /// One line of a listing; `None` when nobody uses it.
-fn entry(redis: &Redis, name: &MutexName, seen: Seen, now: StoreTime) -> Option<Entry> {
+fn entry(redis: &Redis, name: &MutexName, seen: SeenMutex, now: StoreTime) -> Option<Entry> {
     let damaged = |fault: String| Some(Entry::damaged(name.clone(), fault));
     if !seen.strange.is_empty() {
         return damaged(format!(

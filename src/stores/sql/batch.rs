@@ -52,7 +52,8 @@ impl Batch {
 }
 
 impl<D: Dialect> Client<D> {
-    /// Renews all of `held` in as few statements as can be.
+    /// Renews all of `held` in as few statements as can be, each over a
+    /// connection of its own: one that hangs delays no other.
     pub(super) async fn renew_all(&self, held: &[Held]) -> Vec<Result<Answer>> {
         let mut answers: Vec<_> = held.iter().map(|_| None).collect();
         let mut batches = Batch::split(held);

@@ -25,6 +25,7 @@ pub(in crate::stores) struct Client<D: Dialect>(Arc<ClientParts<D>>);
 struct ClientParts<D: Dialect> {
     pool: Pool<D>,
     watch: Arc<Watch>,
+    /// For answers that have no time: a page without a row, say.
     time: HeardClock,
 }
 
@@ -94,7 +95,7 @@ impl<D: Dialect> Client<D> {
         self.0.time.at(self.0.pool.clock().now())
     }
 
-    /// Frees a row; refused, with whoever owns it, when it is another's.
+    /// Frees a row; refused, with its owner, when it is another's.
     pub(super) async fn free(&self, free: Free) -> Result<Answer> {
         let name = free.name().clone();
         match self.ask(free).await? {
@@ -118,7 +119,7 @@ impl<D: Dialect> Client<D> {
         &self.0.watch
     }
 
-    /// Looks for all who listen in this process, until nobody does.
+    /// Looks for all listeners of this process, until the last has gone.
     pub(in crate::stores) async fn poll(self) {
         let (watch, clock) = (Arc::clone(&self.0.watch), self.0.pool.clock().clone());
         poll(watch, self, clock).await;
@@ -182,6 +183,7 @@ impl<D: Dialect> Backend for Client<D> {
     fn changes(&self, interest: &Interest) -> Hints {
         let (hints, must_begin) = self.listeners().add(interest);
         if must_begin {
+            // Not on the caller's: the streams of others outlive it.
             let runtime = self.pool().runtime();
             runtime.spawn(D::watch(self.clone()));
         }
@@ -189,6 +191,8 @@ impl<D: Dialect> Backend for Client<D> {
     }
 
     async fn close(&self) -> Result<()> {
+        // In this order: the watcher finds nothing to watch, and asks for no
+        // connection of a closed pool.
         self.listeners().close();
         self.pool().close().await;
         Ok(())

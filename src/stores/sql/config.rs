@@ -89,6 +89,8 @@ impl Settings {
 fn limits(terms: &LeaseTerms) -> Limits {
     let call = terms.call_timeout();
     Limits {
+        // Longer than the engine waits for a usual call: it gives up first and
+        // says so, and this frees the connection.
         call: call * 2,
         connect: call,
         ping: (call / 4).clamp(Duration::from_millis(100), Duration::from_secs(1)),

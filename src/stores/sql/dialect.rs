@@ -41,11 +41,12 @@ pub(in crate::stores) trait Dialect:
     /// What the client is called where one looks at it.
     const NAME: &'static str;
 
-    /// How many names one statement asks for.
+    /// How many names one statement asks for: each is a parameter, of which a
+    /// statement may have only so many.
     const TOGETHER: usize;
 
     /// Whether a row has the nonce of the bid that won it. Without it, a bid
-    /// finds its own grant again only under an id that nobody else uses.
+    /// finds its own grant again only under an id that no other bid uses.
     const HAS_NONCE: bool;
 
     fn profile(&self) -> Profile;
@@ -78,7 +79,7 @@ pub(in crate::stores) trait Dialect:
         some: &[Held],
     ) -> impl Future<Output = Result<Vec<Passed>>> + Send;
 
-    /// Removes rows that nobody has used for so long, as many as is good at a
+    /// Removes rows that have been free for so long, as many as is good at a
     /// time; ledgers too, if asked. They go first: a row that is gone could not
     /// say that the schedule of a ledger is owned.
     fn remove(
@@ -87,6 +88,6 @@ pub(in crate::stores) trait Dialect:
         ledgers: bool,
     ) -> impl Future<Output = Result<Removed>> + Send;
 
-    /// Tells those who listen in this process, until nobody does.
+    /// Tells the listeners of this process, until the last has gone.
     fn watch(client: Client<Self>) -> impl Future<Output = ()> + Send;
 }

@@ -6,7 +6,7 @@ use crate::backend::{Claim, LedgerEntry, TickState};
 use crate::model::{FencingToken, StoreTime};
 
 /// How often a claim is made again whose refusal the ledger does not explain:
-/// somebody wrote it in between.
+/// another claimer wrote it between the refusal and the look.
 pub(in crate::stores) const CLAIM_TRIES: usize = 4;
 
 /// The error after so many. The pool takes it for a broken connection, so that
@@ -36,6 +36,7 @@ impl LedgerRow {
         let claim = Claim::new(self.plan, at(self.origin), self.last_tick, at(self.due_at));
         let mut entry = LedgerEntry::claimed(&claim, token);
         entry.finished_at = self.finished_at.map(at);
+        // A word of a later version: begun, and how it ended is not known.
         entry.state = TickState::of_word(&self.state).unwrap_or(TickState::Claimed);
         Ok(entry.with_note(&self.run.unwrap_or_default()))
     }
@@ -63,6 +64,8 @@ impl<S> ByNotes<S> {
         let _ = self.keeps.set(notes);
     }
 
+    /// Those for the table that was seen; before that, those that every table
+    /// understands.
     pub(in crate::stores) fn get(&self) -> &S {
         &self.both[usize::from(self.keeps.get().copied().unwrap_or(false))]
     }

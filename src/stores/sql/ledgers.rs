@@ -15,6 +15,7 @@ impl<D: Dialect> Client<D> {
                 some.map(|names| ListLedgers::Of(names.to_vec())).collect()
             }
             None => {
+                // One more than is shown says whether there is another page.
                 let most = page.limit.saturating_add(1) as u64;
                 vec![ListLedgers::After(page.after.clone(), most)]
             }
@@ -27,7 +28,7 @@ impl<D: Dialect> Client<D> {
                     lines.extend(rows.lines.into_iter().filter(wanted));
                     now = rows.now.or(now);
                 }
-                // Nobody could make the table: nothing was ever scheduled.
+                // The table could not be made: nothing was ever scheduled.
                 Err(error) if error.kind() == ErrorKind::NotFound => break,
                 Err(error) => return Err(error),
             }

@@ -27,6 +27,8 @@ impl<D: Dialect> Client<D> {
             let found = self.ask(List { after, most }).await?;
             (rows, now) = (found.rows, found.now);
         }
+        // A free row only keeps the number of the last grant, so that tokens
+        // rise: it is no mutex to show, unless it is damaged.
         let told = rows
             .iter()
             .filter(|row| !row.is_free() || row.fault().is_some());

@@ -12,7 +12,7 @@
 //! | `ledger` | the run ledger of schedules |
 //! | `ledgers` | all of them, a page at a time |
 //! | `list` | mutexes, a page at a time |
-//! | `prune` | removing what nobody has used for long |
+//! | `prune` | removing what has been free for long |
 //! | `watch` | who waits or observes in this process |
 //! | `poll` | one adaptive look for all of them together |
 //! | `batch` | many renewals in few statements |

@@ -1,4 +1,6 @@
-//! One look for all who wait: batched, adaptive, and only while somebody waits.
+//! One look for all listeners of this process: batched, adaptive, and only while
+//! there is a listener. Where the server cannot push, this is what wakes waiters;
+//! a poll for each of them would ask the server as often as there are waiters.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,7 +15,7 @@ use crate::model::MutexName;
 /// trip.
 pub(in crate::stores) const POLL: Duration = Duration::from_millis(60);
 
-/// The shortest: while owners change, and when somebody new waits.
+/// The shortest: while owners change, and when a listener is new.
 const QUICK: Duration = Duration::from_millis(15);
 
 /// How often a name that stays free is called out again, in case the one that
@@ -27,7 +29,7 @@ const TROUBLE: Duration = Duration::from_millis(500);
 #[derive(Debug)]
 pub(in crate::stores) struct Seen {
     pub(in crate::stores) name: String,
-    /// `None`: nobody owns it.
+    /// `None`: it is free.
     pub(in crate::stores) owner: Option<String>,
 }
 
@@ -36,12 +38,14 @@ pub(in crate::stores) trait Look: Send + Sync + 'static {
     fn look(&self, names: Vec<MutexName>) -> impl Future<Output = Result<Vec<Seen>>> + Send;
 }
 
+/// What the last look saw of a name.
 struct Known {
     owner: Option<String>,
+    /// When its waiters were last told that it is free.
     called_at: Option<Moment>,
 }
 
-/// Looks for all who listen, until nobody does.
+/// Looks for all listeners, until the last has gone.
 pub(in crate::stores) async fn poll(watch: Arc<Watch>, look: impl Look, clock: Clock) {
     let mut known: BTreeMap<MutexName, Known> = BTreeMap::new();
     let mut interval = QUICK;

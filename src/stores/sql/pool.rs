@@ -4,8 +4,8 @@
 //! the drivers' protocols do not survive a future that is dropped half way, and
 //! callers may drop theirs at any await. A connection that has just answered
 //! is used again without a question; one that was idle, or that stands beside
-//! one that failed, must first answer a ping. Nobody who waits for a mutex
-//! holds a connection.
+//! one that failed, must first answer a ping. A waiter for a mutex holds no
+//! connection.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -135,14 +135,16 @@ struct Connections<D: Driver> {
     /// For one connection more, which only renewals may use: whatever the
     /// others are stuck in, what is held is renewed.
     spare: Arc<Semaphore>,
-    /// Those that nobody uses, the last used last.
+    /// Those that serve no call, the last used last: it is the likeliest to
+    /// live, and the others are let go when they have rested for long.
     idle: Mutex<Vec<Connected<D::Connection>>>,
-    /// Raised by every failure: whoever was connected before must be asked.
+    /// Raised by every failure: a connection from before it must be asked
+    /// whether it lives.
     doubts: AtomicU64,
     closing: Closing,
 }
 
-/// A connection that nobody uses at the moment, or that serves one call.
+/// A connection, idle or in the service of one call.
 struct Connected<C> {
     connection: C,
     used_at: Moment,
@@ -225,6 +227,8 @@ impl<D: Driver> Pool<D> {
     where
         D: Answers<Q>,
     {
+        // A task of its own: dropped with its caller half way, the connection
+        // would have the rest of this answer before the next one.
         let (reply, answer) = oneshot::channel();
         let serve = Arc::clone(&self.0).serve(permit, question, reply);
         self.0.runtime.spawn(serve);
@@ -271,6 +275,7 @@ impl<D: Driver> Connections<D> {
             }
             () = self.clock.sleep(self.limits.call) => {
                 self.doubt();
+                // Nothing can have happened before a connection was had.
                 let sent = sent.load(Ordering::Relaxed);
                 let outcome = if sent { Q::EFFECT.outcome() } else { Outcome::DidNot };
                 let limit = self.limits.call;
@@ -282,8 +287,8 @@ impl<D: Driver> Connections<D> {
     }
 
     /// Returns when the caller has been gone for a while. From the moment it
-    /// goes, the other connections are in doubt too: it may have waited on one
-    /// that nobody answers any more.
+    /// goes, the other connections are in doubt too: it may have waited for a
+    /// server that answers none of them any more.
     async fn given_up<T>(&self, reply: &mut oneshot::Sender<T>) {
         reply.closed().await;
         self.doubt();
@@ -308,6 +313,8 @@ impl<D: Driver> Connections<D> {
             };
             let fault = match error.as_database_error() {
                 Some(answered) => self.driver.fault(answered),
+                // The server did not answer: what broke was the connection, or
+                // the answer could not be read, and then neither can the next.
                 None => Fault::Ended,
             };
             match fault {
@@ -336,6 +343,7 @@ impl<D: Driver> Connections<D> {
     /// A connection that lives, as far as can be known.
     async fn connected(&self) -> Result<Connected<D::Connection>> {
         let idle = self.idle().pop();
+        // Read before the ping: a failure meanwhile leaves it in doubt.
         let doubts = self.doubts.load(Ordering::SeqCst);
         if let Some(mut connected) = idle {
             let fresh = self.clock.now().since(connected.used_at) < FRESH;
@@ -392,6 +400,7 @@ impl<D: Driver> Connections<D> {
     fn put_back(&self, mut connected: Connected<D::Connection>) {
         let now = self.clock.now();
         connected.used_at = now;
+        // The close has emptied the list, and does not come again.
         if self.closing.is_closed() {
             return;
         }

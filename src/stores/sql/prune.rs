@@ -1,4 +1,4 @@
-//! Removing rows that nobody has used for long.
+//! Removing rows that have been free for long.
 
 use super::client::Client;
 use super::dialect::Dialect;
@@ -14,7 +14,8 @@ pub(in crate::stores) struct Removed {
     pub(in crate::stores) more: bool,
 }
 
-/// There was more to remove.
+/// There was more to remove. Where to go on needs no note: what was removed is
+/// not found again.
 struct More;
 
 impl<D: Dialect> Client<D> {

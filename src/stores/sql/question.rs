@@ -9,7 +9,7 @@ use crate::model::{FencingToken, MutexName, StoreTime};
 pub(in crate::stores) struct Inspect;
 
 /// Makes the tables that are missing, and adds what one of an earlier version
-/// lacks.
+/// lacks. Many processes may begin to do so at once.
 pub(in crate::stores) struct Create;
 
 /// What the server is like.
@@ -22,7 +22,7 @@ pub(in crate::stores) struct Surveyed {
 }
 
 /// The row of a name. One whose name the database merely holds equal may be
-/// found instead: whoever asks compares.
+/// found instead: the asker compares.
 pub(in crate::stores) struct Find(pub(in crate::stores) MutexName);
 
 #[derive(Clone, Debug)]
@@ -40,7 +40,9 @@ pub(in crate::stores) struct Rows {
     pub(in crate::stores) now: Option<StoreTime>,
 }
 
-/// The owned rows after a name, at most so many, in the order of bytes.
+/// The owned rows after a name, at most so many, in the order of bytes: that of
+/// a collation is another on every server, and a page could not go on where the
+/// last one ended.
 pub(in crate::stores) struct List {
     pub(in crate::stores) after: Option<MutexName>,
     pub(in crate::stores) most: u64,
@@ -52,7 +54,7 @@ pub(in crate::stores) enum Free {
     Held(Held),
     /// Of whatever a bid may have won.
     Left(Bid),
-    /// Of whoever owns it, or of the grant with a token.
+    /// Of its present owner, or of the grant with a token.
     Revoked(MutexName, Option<FencingToken>),
 }
 
@@ -68,10 +70,12 @@ impl Free {
 
 pub(in crate::stores) enum Freed {
     At(StoreTime),
-    /// There was nothing to free; what there is, if the statement shows it.
+    /// There was nothing to free; what there is, if the statement shows it (that
+    /// of MySQL does not).
     Not(Option<Found>),
 }
 
+/// The ledger of one schedule.
 pub(in crate::stores) struct ReadLedger(pub(in crate::stores) MutexName);
 
 /// Pages of ledgers, in the order of bytes.
@@ -94,7 +98,7 @@ pub(in crate::stores) struct ClaimTick {
     pub(in crate::stores) claim: Claim,
 }
 
-/// Records an end; false when somebody else has claimed since.
+/// Records an end; false when another owner has claimed since.
 pub(in crate::stores) struct FinishTick {
     pub(in crate::stores) held: Held,
     pub(in crate::stores) end: TickEnd,

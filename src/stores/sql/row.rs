@@ -7,7 +7,7 @@ use crate::model::{ContenderId, FencingToken, MutexName, MutexOwner, StoreTime};
 
 const DAY: u64 = 24 * 3600 * 1000;
 
-/// Twice the longest lease that anybody can ask for.
+/// Twice the longest lease that a bid can have.
 const LONGEST: u64 = 2 * 366 * DAY;
 
 #[derive(Clone, Debug)]
@@ -26,7 +26,7 @@ pub(in crate::stores) struct Row {
 }
 
 impl Row {
-    /// Whether anyone may take it: the last moment of a lease is still owned.
+    /// Whether a bid may take it: the last moment of a lease is still owned.
     pub(in crate::stores) fn is_free(&self) -> bool {
         self.transition_at < self.now
     }
@@ -87,7 +87,7 @@ impl Row {
         })
     }
 
-    /// The error of whoever wants the mutex: trying again does not help.
+    /// The error of a bid for the mutex: trying again does not help.
     fn damaged(&self) -> Error {
         let fault = self.fault().unwrap_or_default();
         Error::new(ErrorKind::Conflict, Outcome::DidNot).with_message(format!(

@@ -54,6 +54,8 @@ impl<D: Dialect> Client<D> {
     /// Finds the tables as they must be, or makes them if it may.
     pub(super) async fn set_up(&self, may_create: bool) -> Result<()> {
         let dialect = self.dialect();
+        // Looked at first: a user who may not make tables can use those there
+        // are, and one who may makes none that is there already.
         let mut found = self.ask(Inspect).await?;
         let lacks_something = found.ledgers != LedgerTable::WithNotes;
         if may_create && (found.columns.is_empty() || lacks_something) {

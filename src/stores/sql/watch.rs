@@ -11,37 +11,38 @@ use crate::backend::{Hint, Hints, Interest};
 use crate::model::MutexName;
 use crate::stores::kit::{HintStream, Listeners};
 
-/// Who listens to which name. Whoever watches the store for them (a poll, a
-/// push connection) runs only while somebody does.
+/// Who listens to which name. The watcher, which watches the store for them (a
+/// poll, or a push connection), runs only while there is a listener.
 #[derive(Debug, Default)]
 pub(in crate::stores) struct Watch {
-    state: Mutex<State>,
-    /// Somebody new listens, or nobody any more, or it is closed.
+    watched: Mutex<Watched>,
+    /// A listener is new, or the last has gone, or it is closed.
     changed: Notify,
 }
 
 #[derive(Debug, Default)]
-struct State {
-    /// Of each name: whether somebody listens for whom nobody has looked yet.
+struct Watched {
+    /// Of each name: whether the watcher has not yet looked for its newest
+    /// listener.
     listeners: Listeners<bool>,
     is_watched: bool,
 }
 
 impl Watch {
-    /// A stream for `interest`, and whether somebody must begin to watch.
+    /// A stream for `interest`, and whether the caller must start a watcher.
     pub(in crate::stores) fn add(self: &Arc<Self>, interest: &Interest) -> (Hints, bool) {
-        let mut state = self.state();
-        if state.listeners.is_closed() {
+        let mut watched = self.watched();
+        if watched.listeners.is_closed() {
             return (Hints::ended(), false);
         }
-        let hints = state.listeners.add(interest, || true);
-        if let Some(is_new) = state.listeners.remembered(&interest.name) {
+        let hints = watched.listeners.add(interest, || true);
+        if let Some(is_new) = watched.listeners.remembered(&interest.name) {
             *is_new = true;
         }
-        let must_begin = !std::mem::replace(&mut state.is_watched, true);
-        drop(state);
+        let must_begin = !std::mem::replace(&mut watched.is_watched, true);
+        drop(watched);
         self.changed.notify_one();
-        let stream = Listening {
+        let stream = ListenerStream {
             hints,
             watch: Arc::clone(self),
             name: interest.name.clone(),
@@ -49,83 +50,83 @@ impl Watch {
         (Hints::new(stream), must_begin)
     }
 
-    /// The names that somebody listens to; `None` when nobody does, and then
-    /// the watcher must end: the next to listen begins a new one.
+    /// The names that have listeners; `None` when there are none, and then the
+    /// watcher must end: the next listener starts a new one.
     pub(in crate::stores) fn names(&self) -> Option<Vec<MutexName>> {
-        let mut state = self.state();
-        if state.listeners.is_empty() {
-            state.is_watched = false;
+        let mut watched = self.watched();
+        if watched.listeners.is_empty() {
+            watched.is_watched = false;
             return None;
         }
-        let names = state.listeners.names();
+        let names = watched.listeners.names();
         Some(names.map(|(name, _)| name.clone()).collect())
     }
 
-    /// Returns when somebody new listens, or nobody any more.
+    /// Returns when a listener is new, or the last has gone.
     pub(in crate::stores) async fn changed(&self) {
         self.changed.notified().await;
     }
 
-    /// Whether anybody who listens observes owners.
+    /// Whether a listener observes owners.
     #[cfg(feature = "postgres")]
     pub(in crate::stores) fn has_observers(&self) -> bool {
-        self.state().listeners.has_observers()
+        self.watched().listeners.has_observers()
     }
 
-    /// Whether somebody listens to `name` for whom nobody has looked yet. From
-    /// now on somebody has.
+    /// Whether the watcher has not yet looked for the newest listener to `name`.
+    /// From now on it has.
     pub(in crate::stores) fn take_new(&self, name: &MutexName) -> bool {
-        let mut state = self.state();
-        let is_new = state.listeners.remembered(name);
+        let mut watched = self.watched();
+        let is_new = watched.listeners.remembered(name);
         is_new.is_some_and(std::mem::take)
     }
 
     /// `name` may be free.
     pub(in crate::stores) fn tell_waiters(&self, name: &MutexName) {
-        self.state().listeners.tell_waiters(name);
+        self.watched().listeners.tell_waiters(name);
     }
 
     /// The owner of `name` may have changed.
     pub(in crate::stores) fn tell_observers(&self, name: &MutexName) {
-        self.state().listeners.tell_observers(name);
+        self.watched().listeners.tell_observers(name);
     }
 
     /// Hints may have been lost.
     pub(in crate::stores) fn tell_all_resumed(&self) {
-        self.state().listeners.tell_all(Hint::Resumed);
+        self.watched().listeners.tell_all(Hint::Resumed);
     }
 
     /// Ends every stream; later ones end at once.
     pub(in crate::stores) fn close(&self) {
-        let mut state = self.state();
-        state.listeners.close();
-        drop(state);
+        let mut watched = self.watched();
+        watched.listeners.close();
+        drop(watched);
         self.changed.notify_one();
     }
 
     fn left(&self, name: &MutexName) {
-        let mut state = self.state();
-        state.listeners.sweep_name(name);
-        let is_empty = state.listeners.is_empty();
-        drop(state);
+        let mut watched = self.watched();
+        watched.listeners.sweep_name(name);
+        let is_empty = watched.listeners.is_empty();
+        drop(watched);
         if is_empty {
             self.changed.notify_one();
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    fn watched(&self) -> MutexGuard<'_, Watched> {
+        self.watched.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// A listener's stream: the watcher hears at once when it is dropped.
-struct Listening {
+struct ListenerStream {
     hints: HintStream,
     watch: Arc<Watch>,
     name: MutexName,
 }
 
-impl Stream for Listening {
+impl Stream for ListenerStream {
     type Item = Hint;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Hint>> {
@@ -133,7 +134,7 @@ impl Stream for Listening {
     }
 }
 
-impl Drop for Listening {
+impl Drop for ListenerStream {
     fn drop(&mut self) {
         self.hints.leave();
         self.watch.left(&self.name);

@@ -33,13 +33,13 @@ const WITHOUT_A_BELL: Duration = Duration::from_millis(200);
 #[derive(Debug)]
 pub(super) struct Bell {
     files: Files,
-    watch: Watch,
+    watch: BellWatch,
     /// Whether grants are to be heard too.
     grants: bool,
 }
 
 #[derive(Debug)]
-enum Watch {
+enum BellWatch {
     Told {
         inotify: OwnedFd,
         /// `None` while the bell cannot be watched.
@@ -75,7 +75,7 @@ impl Bell {
             // None: this user has no inotify instance left.
             inotify::init(flags).ok()
         };
-        let watch = inotify.map_or(Watch::Polled(None), |inotify| Watch::Told {
+        let watch = inotify.map_or(BellWatch::Polled(None), |inotify| BellWatch::Told {
             inotify,
             bell: None,
         });
@@ -89,7 +89,7 @@ impl Bell {
     }
 
     pub(super) fn is_polled(&self) -> bool {
-        matches!(self.watch, Watch::Polled(_))
+        matches!(self.watch, BellWatch::Polled(_))
     }
 
     /// A mutex became free. To be called after the commit.
@@ -130,23 +130,23 @@ impl Bell {
     /// What becomes readable when the bell is rung.
     pub(super) fn fd(&self) -> Option<BorrowedFd<'_>> {
         match &self.watch {
-            Watch::Told { inotify, .. } => Some(inotify.as_fd()),
-            Watch::Polled(_) => None,
+            BellWatch::Told { inotify, .. } => Some(inotify.as_fd()),
+            BellWatch::Polled(_) => None,
         }
     }
 
     /// How long to wait at most before asking, if not told.
     pub(super) fn interval(&self) -> Option<Duration> {
         match &self.watch {
-            Watch::Told { bell: Some(_), .. } => None,
-            Watch::Told { bell: None, .. } => Some(WITHOUT_A_BELL),
-            Watch::Polled(_) => Some(POLL),
+            BellWatch::Told { bell: Some(_), .. } => None,
+            BellWatch::Told { bell: None, .. } => Some(WITHOUT_A_BELL),
+            BellWatch::Polled(_) => Some(POLL),
         }
     }
 
     pub(super) fn heard(&mut self) -> Heard {
         match &mut self.watch {
-            Watch::Polled(last) => {
+            BellWatch::Polled(last) => {
                 let now = self.files.listen().ok();
                 let before = std::mem::replace(last, now);
                 match (before, now) {
@@ -155,7 +155,7 @@ impl Bell {
                     _ => Heard::Rung,
                 }
             }
-            Watch::Told { inotify, bell } => {
+            BellWatch::Told { inotify, bell } => {
                 let (heard, gone) = events(inotify, *bell);
                 if !gone && bell.is_some() {
                     return heard;
@@ -172,7 +172,7 @@ impl Bell {
 
     /// Watches what is the bell now; false when there is none to be watched.
     fn watch_again(&mut self) -> bool {
-        let Watch::Told { inotify, bell } = &mut self.watch else {
+        let BellWatch::Told { inotify, bell } = &mut self.watch else {
             return true;
         };
         let mut flags = WatchFlags::MODIFY | WatchFlags::DELETE_SELF | WatchFlags::MOVE_SELF;

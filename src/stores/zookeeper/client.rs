@@ -9,7 +9,7 @@ use tokio::runtime::Handle;
 use tokio::sync::Notify;
 
 use super::config::Config;
-use super::nodes::Places;
+use super::nodes::BidPlaces;
 use super::session::{Session, unreachable};
 use super::watch::Watch;
 use crate::backend::{
@@ -45,7 +45,7 @@ pub(super) struct Store {
     pub(super) runtime: Handle,
     /// The time of the ensemble.
     pub(super) time: HeardClock,
-    pub(super) places: Places,
+    pub(super) places: BidPlaces,
     pub(super) watch: Arc<Watch>,
     /// Told when there may be something to delete.
     pub(super) reaping: Notify,
@@ -84,7 +84,7 @@ impl ZooKeeper {
             runtime,
             time: HeardClock::guessed(clock.now()),
             clock,
-            places: Places::default(),
+            places: BidPlaces::default(),
             watch: Arc::default(),
             reaping: Notify::new(),
             slot: Mutex::new(Slot {

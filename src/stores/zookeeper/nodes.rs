@@ -22,7 +22,7 @@ pub(super) struct Node {
 
 /// What a bid of ours has in the store.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct BidPlace {
     pub(super) name: MutexName,
     pub(super) contender: ContenderId,
     /// The session that it lives in.
@@ -82,15 +82,15 @@ pub(super) struct Over {
 const GRACE: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Default)]
-pub(super) struct Places {
-    places: Mutex<HashMap<Nonce, Place>>,
+pub(super) struct BidPlaces {
+    places: Mutex<HashMap<Nonce, BidPlace>>,
     /// The bids of which a creation went unanswered and nothing was found: it
     /// may still be on its way, in a connection that was given up.
     doubts: Mutex<HashMap<Nonce, i64>>,
 }
 
-impl Places {
-    fn places(&self) -> MutexGuard<'_, HashMap<Nonce, Place>> {
+impl BidPlaces {
+    fn places(&self) -> MutexGuard<'_, HashMap<Nonce, BidPlace>> {
         self.places.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -115,7 +115,7 @@ impl Places {
     /// Notes that a node for `bid` is about to be created: from here on it may
     /// be there.
     pub(super) fn begin(&self, bid: &Bid, session: i64) {
-        let place = Place {
+        let place = BidPlace {
             name: bid.name.clone(),
             contender: bid.contender.clone(),
             session,
@@ -155,7 +155,7 @@ impl Places {
     /// `None` when it was left in the meantime.
     pub(super) fn grant(&self, nonce: Nonce, session: i64, until: Moment) -> Option<Owned> {
         let mut places = self.places();
-        let is_wanted = |p: &&mut Place| p.session == session && p.left_at.is_none();
+        let is_wanted = |p: &&mut BidPlace| p.session == session && p.left_at.is_none();
         let place = places.get_mut(&nonce).filter(is_wanted)?;
         place.watch = None;
         place.owns_until.get_or_insert(until);
@@ -271,11 +271,11 @@ impl Places {
 
     /// When there is next something to delete.
     pub(super) fn next_over(&self) -> Option<Moment> {
-        self.places().values().filter_map(Place::reaped_at).min()
+        self.places().values().filter_map(BidPlace::reaped_at).min()
     }
 }
 
-impl Place {
+impl BidPlace {
     fn is_over(&self, now: Moment) -> bool {
         self.left_at.is_some() || self.owns_until.is_some_and(|until| now >= until)
     }

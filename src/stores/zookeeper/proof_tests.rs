@@ -15,14 +15,14 @@ const fn millis(millis: u64) -> Duration {
 
 /// Bytes arrive in order, later while the way is held.
 #[derive(Clone, Debug)]
-struct Line {
+struct Pipe {
     delay: u64,
     /// From, until.
     held: (u64, u64),
     last: u64,
 }
 
-impl Line {
+impl Pipe {
     fn carry(&mut self, sent: u64) -> u64 {
         let mut arrives = sent + self.delay;
         if (self.held.0..self.held.1).contains(&arrives) {
@@ -42,7 +42,7 @@ struct World {
     /// When the client asks; every third is a write.
     asks: Vec<u64>,
     /// To the server and back, to the leader and back.
-    lines: [Line; 4],
+    pipes: [Pipe; 4],
     /// When the server loses the leader.
     cut: u64,
 }
@@ -80,23 +80,23 @@ impl World {
             false => random.u64(200..=longest),
         };
         let cut = random.u64(9_000..14_000);
-        let mut held = |line: u64| {
+        let mut held = |pipe: u64| {
             let length = random.u64(0..3500);
             let end = cut.saturating_sub(random.u64(0..100));
             // One or two of the ways stand still before the cut, as a rule.
             match random.u64(0..3) {
                 0 => (end - length, end),
                 1 => (end - length, end + random.u64(0..50)),
-                _ => (line, line),
+                _ => (pipe, pipe),
             }
         };
         let held: Vec<_> = (0..4).map(&mut held).collect();
-        let line = |index: usize, random: &mut fastrand::Rng| Line {
+        let pipe = |index: usize, random: &mut fastrand::Rng| Pipe {
             delay: random.u64(0..20),
             held: held[index],
             last: 0,
         };
-        let lines = [0, 1, 2, 3].map(|index| line(index, random));
+        let pipes = [0, 1, 2, 3].map(|index| pipe(index, random));
         // Every T/8 and, when it is uneasy, more often.
         let mut asks = vec![0];
         let paused = random.u64(0..3) == 0;
@@ -114,14 +114,14 @@ impl World {
             tick,
             phase,
             asks,
-            lines,
+            pipes,
             cut,
         }
     }
 
     /// All that the client hears, and when the session ends.
     fn run(&self) -> (Vec<Heard>, u64) {
-        let [mut to_server, mut to_client, mut to_leader, mut from_leader] = self.lines.clone();
+        let [mut to_server, mut to_client, mut to_leader, mut from_leader] = self.pipes.clone();
         let mut queue = BinaryHeap::new();
         let mut order = 0;
         let mut push = |queue: &mut BinaryHeap<_>, at: u64, event| {

@@ -8,10 +8,10 @@ use crate::model::{ContenderId, MutexName};
 use crate::stores::kit::{HintStream, Listeners};
 
 #[derive(Debug, Default)]
-pub(super) struct Watch(Mutex<State>);
+pub(super) struct Watch(Mutex<Watched>);
 
 #[derive(Debug, Default)]
-struct State {
+struct Watched {
     listeners: Listeners,
     /// The names that an observer watches. It may outlive the last who wants to
     /// know by a while, and must not get a second one beside it.
@@ -19,54 +19,54 @@ struct State {
 }
 
 impl Watch {
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn watched(&self) -> MutexGuard<'_, Watched> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A stream for `interest`, and whether its name needs an observer now;
     /// `None` after the close.
     pub(super) fn add(&self, interest: &Interest) -> Option<(HintStream, bool)> {
-        let mut state = self.state();
-        if state.listeners.is_closed() {
+        let mut watched = self.watched();
+        if watched.listeners.is_closed() {
             return None;
         }
-        let stream = state.listeners.add(interest, || ());
+        let stream = watched.listeners.add(interest, || ());
         let only_observes = interest.owner && interest.waiter.is_none();
-        let needs_observer = only_observes && state.observed.insert(interest.name.clone());
+        let needs_observer = only_observes && watched.observed.insert(interest.name.clone());
         Some((stream, needs_observer))
     }
 
     /// It may be the turn of `waiter`.
     pub(super) fn turn(&self, name: &MutexName, waiter: &ContenderId) {
-        self.state().listeners.tell_waiter(name, waiter);
+        self.watched().listeners.tell_waiter(name, waiter);
     }
 
     /// The owner of `name` has changed.
     pub(super) fn changed(&self, name: &MutexName) {
-        self.state().listeners.tell_observers(name);
+        self.watched().listeners.tell_observers(name);
     }
 
     /// Hints may have been lost: everybody looks.
     pub(super) fn resumed(&self) {
-        let mut state = self.state();
-        state.listeners.sweep();
-        state.listeners.tell_all(Hint::Resumed);
+        let mut watched = self.watched();
+        watched.listeners.sweep();
+        watched.listeners.tell_all(Hint::Resumed);
     }
 
     /// Whether the observer of `name` may go: nobody wants to know.
     pub(super) fn dismiss(&self, name: &MutexName) -> bool {
-        let mut state = self.state();
-        if state.listeners.has_mere_observers(name) {
+        let mut watched = self.watched();
+        if watched.listeners.has_mere_observers(name) {
             return false;
         }
-        state.listeners.sweep_name(name);
-        state.observed.remove(name);
+        watched.listeners.sweep_name(name);
+        watched.observed.remove(name);
         true
     }
 
     /// Ends all streams.
     pub(super) fn close(&self) {
-        self.state().listeners.close();
+        self.watched().listeners.close();
     }
 }
 
