@@ -22,12 +22,12 @@ const STORES: &[(&str, &[&str], &[&str])] = &[
         ],
         &[
             "attempt",
-            "backend",
             "connection",
             "connections",
             "grant",
             "look",
             "node",
+            "own_bids",
             "pace",
             "pulse",
             "release",
@@ -183,11 +183,7 @@ fn every_store_has_the_same_rooms() {
 }
 
 /// Where a store is its own seam to the rest, if not in its `client.rs`.
-const SEAMS: &[(&str, &str)] = &[
-    // Its client is what the parts of an attempt share.
-    ("combination", "backend.rs"),
-    ("redis/hash", "mod.rs"),
-];
+const SEAMS: &[(&str, &str)] = &[("redis/hash", "mod.rs")];
 
 #[test]
 fn the_client_of_a_store_is_the_seam_and_its_url_is_opened_in_config() {

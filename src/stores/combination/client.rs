@@ -1,6 +1,5 @@
-//! [`Combined`]: several servers as one store of locks.
+//! [`Combined`]: several servers as one store of locks, and the seam to the rest.
 
-use std::collections::HashMap;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,17 +8,27 @@ use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 
-use super::grant::Grant;
+use super::grant::{Grant, Part};
+use super::look::merged;
 use super::node::Node;
+use super::own_bids::OwnBids;
 use super::rules::Rules;
-use super::unlock::Progress;
-use crate::backend::{Bid, Held, Nonce};
+use super::unlock::{Told, passed};
+use crate::backend::{
+    Administration, Answer, AnyAdministration, Backend, Bid, Finding, Held, Hints, HoldStore,
+    Interest, Profile,
+};
 use crate::clock::{Clock, Moment};
-use crate::error::Result;
-use crate::model::{ContenderId, FencingToken, MutexOwner, StoreTime, chance};
+use crate::error::{Error, ErrorKind, Outcome, Result};
+use crate::model::{FencingToken, MutexName, MutexOwner, StoreTime};
 use crate::stores::kit::{Closing, wall};
 
-/// Several servers as one store; clones are the same.
+/// How long a close waits for the nodes that are slow to unlock.
+const LAST_UNLOCKS: Duration = Duration::from_secs(5);
+
+/// Several servers as one store; clones are the same. It is a [`Backend`], so
+/// the engine above it is the same as everywhere, with its deadlines, retries and
+/// stubborn releases.
 #[doc(hidden)]
 #[derive(Clone)]
 pub struct Combined(pub(super) Arc<Store>);
@@ -35,25 +44,6 @@ pub(super) struct Store {
     /// How many unlocks are under way on each node.
     pub(super) pending: watch::Sender<Vec<usize>>,
     bids: Mutex<OwnBids>,
-}
-
-/// What this process knows of its own bids. What is not here is nowhere: each
-/// attempt has an id of its own, so nobody else's part can be touched.
-#[derive(Default)]
-pub(super) struct OwnBids {
-    pub(super) grants: HashMap<Nonce, Grant>,
-    traces: HashMap<Nonce, Trace>,
-}
-
-/// What became of the attempts of a bid.
-#[derive(Clone)]
-struct Trace {
-    /// Counts the attempts that may have left something behind.
-    number: u32,
-    unlocking: Option<watch::Receiver<Progress>>,
-    /// The release that this is, until somebody has heard its end.
-    release: Option<Held>,
-    last: Moment,
 }
 
 impl Combined {
@@ -107,87 +97,6 @@ impl Store {
             .owning_until(now + until.since(start))
             .with_token(grant.token)
     }
-
-    /// A bid as the nodes shall know it. An attempt after one that may have
-    /// left something behind has another id: what undoes the one, however
-    /// late it arrives, must not undo the other.
-    pub(super) fn node_bid(&self, bid: &Bid) -> Bid {
-        let number = self.bids().traces.get(&bid.nonce).map_or(0, |t| t.number);
-        let mut bid = bid.clone();
-        if number > 0 && bid.unique_id {
-            let numbered = ContenderId::new(format!("{}~{number}", bid.contender));
-            let other = || ContenderId::new(chance::uuid().simple().to_string());
-            if let Ok(id) = numbered.or_else(|_| other()) {
-                bid.contender = id;
-            }
-        }
-        // Tokens of different servers do not compare.
-        bid.seen = None;
-        bid.score = None;
-        bid
-    }
-
-    /// Notes that what the bid of `nonce` has on the nodes is being undone.
-    pub(super) fn unlocking(
-        &self,
-        nonce: Nonce,
-        progress: watch::Receiver<Progress>,
-        keep: Duration,
-    ) {
-        let now = self.clock.now();
-        let mut bids = self.bids();
-        if bids.traces.len().is_power_of_two() {
-            // By then nothing is sent for them any more.
-            bids.traces.retain(|_, trace| trace.last + keep * 2 > now);
-            bids.grants.retain(|_, grant| grant.told + keep * 2 > now);
-        }
-        let trace = bids.traces.entry(nonce).or_insert(Trace {
-            number: 0,
-            unlocking: None,
-            release: None,
-            last: now,
-        });
-        trace.number += 1;
-        trace.unlocking = Some(progress);
-        trace.release = None;
-        trace.last = now;
-    }
-
-    /// Notes that what was just begun for the bid of `held` is its release.
-    pub(super) fn releasing(&self, held: &Held) {
-        if let Some(trace) = self.bids().traces.get_mut(&held.nonce) {
-            trace.release = Some(held.clone());
-        }
-    }
-
-    /// How far the release of `held` is, if there is one whose end nobody has
-    /// heard: its caller may have given up, and asks again.
-    pub(super) fn release_of(&self, held: &Held) -> Option<watch::Receiver<Progress>> {
-        let bids = self.bids();
-        let trace = bids.traces.get(&held.nonce)?;
-        let same = trace.release.as_ref().is_some_and(|release| {
-            release.name == held.name
-                && release.contender == held.contender
-                && release.token.store() == held.token.store()
-        });
-        trace.unlocking.clone().filter(|_| same)
-    }
-
-    /// Somebody has heard that the release of `held` is done: from now on there
-    /// is nothing to release.
-    pub(super) fn released(&self, held: &Held) {
-        if let Some(trace) = self.bids().traces.get_mut(&held.nonce) {
-            trace.release = None;
-        }
-    }
-
-    /// How far the undoing of the bid of `nonce` is, if there is one.
-    pub(super) fn progress(&self, nonce: Nonce) -> Option<watch::Receiver<Progress>> {
-        let bids = self.bids();
-        bids.traces
-            .get(&nonce)
-            .and_then(|trace| trace.unlocking.clone())
-    }
 }
 
 /// A number for the engine above, larger than any before in this process.
@@ -204,5 +113,182 @@ impl fmt::Debug for Combined {
             .field("nodes", &self.0.nodes)
             .field("mode", &self.0.rules.mode)
             .finish_non_exhaustive()
+    }
+}
+
+impl HoldStore for Combined {
+    async fn take(&self, bid: &Bid) -> Result<(Answer, Duration)> {
+        // Each node's age has been judged.
+        Ok((self.acquire(bid).await?, Duration::MAX))
+    }
+
+    async fn record(&self, held: &Held, count: u32) -> Result<bool> {
+        self.0.check_open()?;
+        self.record_on_all(held, count).await
+    }
+
+    async fn ping(&self) -> Result<()> {
+        self.0.check_open()?;
+        let mut usable = 0;
+        for node in &self.0.nodes {
+            usable += usize::from(node.ask(None, node.store().ping()).await.is_ok());
+        }
+        if usable >= self.0.rules.quorum {
+            return Ok(());
+        }
+        Err(Error::new(ErrorKind::Unreachable, Outcome::DidNot).with_message(self.troubles()))
+    }
+
+    async fn undo(&self, bid: &Bid) -> Result<()> {
+        self.leave(bid).await
+    }
+}
+
+impl Backend for Combined {
+    fn profile(&self) -> Profile {
+        Profile::push("redis")
+            .without_nonce()
+            .unobservable()
+            .looking_every(self.0.safety_look)
+    }
+
+    async fn acquire(&self, bid: &Bid) -> Result<Answer> {
+        self.0.check_open()?;
+        self.attempt(bid).await
+    }
+
+    async fn renew(&self, held: &[Held]) -> Vec<Result<Answer>> {
+        if let Err(closed) = self.0.check_open() {
+            return held.iter().map(|_| Err(closed.clone())).collect();
+        }
+        // One name as a rule, for a lock has one holder.
+        let mut renewing = Vec::with_capacity(held.len());
+        for held in held {
+            let (this, held) = (self.clone(), held.clone());
+            let work = async move { this.renew_one(&held).await };
+            renewing.push(self.0.runtime.spawn(work));
+        }
+        let mut answers = Vec::with_capacity(renewing.len());
+        for renewal in renewing {
+            let gone = |_| {
+                Err(Error::new(ErrorKind::Closed, Outcome::MayHave)
+                    .with_message("the runtime of this combination lock has ended"))
+            };
+            answers.push(renewal.await.unwrap_or_else(gone));
+        }
+        answers
+    }
+
+    async fn release(&self, held: &Held) -> Result<Answer> {
+        self.0.check_open()?;
+        self.free(held).await
+    }
+
+    async fn leave(&self, bid: &Bid) -> Result<()> {
+        self.0.check_open()?;
+        let store = &self.0;
+        if !bid.unique_id {
+            // What it has cannot be told from what its twin has.
+            return Ok(());
+        }
+        let grant = store.bids().grants.remove(&bid.nonce);
+        let progress = match grant {
+            Some(Grant { bid, parts, .. }) => store.unlock(bid, parts, Told::Waiters),
+            None => match store.progress(bid.nonce) {
+                Some(progress) => progress,
+                // Of another process of ours, or never sent.
+                None => {
+                    let touched = Part {
+                        touched: true,
+                        locked: None,
+                    };
+                    let parts = vec![touched; store.nodes.len()];
+                    store.unlock(store.node_bid(bid), parts, Told::Waiters)
+                }
+            },
+        };
+        passed(progress).await;
+        Ok(())
+    }
+
+    async fn owner(&self, name: &MutexName) -> Result<Answer> {
+        self.0.check_open()?;
+        self.look(name).await
+    }
+
+    fn changes(&self, interest: &Interest) -> Hints {
+        if self.0.check_open().is_err() {
+            return Hints::ended();
+        }
+        let nodes = self.0.nodes.iter();
+        let hints = nodes.map(|node| node.store().backend().changes(interest));
+        let closing = self.0.closing.clone();
+        Hints::new(merged(hints.collect(), closing, self.0.clock.clone()))
+    }
+
+    async fn close(&self) -> Result<()> {
+        self.0.closing.close();
+        let left = self.0.unlocked_within(LAST_UNLOCKS).await;
+        let mut result = Ok(());
+        for node in &self.0.nodes {
+            if node.leave() {
+                result = result.and(node.store().backend().close().await);
+            }
+        }
+        if left.is_empty() {
+            return result;
+        }
+        Err(
+            Error::new(ErrorKind::Unconfirmed, Outcome::MayHave).with_message(format!(
+                "closed before every node had confirmed its unlock; for one expiry at most the \
+                 lock may still stand on {}",
+                left.join(", ")
+            )),
+        )
+    }
+
+    fn administration(&self) -> Option<AnyAdministration<'_>> {
+        Some(AnyAdministration::new(self))
+    }
+}
+
+impl Administration for Combined {
+    async fn revoke(&self, name: &MutexName, token: Option<FencingToken>) -> Result<Answer> {
+        self.0.check_open()?;
+        let now = || Store::store_time(self.0.clock.now());
+        let Some(token) = token else {
+            let freed = self.free_anybody(name).await?;
+            let answer = if freed { Answer::won } else { Answer::refused };
+            return Ok(answer(MutexOwner::NONE, now()));
+        };
+        let held = {
+            let bids = self.0.bids();
+            let named =
+                |grant: &&Grant| grant.bid.name == *name && grant.token.store() == token.store();
+            let grant = bids.grants.values().find(named);
+            grant.map(|grant| Held {
+                contender: grant.contender.clone(),
+                ..grant.bid.held(grant.token)
+            })
+        };
+        match held {
+            Some(held) => self.free(&held).await,
+            None => self.look(name).await,
+        }
+    }
+
+    async fn check(&self) -> Vec<Finding> {
+        let mut findings = Vec::new();
+        for node in &self.0.nodes {
+            if let Some(trouble) = node.trouble() {
+                let remedy = "see whether it is up and reachable from here";
+                findings.push(Finding::bad(node.label().to_owned(), trouble, remedy));
+            }
+            for mut finding in node.store().administration().check().await {
+                finding.subject = format!("{}: {}", node.label(), finding.subject).into();
+                findings.push(finding);
+            }
+        }
+        findings
     }
 }

@@ -5,8 +5,8 @@
 //!
 //! | file | what it is |
 //! | --- | --- |
-//! | `client` | the nodes as one: what is known of them, and who is under way |
-//! | `backend` | the seam to the rest |
+//! | `client` | the nodes as one: the seam to the rest |
+//! | `own_bids` | what this process knows of its own bids |
 //! | `rules` | when it is won, and how long it may take |
 //! | `attempt` | the way from left to right that takes |
 //! | `grant` | what a won attempt has on each node, and until when |
@@ -22,13 +22,13 @@
 //! | `connections` | all such connections of this process |
 
 mod attempt;
-mod backend;
 mod client;
 mod connection;
 mod connections;
 mod grant;
 mod look;
 mod node;
+mod own_bids;
 mod pace;
 mod pulse;
 mod release;
