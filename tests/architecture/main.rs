@@ -1,7 +1,9 @@
 //! Imports go one way, every folder has its place, every type has a name of its
-//! own, no file is too long, and every future says what dropping it does.
+//! own, no file is too long, every future says what dropping it does, and the
+//! pages name what is there.
 
 mod names;
+mod pages;
 mod rules;
 mod stores;
 
