@@ -64,6 +64,41 @@ fn no_type_has_a_name_that_any_other_could_have() {
     }
 }
 
+/// The `mod.rs` with code: of the one thing that its folder is named after.
+const MODS: &[&str] = &[
+    // The seams: their documentation is the contract of the trait.
+    "backend/mod.rs",
+    "backend/ledger/mod.rs",
+    "backend/url/mod.rs",
+    // `stores::open` and its kin, over what the cargo features compile in.
+    "stores/mod.rs",
+    "stores/redis/hash/mod.rs",
+];
+
+#[test]
+fn a_mod_rs_holds_documentation_and_re_exports() {
+    let src = root().join("src");
+    for file in rust_files(&src) {
+        let path = file.strip_prefix(&src).unwrap().to_str().unwrap();
+        if !path.ends_with("mod.rs") || path.contains("tests/") {
+            continue;
+        }
+        let source = fs::read_to_string(&file).unwrap();
+        let is_code = |line: &str| {
+            let line = line.trim_start_matches("pub ").trim_start_matches("async ");
+            let line = line.strip_prefix("pub(crate) ").unwrap_or(line);
+            let words = ["struct ", "enum ", "trait ", "impl ", "impl<", "fn "];
+            words.iter().any(|word| line.starts_with(word))
+        };
+        let has_code = source.lines().any(is_code);
+        let may = MODS.contains(&path);
+        assert_eq!(
+            has_code, may,
+            "{path}: code has a file that is named after it"
+        );
+    }
+}
+
 #[test]
 fn every_store_is_in_a_group() {
     for entry in fs::read_dir(root().join("src/stores")).unwrap() {
