@@ -5,6 +5,9 @@ use tenure_testkit::servers::{MariaDb, MariaDbBuilder, Speech};
 
 pub(crate) const SPEECH: Speech = Speech::MySql;
 
+/// What makes a row one that a revocation mends.
+pub(crate) const DAMAGE: &str = "transition_at = 9000000000000000";
+
 /// What the documentation says is enough.
 const USER: &str = "CREATE USER app@'%' IDENTIFIED BY 's3cret-word'; \
      GRANT SELECT, INSERT, UPDATE ON tenure.simba_mutex TO app@'%'; \

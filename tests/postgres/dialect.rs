@@ -7,6 +7,9 @@ pub(crate) const SPEECH: Speech = Speech::Postgres;
 
 const RULES: &str = "host all postgres all trust\nhost all all all scram-sha-256\n";
 
+/// What makes a row one that a revocation begins again.
+pub(crate) const DAMAGE: &str = "version = -5";
+
 /// What the documentation says is enough.
 const USER: &str = "CREATE USER app PASSWORD 's3cret-word'; \
      GRANT SELECT, INSERT, UPDATE ON simba_mutex, tenure_schedule TO app";

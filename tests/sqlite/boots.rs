@@ -1,13 +1,16 @@
 //! Who takes whose rows for those of an earlier boot.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::sync::{Mutex, mpsc};
 use std::time::{Duration, Instant};
 
-use tenure::ErrorKind;
 use tenure::backend::{Backend, Bid};
+use tenure::service::LocalContender;
+use tenure::{Coordinator, ErrorKind};
 use tenure_testkit::peer::{Peer, PeerBuilder};
 
-use crate::support::{Place, SOON, id, name, open, terms};
+use crate::support::{NOBODY, Place, SOON, Stranger, id, name, open, terms};
 
 const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 
@@ -115,6 +118,69 @@ fn who_lives_is_seen_though_every_file_beside_the_database_was_deleted() {
     }
     let mut there = elsewhere(&place, "there").spawn();
     assert_waits(&mut there);
+}
+
+/// Whoever may read the file may lock it (`flock`), and may let it go at any
+/// moment. The owner that came meanwhile has made no call since.
+#[test]
+fn an_owner_that_came_while_a_reader_had_the_file_locked_is_alive() {
+    let place = Place::with("?mode=0644");
+    fs::set_permissions(place.folder(), fs::Permissions::from_mode(0o755)).unwrap();
+    let mut first = peer(&place, "first").spawn();
+    first.wait_acquired(SOON);
+    first.quit(SOON);
+    for how in ["--exclusive", "--shared"] {
+        let reader = Stranger::locking(&NOBODY, how, &place.file()).unwrap();
+        let mut here = peer(&place, "here").spawn();
+        here.wait_acquired(SOON);
+        drop(reader);
+        let mut there = elsewhere(&place, "there").spawn();
+        assert_waits(&mut there);
+        here.quit(SOON);
+        there.wait_acquired(SOON);
+        there.quit(SOON);
+    }
+}
+
+/// An earlier version of this program has only a `flock`.
+#[test]
+fn a_user_that_has_the_lock_of_an_earlier_version_is_alive() {
+    let place = Place::new();
+    let mut before = peer(&place, "before").spawn();
+    before.wait_acquired(SOON);
+    let earlier = Stranger::locking(&["env"], "--shared", &place.file()).unwrap();
+    before.kill();
+    let mut there = elsewhere(&place, "there").spawn();
+    assert_waits(&mut there);
+    there.quit(SOON);
+    drop(earlier);
+    elsewhere(&place, "third").spawn().wait_acquired(SOON);
+}
+
+/// Nothing is released while a callback runs (promise 6): the lease runs out
+/// first, also for those with another boot id.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_still_runs_when_its_coordinator_has_closed_is_alive() {
+    let place = Place::with("?ttl=30s&transition=1s");
+    let quick = Coordinator::builder().quiesce(Duration::from_millis(100));
+    let coordinator = quick.connect(&place.url()).await.unwrap();
+    let (let_go, wait) = mpsc::channel::<()>();
+    let wait = Mutex::new(wait);
+    let (tell, acquired) = mpsc::channel();
+    let stuck = LocalContender::new("m").unwrap().on_acquired(move |_| {
+        tell.send(()).unwrap();
+        let _ = wait.lock().unwrap().recv();
+    });
+    let service = coordinator.contend_service(stuck).unwrap();
+    service.start().unwrap();
+    tokio::task::block_in_place(|| acquired.recv_timeout(SOON).unwrap());
+    let error = coordinator.close().await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unconfirmed, "{error:?}");
+    tokio::task::block_in_place(|| {
+        let mut there = elsewhere(&place, "there").spawn();
+        assert_waits(&mut there);
+    });
+    drop(let_go);
 }
 
 #[test]

@@ -9,14 +9,7 @@ use tenure::backend::{Backend, Bid};
 use tenure::{ErrorKind, Result};
 use tenure_testkit::peer::Peer;
 
-use crate::support::{Place, SOON, id, name, open, terms};
-
-const NOBODY: [&str; 4] = [
-    "setpriv",
-    "--reuid=65534",
-    "--regid=65534",
-    "--clear-groups",
-];
+use crate::support::{NOBODY, Place, SOON, Stranger, id, name, open, terms};
 
 fn conflict<T: std::fmt::Debug>(result: Result<T>, words: &[&str]) {
     let error = result.unwrap_err();
@@ -242,34 +235,15 @@ async fn whoever_can_only_read_the_files_keeps_nobody_from_opening() {
     let place = Place::with("?mode=0644");
     place.open().await.close().await.unwrap();
     fs::set_permissions(place.folder(), fs::Permissions::from_mode(0o755)).unwrap();
-    let mut held = Vec::new();
-    for end in ["", "-bell", "-lock"] {
-        let mut holder = std::process::Command::new(NOBODY[0])
-            .args(&NOBODY[1..])
-            .args(["flock", "--exclusive"])
-            .arg(place.beside(end))
-            .args(["sh", "-c", "echo held; exec sleep 600"])
-            .stdout(std::process::Stdio::piped())
-            .stderr(std::process::Stdio::null())
-            .spawn()
-            .unwrap();
-        let mut said = String::new();
-        let out = holder.stdout.take().unwrap();
-        std::io::BufRead::read_line(&mut std::io::BufReader::new(out), &mut said).unwrap();
+    let held = ["", "-bell", "-lock"].map(|end| {
+        let holder = Stranger::locking(&NOBODY, "--exclusive", &place.beside(end));
         // What it cannot open it cannot lock.
-        assert_eq!(
-            said.trim(),
-            if end == "-lock" { "" } else { "held" },
-            "{end}"
-        );
-        held.push(holder);
-    }
+        assert_eq!(holder.is_some(), end != "-lock", "{end}");
+        holder
+    });
     let store = place.open().await;
     let bid = Bid::new(name("m"), id("a"), terms(60_000));
     assert!(store.acquire(&bid).await.unwrap().is_won());
     store.close().await.unwrap();
-    for mut holder in held {
-        let _ = holder.kill();
-        holder.wait().unwrap();
-    }
+    drop(held);
 }

@@ -1,6 +1,8 @@
 //! A file in a folder of its own, and those who use it.
 
-use std::path::PathBuf;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use tempfile::TempDir;
@@ -13,6 +15,47 @@ use tenure_testkit::contract::Subject;
 
 /// Longer than anything here takes on a machine that is busy with other things.
 pub(crate) const SOON: Duration = Duration::from_secs(30);
+
+/// As a user who owns nothing.
+pub(crate) const NOBODY: [&str; 4] = [
+    "setpriv",
+    "--reuid=65534",
+    "--regid=65534",
+    "--clear-groups",
+];
+
+/// Another program that has a lock (`flock`) on a file, until it is dropped.
+#[derive(Debug)]
+pub(crate) struct Stranger(Child);
+
+impl Stranger {
+    /// Locks `path` as `how` says, run through `command`; `None` when it cannot.
+    pub(crate) fn locking(command: &[&str], how: &str, path: &Path) -> Option<Self> {
+        // Not forked: whatever ends it ends the lock.
+        let mut words = command.to_vec();
+        words.extend(["flock", how, "--no-fork"]);
+        let mut child = Command::new(words[0])
+            .args(&words[1..])
+            .arg(path)
+            .args(["sh", "-c", "echo held; exec sleep 600"])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("flock");
+        let mut said = String::new();
+        let out = child.stdout.take().expect("piped");
+        BufReader::new(out).read_line(&mut said).expect("its word");
+        let stranger = Self(child);
+        (said.trim() == "held").then_some(stranger)
+    }
+}
+
+impl Drop for Stranger {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
 
 /// A place for a file, removed with it.
 #[derive(Debug)]
@@ -41,7 +84,7 @@ impl Place {
         self.folder.path().join(format!("locks.db{end}"))
     }
 
-    pub(crate) fn folder(&self) -> &std::path::Path {
+    pub(crate) fn folder(&self) -> &Path {
         self.folder.path()
     }
 

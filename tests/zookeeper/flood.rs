@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use tenure_testkit::AtTheEnd;
 use tenure_testkit::peer::Peer;
+use tenure_testkit::servers::Proxy;
 
 use crate::ground::{PATIENCE, name};
 use crate::tls::{PAPERS, secure, url};
@@ -62,25 +63,18 @@ fn listening(pid: u32) -> Vec<SocketAddr> {
     table.lines().filter_map(listens).collect()
 }
 
-#[test]
-fn a_flood_of_strangers_costs_little_and_no_leadership() {
-    let name = name("flood");
-    let url = url("localhost", secure(), &PAPERS.options());
-    let mut owner = Peer::contending(&url, &name).id("owner").spawn();
-    owner.wait_acquired(PATIENCE);
-    let before = Use::of(owner.pid());
-    let ports = listening(owner.pid());
-    assert!(!ports.is_empty(), "it has a way to the server");
-
+/// Connects to `port` as often as the system allows while `work` is done; how
+/// often that was.
+fn flooded<T>(port: SocketAddr, threads: usize, work: impl FnOnce() -> T) -> (T, u64) {
     let (over, came) = (AtomicBool::new(false), AtomicU64::new(0));
-    let most = std::thread::scope(|scope| {
-        for _ in 0..2 {
+    let done = std::thread::scope(|scope| {
+        for _ in 0..threads {
             scope.spawn(|| {
                 // As many as may be open at a time, each for as long as it can.
                 let mut open = VecDeque::new();
                 while !over.load(Ordering::Relaxed) {
-                    let wait = Duration::from_millis(200);
-                    if let Ok(stream) = TcpStream::connect_timeout(&ports[0], wait) {
+                    let wait = Duration::from_millis(5);
+                    if let Ok(stream) = TcpStream::connect_timeout(&port, wait) {
                         came.fetch_add(1, Ordering::Relaxed);
                         open.push_back(stream);
                     }
@@ -91,20 +85,40 @@ fn a_flood_of_strangers_costs_little_and_no_leadership() {
             });
         }
         // Also when the test fails, or the flood would never end.
-        let over = AtTheEnd(|| over.store(true, Ordering::Relaxed));
+        let _over = AtTheEnd(|| over.store(true, Ordering::Relaxed));
+        work()
+    });
+    (done, came.into_inner())
+}
+
+/// Whether it has ever left office.
+fn is_left(owner: &mut Peer) -> bool {
+    // Hears all that it has said by now.
+    while owner.acquired_within(Duration::ZERO).is_some() {}
+    owner.said().iter().any(|line| line == "released")
+}
+
+#[test]
+fn a_flood_of_strangers_costs_little_and_no_leadership() {
+    let name = name("flood");
+    let url = url("localhost", secure(), &PAPERS.options());
+    let mut owner = Peer::contending(&url, &name).id("owner").spawn();
+    owner.wait_acquired(PATIENCE);
+    let before = Use::of(owner.pid());
+    let ports = listening(owner.pid());
+    assert!(!ports.is_empty(), "it has a way to the server");
+
+    let (most, came) = flooded(ports[0], 2, || {
         let end = Instant::now() + Duration::from_secs(5);
         let mut most = before;
         while Instant::now() < end {
             most = most.max(Use::of(owner.pid()));
             std::thread::sleep(Duration::from_millis(20));
         }
-        let said = owner.said();
-        let is_left = said.iter().any(|line| line == "released");
+        assert!(!is_left(&mut owner), "it leads all the time");
         // In the midst of it, it hears what it is told and does it at once.
         let told = Instant::now();
         owner.quit(PATIENCE);
-        drop(over);
-        assert!(!is_left, "it leads all the time");
         assert!(
             told.elapsed() < Duration::from_secs(10),
             "{:?}",
@@ -112,10 +126,43 @@ fn a_flood_of_strangers_costs_little_and_no_leadership() {
         );
         most
     });
-    let came = came.into_inner();
     eprintln!("{came} strangers: {before:?} before, {most:?} at most");
     assert!(came > 100, "a flood: {came}");
     assert!(most.files < before.files + 100, "{most:?}");
     assert!(most.threads < before.threads + 16, "{most:?}");
     assert!(most.memory < before.memory + 64, "{most:?}");
+}
+
+/// What is connected is not touched by a crowd; what is cut must get past it.
+#[test]
+fn an_owner_whose_connection_is_cut_comes_through_a_flood_of_strangers() {
+    let name = name("flood-cut");
+    let proxy = Proxy::start(([127, 0, 0, 1], secure()).into()).unwrap();
+    let url = url("localhost", proxy.port(), &PAPERS.options()).replace("=4s", "=20s");
+    let mut owner = Peer::contending(&url, &name).id("owner").spawn();
+    let first = owner.wait_acquired(PATIENCE);
+    let port = listening(owner.pid())[0];
+    let ((), came) = flooded(port, 8, || {
+        for cut in 0..4 {
+            std::thread::sleep(Duration::from_millis(500));
+            proxy.cut().unwrap();
+            let begun = Instant::now();
+            while proxy.connections() == 0 {
+                let left = is_left(&mut owner);
+                assert!(!left, "lost in {:?} after cut {cut}", begun.elapsed());
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            eprintln!("cut {cut}: connected again after {:?}", begun.elapsed());
+        }
+    });
+    // Time for more than one renewal.
+    std::thread::sleep(Duration::from_secs(6));
+    assert!(!is_left(&mut owner), "it leads all the time");
+    eprintln!("{came} strangers");
+    assert!(came > 1000, "a flood: {came}");
+    owner.tell("stop");
+    owner.wait_line(PATIENCE, "stopped");
+    owner.tell("start");
+    assert!(owner.wait_acquired(PATIENCE).token > first.token);
+    owner.quit(PATIENCE);
 }

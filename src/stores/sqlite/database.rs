@@ -27,18 +27,13 @@ const REOPENINGS: usize = 3;
 /// at once stands in line here.
 const OPENING: Duration = Duration::from_secs(10);
 
-/// How long to wait for a lock that only a stranger can have: others of ours
-/// are kept out by the opening lock.
-const STRANGER: Duration = Duration::from_millis(250);
-
 /// The file and the one connection to it.
 #[derive(Debug)]
 pub(super) struct Database {
     config: Config,
     pub(super) files: Files,
     open: Option<Open>,
-    /// Kept while the connection is opened anew: who holds a lease of the file
-    /// is one of its living users.
+    /// Kept while the connection is opened anew.
     used: InUse,
     reopened: bool,
 }
@@ -111,7 +106,7 @@ impl Database {
                 Some(open) => open,
                 None => self.open_anew()?,
             };
-            self.used.insist();
+            self.used.show();
             let done = work(&open);
             // And afterwards: only what is in the file that everybody else
             // finds has happened.
@@ -181,7 +176,7 @@ impl Open {
         }
         schema::extend(&connection).map_err(failed)?;
         let boot = Boot::present()?;
-        let used = inode.enter(path, STRANGER, || epoch::begin(&connection, &boot))?;
+        let used = inode.enter(path, limit, || epoch::begin(&connection, &boot))?;
         let clock = epoch::read(&connection, boot)?;
         if !is_there() {
             return Err(replaced_while_opened(path));

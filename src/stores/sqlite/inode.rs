@@ -1,5 +1,5 @@
 //! The database file itself, whatever it is called: held open by this process,
-//! and locked for as long as one of its clients uses it.
+//! and locked from its first use until the process ends.
 //!
 //! Two rules make this a file of its own:
 //!
@@ -7,11 +7,17 @@
 //!   process may use that database.** Closing any descriptor of a file drops
 //!   all POSIX locks that the process has on it, SQLite's among them. So there
 //!   is one per file, kept until the file is deleted.
-//! - **Everybody who uses the file holds a shared `flock` on it.** It is how
-//!   one who opens it learns whether somebody who lives has it in use. It
+//! - **Everybody who uses the file has its lock, shared** (`presence`). It is
+//!   how one who opens it learns whether somebody who lives has it in use. It
 //!   cannot be deleted apart from the database, ends with the process whatever
 //!   kills it, is seen through every name, mount and container, and does not
-//!   touch SQLite's locks, which are of another kind.
+//!   touch SQLite's locks, which are on other bytes. It outlasts the clients:
+//!   what they own may be used by a callback that has not returned, until the
+//!   lease runs out.
+//!
+//! An earlier version had a shared `flock` and nothing else. So every client
+//! holds that too, and whoever holds one counts as alive. Any program that can
+//! read the file may keep it from us, so nothing else rests on it.
 
 use std::fs::File;
 use std::io;
@@ -20,12 +26,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use rustix::fs::{FlockOperation, flock};
-use rustix::io::Errno;
 
 use super::error::io_failed;
 use super::file::{Identity, identity, identity_of};
-use super::open;
-use crate::error::Result;
+use super::{open, presence};
+use crate::error::{Error, ErrorKind, Outcome, Result};
 
 /// All that this process has ever opened and that is still there.
 static ALL: Mutex<Vec<Arc<Inode>>> = Mutex::new(Vec::new());
@@ -43,8 +48,8 @@ pub(super) struct Inode {
 #[derive(Debug, Default)]
 struct Users {
     count: usize,
-    /// Whether the shared lock is ours.
-    locked: bool,
+    /// Whether the lock of earlier versions is ours too.
+    has_flock: bool,
 }
 
 impl Inode {
@@ -90,52 +95,54 @@ impl Inode {
         alone: impl FnOnce() -> Result<()>,
     ) -> Result<InUse> {
         let mut users = lock(&self.users);
-        if !users.locked {
-            match flock(&self.file, FlockOperation::NonBlockingLockExclusive) {
-                Ok(()) if users.count == 0 => {
-                    if let Err(error) = alone() {
-                        let _ = flock(&self.file, FlockOperation::Unlock);
-                        return Err(error);
-                    }
-                }
-                Ok(()) | Err(Errno::WOULDBLOCK | Errno::INTR) => {}
-                Err(error) => return Err(io_failed("lock", path, error.into())),
-            }
-            // From exclusive to shared is no single step: another may have been
-            // alone in between. So nobody relies on what it did there.
-            let end = Instant::now() + limit;
-            users.locked = self.share();
-            while !users.locked && Instant::now() < end {
-                std::thread::sleep(Duration::from_millis(1));
-                users.locked = self.share();
-            }
-            if !users.locked {
-                tracing::warn!(
-                    target: "tenure::store",
-                    file = %path.display(),
-                    "a program that is not Tenure holds an exclusive lock (flock) on the SQLite file"
-                );
-            }
+        let fail = |error| io_failed("lock", path, error);
+        if users.count == 0 {
+            let is_alone = presence::take_alone(&self.file).map_err(fail)?
+                && self.flock(FlockOperation::NonBlockingLockExclusive);
+            let done = if is_alone { alone() } else { Ok(()) };
+            // From exclusive to shared is no single step with this one: another
+            // may have been alone in between. So nobody relies on what it did
+            // there.
+            users.has_flock = self.flock(FlockOperation::NonBlockingLockShared);
+            self.stay(path, limit)?;
+            done?;
         }
         users.count += 1;
         Ok(InUse(Arc::clone(self)))
     }
 
-    fn share(&self) -> bool {
-        flock(&self.file, FlockOperation::NonBlockingLockShared).is_ok()
+    /// Becomes one of those who use the file, whatever it was before.
+    fn stay(&self, path: &Path, limit: Duration) -> Result<()> {
+        let end = Instant::now() + limit;
+        while !presence::share(&self.file).map_err(|error| io_failed("lock", path, error))? {
+            if Instant::now() >= end {
+                return Err(
+                    Error::new(ErrorKind::Timeout, Outcome::DidNot).with_message(format!(
+                        "another process that may write {path:?} has had it locked for longer than \
+                         {limit:?} (see lslocks)"
+                    )),
+                );
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        Ok(())
+    }
+
+    fn flock(&self, how: FlockOperation) -> bool {
+        flock(&self.file, how).is_ok()
     }
 }
 
-/// Counts as a living user of the file until it is dropped.
+/// A client that uses the file.
 #[derive(Debug)]
 pub(super) struct InUse(Arc<Inode>);
 
 impl InUse {
-    /// Takes the lock that a stranger kept from us, if it is free now.
-    pub(super) fn insist(&self) {
+    /// Lets earlier versions see that we live, if a stranger kept us from it.
+    pub(super) fn show(&self) {
         let mut users = lock(&self.0.users);
-        if !users.locked {
-            users.locked = self.0.share();
+        if !users.has_flock {
+            users.has_flock = self.0.flock(FlockOperation::NonBlockingLockShared);
         }
     }
 
@@ -145,12 +152,13 @@ impl InUse {
 }
 
 impl Drop for InUse {
+    /// The lock that says who lives stays, the other does not.
     fn drop(&mut self) {
         let mut users = lock(&self.0.users);
         users.count -= 1;
         if users.count == 0 {
-            users.locked = false;
-            let _ = flock(&self.0.file, FlockOperation::Unlock);
+            users.has_flock = false;
+            self.0.flock(FlockOperation::Unlock);
         }
     }
 }

@@ -26,7 +26,8 @@
 //! | `file` | the files: where they lie, who made them |
 //! | `open` | opening a file in a folder that others may write |
 //! | `header` | whose a database is, by its bytes alone |
-//! | `inode` | the file itself, locked while it is in use |
+//! | `inode` | the file itself, held open and locked |
+//! | `presence` | the lock that says who lives |
 //! | `table` | the rules of the store, over its rows |
 //! | `clock` | the clock that all processes of the host share |
 //! | `epoch` | where that clock stands, and for which boot |
@@ -54,6 +55,7 @@ mod inode;
 mod ledger;
 mod list;
 mod open;
+mod presence;
 mod prune;
 mod schema;
 mod table;

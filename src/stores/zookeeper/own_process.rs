@@ -3,30 +3,40 @@
 //! The port of a relay is open to every process of this host, and behind it
 //! our client certificate speaks for whoever comes. Any of them may come often,
 //! so it must cost little to find out: the system is asked for the one
-//! connection, not for all, and who is another user is sent away without
-//! looking at our own files.
+//! connection, not for all, who is another user is sent away without looking at
+//! our own files, and these are looked at once for a whole crowd.
 
 use std::io;
 use std::net::SocketAddrV4;
 
-/// Whether [`is_own`] can tell.
+/// Whether [`are_own`] can tell.
 pub(super) const CAN_TELL: bool = cfg!(target_os = "linux");
 
+/// A connection on this host, as its second end sees it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ends {
+    pub(super) peer: SocketAddrV4,
+    pub(super) local: SocketAddrV4,
+}
+
 #[cfg(not(target_os = "linux"))]
-pub(super) fn is_own(_: SocketAddrV4, _: SocketAddrV4) -> io::Result<bool> {
-    Ok(true)
+pub(super) fn are_own(all: &[Ends]) -> Vec<io::Result<bool>> {
+    all.iter().map(|_| Ok(true)).collect()
 }
 
 #[cfg(target_os = "linux")]
-pub(super) use linux::is_own;
+pub(super) use linux::are_own;
 
 #[cfg(target_os = "linux")]
 mod linux {
+    use std::cell::OnceCell;
+    use std::collections::HashSet;
+
     use rustix::net::netlink::{SOCK_DIAG, SocketAddrNetlink};
     use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType};
     use rustix::net::{recv, sendto, socket_with};
 
-    use super::{SocketAddrV4, io};
+    use super::{Ends, SocketAddrV4, io};
 
     /// Whose a socket is.
     #[derive(Debug, PartialEq, Eq)]
@@ -35,32 +45,51 @@ mod linux {
         inode: u32,
     }
 
-    /// Whether the connection from `peer` to `local`, both on this host, begins
-    /// at a socket of this process. An error means that it could not be told.
+    /// For each connection whether it begins at a socket of this process. An
+    /// error means that it could not be told.
     ///
     /// It may read files: not for a thread of the runtime.
-    pub(in super::super) fn is_own(peer: SocketAddrV4, local: SocketAddrV4) -> io::Result<bool> {
+    pub(in super::super) fn are_own(all: &[Ends]) -> Vec<io::Result<bool>> {
+        // Looked at after all of them were made: what is not there is not ours.
+        let ours = OnceCell::new();
+        let is_own = |ends: &Ends| {
+            let found = find(ends)?;
+            // One that has gone again is nobody's.
+            let me = rustix::process::geteuid().as_raw();
+            let Some(socket) = found.filter(|socket| socket.uid == me) else {
+                return Ok(false);
+            };
+            match ours.get_or_init(own_sockets) {
+                Ok(ours) => Ok(ours.contains(&socket.inode)),
+                Err(error) => Err(io::Error::new(error.kind(), error.to_string())),
+            }
+        };
+        all.iter().map(is_own).collect()
+    }
+
+    fn find(&Ends { peer, local }: &Ends) -> io::Result<Option<Socket>> {
         // Where the system does not answer for one, it is found among all.
-        let found = match diagnosed(peer, local) {
-            Ok(found) => found,
-            Err(_) => listed(&std::fs::read_to_string("/proc/self/net/tcp")?, peer, local),
-        };
-        // One that has gone again is nobody's.
-        let Some(socket) = found else {
-            return Ok(false);
-        };
-        if socket.uid != rustix::process::geteuid().as_raw() {
-            return Ok(false);
-        }
-        let wanted = format!("socket:[{}]", socket.inode);
+        diagnosed(peer, local).or_else(|_| {
+            let table = std::fs::read_to_string("/proc/self/net/tcp")?;
+            Ok(listed(&table, peer, local))
+        })
+    }
+
+    /// The numbers of all sockets that this process has.
+    fn own_sockets() -> io::Result<HashSet<u32>> {
+        let mut sockets = HashSet::new();
         for file in std::fs::read_dir("/proc/self/fd")? {
             // Files are closed while we look.
-            let target = file.and_then(|file| std::fs::read_link(file.path()));
-            if target.is_ok_and(|target| target.as_os_str() == wanted.as_str()) {
-                return Ok(true);
-            }
+            let Ok(target) = file.and_then(|file| std::fs::read_link(file.path())) else {
+                continue;
+            };
+            let inode = target.to_str().and_then(|target| {
+                let number = target.strip_prefix("socket:[")?.strip_suffix(']')?;
+                number.parse::<u32>().ok()
+            });
+            sockets.extend(inode);
         }
-        Ok(false)
+        Ok(sockets)
     }
 
     /// The lengths of a message's head, of the question and of the answer.
@@ -160,13 +189,17 @@ mod tests {
 
     use super::*;
 
-    fn ends(listener: &TcpListener) -> (TcpStream, SocketAddrV4, SocketAddrV4) {
+    fn accept(listener: &TcpListener) -> (TcpStream, Ends) {
         let (stream, peer) = listener.accept().unwrap();
         let (SocketAddr::V4(peer), SocketAddr::V4(local)) = (peer, stream.local_addr().unwrap())
         else {
             panic!("it listens on IPv4");
         };
-        (stream, peer, local)
+        (stream, Ends { peer, local })
+    }
+
+    fn told(all: &[Ends]) -> Vec<bool> {
+        are_own(all).into_iter().map(Result::unwrap).collect()
     }
 
     #[test]
@@ -174,30 +207,30 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let at = listener.local_addr().unwrap();
         let ours = TcpStream::connect(at).unwrap();
-        let (_stream, peer, local) = ends(&listener);
-        assert!(is_own(peer, local).unwrap());
+        let (_first, own) = accept(&listener);
         // By either way.
         let table = std::fs::read_to_string("/proc/self/net/tcp").unwrap();
-        let diagnosed = linux::diagnosed(peer, local).unwrap();
-        assert_eq!(diagnosed, linux::listed(&table, peer, local));
+        let diagnosed = linux::diagnosed(own.peer, own.local).unwrap();
+        assert_eq!(diagnosed, linux::listed(&table, own.peer, own.local));
         assert!(diagnosed.is_some());
-        drop(ours);
         let script = format!("exec 3<>/dev/tcp/127.0.0.1/{}; read -r _", at.port());
         let mut stranger = Command::new("bash")
             .args(["-c", &script])
             .stdin(Stdio::piped())
             .spawn()
             .unwrap();
-        let (_stream, peer, local) = ends(&listener);
-        assert!(!is_own(peer, local).unwrap());
+        let (_second, theirs) = accept(&listener);
+        assert_eq!(told(&[theirs, own, theirs]), [false, true, false]);
         drop(stranger.stdin.take());
         stranger.wait().unwrap();
+        drop(ours);
     }
 
     #[test]
     fn a_connection_that_is_not_there_is_nobodys() {
         let at = |port| SocketAddrV4::new(std::net::Ipv4Addr::LOCALHOST, port);
         assert_eq!(linux::diagnosed(at(1), at(2)).unwrap(), None);
-        assert!(!is_own(at(1), at(2)).unwrap());
+        let (peer, local) = (at(1), at(2));
+        assert_eq!(told(&[Ends { peer, local }]), [false]);
     }
 }

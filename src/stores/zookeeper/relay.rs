@@ -10,19 +10,24 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use futures_util::FutureExt as _;
 use rustls::ClientConfig;
 use tokio::io::{AsyncWriteExt, copy, split};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio_rustls::TlsConnector;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use super::own_process;
+use super::own_process::{self, Ends};
 use super::tls::{self, Server, Way};
 use crate::clock::{Clock, Moment};
-use crate::error::Result;
+use crate::error::{Error, Result};
 
-/// How many connections may wait to be looked at; the system refuses more.
+/// How many connections may wait to be looked at; the system puts the others
+/// off. A longer line lets more of a crowd in, and ours waits behind them.
 const WAITING: u32 = 64;
+
+/// How many are looked at together.
+const CROWD: usize = 32;
 
 /// How often strangers are told of.
 const TELLING: Duration = Duration::from_secs(10);
@@ -51,28 +56,28 @@ struct Route {
     /// How long a connection may take to be made.
     limit: Duration,
     trouble: Trouble,
+    /// The ports for all servers.
+    ports: Arc<[TcpListener]>,
 }
 
 impl Relay {
-    pub(super) async fn start(way: &Way, clock: &Clock, limit: Duration) -> Result<Self> {
+    pub(super) fn start(way: &Way, clock: &Clock, limit: Duration) -> Result<Self> {
         let trouble = Trouble::default();
         let listening = CancellationToken::new();
-        let mut hosts = Vec::new();
-        for server in &way.servers {
-            let listened = listen().await.map_err(|error| {
-                super::session::unreachable("no port of this host can be listened on")
-                    .with_source(error)
-            });
-            let (listener, address) = listened?;
-            hosts.push(address.to_string());
+        let ports: io::Result<Vec<_>> = way.servers.iter().map(|_| listen()).collect();
+        let ports: Arc<[TcpListener]> = Arc::from(ports.map_err(no_port)?);
+        let hosts: io::Result<Vec<_>> = ports.iter().map(address).collect();
+        let hosts = hosts.map_err(no_port)?;
+        for (number, server) in way.servers.iter().enumerate() {
             let route = Route {
                 tls: Arc::clone(&way.client),
                 server: server.clone(),
                 clock: clock.clone(),
                 limit,
                 trouble: Arc::clone(&trouble),
+                ports: Arc::clone(&ports),
             };
-            let accepting = route.accept(listener);
+            let accepting = async move { route.accept(number).await };
             tokio::spawn(listening.clone().run_until_cancelled_owned(accepting));
         }
         Ok(Self {
@@ -93,12 +98,18 @@ impl Relay {
     }
 }
 
-async fn listen() -> io::Result<(TcpListener, SocketAddr)> {
+fn listen() -> io::Result<TcpListener> {
     let socket = TcpSocket::new_v4()?;
     socket.bind((Ipv4Addr::LOCALHOST, 0).into())?;
-    let listener = socket.listen(WAITING)?;
-    let address = listener.local_addr()?;
-    Ok((listener, address))
+    socket.listen(WAITING)
+}
+
+fn address(port: &TcpListener) -> io::Result<String> {
+    port.local_addr().map(|address| address.to_string())
+}
+
+fn no_port(error: io::Error) -> Error {
+    super::session::unreachable("no port of this host can be listened on").with_source(error)
 }
 
 fn lock(trouble: &Trouble) -> MutexGuard<'_, Option<String>> {
@@ -125,13 +136,13 @@ impl Strangers {
 }
 
 impl Route {
-    /// One after the other is looked at, before the next is accepted: a crowd
-    /// waits outside, and takes no files, threads or memory of ours.
-    async fn accept(self, listener: TcpListener) {
+    /// A few are looked at, before the next are accepted: a crowd waits outside,
+    /// and takes no files, threads or memory of ours.
+    async fn accept(&self, number: usize) {
         let mut strangers = Strangers::default();
         loop {
-            let (near, peer) = match listener.accept().await {
-                Ok(accepted) => accepted,
+            let crowd = match crowd(&self.ports[number]).await {
+                Ok(crowd) => crowd,
                 // Too many files are open, as a rule.
                 Err(error) => {
                     self.note(&error.to_string());
@@ -139,21 +150,26 @@ impl Route {
                     continue;
                 }
             };
-            match is_own(&near, peer).await {
-                Ok(true) => {
-                    let route = self.clone();
-                    tokio::spawn(async move { route.serve(near).await });
-                }
-                Ok(false) => {
-                    if let Some(count) = strangers.came(self.clock.now()) {
-                        tracing::warn!(%peer, count, "strangers on the way to ZooKeeper were turned away");
+            let ends: Vec<_> = crowd.iter().map(|(_, ends)| *ends).collect();
+            let told = tokio::task::spawn_blocking(move || own_process::are_own(&ends)).await;
+            // A panic there: none of them is served.
+            for ((near, ends), told) in crowd.into_iter().zip(told.unwrap_or_default()) {
+                match told {
+                    Ok(true) => {
+                        let route = self.clone();
+                        tokio::spawn(async move { route.serve(near).await });
                     }
+                    Ok(false) => {
+                        if let Some(count) = strangers.came(self.clock.now()) {
+                            tracing::warn!(peer = %ends.peer, count, "strangers on the way to ZooKeeper were turned away");
+                        }
+                    }
+                    // Perhaps ourselves: whoever waits for a session is told
+                    // why there is none.
+                    Err(error) => self.note(&format!(
+                        "whether a connection is our own cannot be told: {error}"
+                    )),
                 }
-                // Perhaps ourselves: whoever waits for a session is told why
-                // there is none.
-                Err(error) => self.note(&format!(
-                    "whether a connection is our own cannot be told: {error}"
-                )),
             }
         }
     }
@@ -163,8 +179,14 @@ impl Route {
         let limit = self.clock.now() + self.limit;
         let far = match self.clock.limit(limit, self.connect()).await {
             Some(Ok(far)) => far,
-            Some(Err(error)) => return self.note(&tls::explain(&error)),
-            None => return self.note("it does not answer"),
+            Some(Err(error)) => {
+                self.note(&tls::explain(&error));
+                return self.make_way();
+            }
+            None => {
+                self.note("it does not answer");
+                return self.make_way();
+            }
         };
         // The driver sends whole requests; none waits for the next.
         let _ = near.set_nodelay(true);
@@ -182,7 +204,18 @@ impl Route {
                 {
                     self.note(&tls::explain(&error));
                 }
+                self.make_way();
             }
+        }
+    }
+
+    /// The driver comes again when it hears of the end, to any of the ports:
+    /// who waits there now is none of ours, and is sent away. To be done before
+    /// the driver hears of it.
+    fn make_way(&self) {
+        for port in &*self.ports {
+            let waiting = (0..WAITING).map_while(|_| port.accept().now_or_never());
+            waiting.for_each(drop);
         }
     }
 
@@ -201,13 +234,22 @@ impl Route {
     }
 }
 
-/// Whether the driver itself has connected.
-async fn is_own(near: &TcpStream, peer: SocketAddr) -> io::Result<bool> {
-    let (SocketAddr::V4(peer), SocketAddr::V4(local)) = (peer, near.local_addr()?) else {
-        return Ok(false);
-    };
-    let told = tokio::task::spawn_blocking(move || own_process::is_own(peer, local)).await;
-    told.map_err(io::Error::other)?
+/// Waits for somebody, and takes along who else is there.
+async fn crowd(listener: &TcpListener) -> io::Result<Vec<(TcpStream, Ends)>> {
+    let mut crowd = Vec::new();
+    let mut next = Some(listener.accept().await?);
+    while let Some((near, peer)) = next {
+        // One that is gone again has no second end.
+        if let (SocketAddr::V4(peer), Ok(SocketAddr::V4(local))) = (peer, near.local_addr()) {
+            crowd.push((near, Ends { peer, local }));
+        }
+        // An error comes again, when nobody else is there.
+        next = match crowd.len() < CROWD {
+            true => listener.accept().now_or_never().and_then(Result::ok),
+            false => None,
+        };
+    }
+    Ok(crowd)
 }
 
 #[cfg(all(test, target_os = "linux"))]
@@ -237,12 +279,13 @@ mod tests {
     #[tokio::test]
     async fn nobody_else_is_carried() {
         let papers = Certificates::make();
-        let (server, at) = listen().await.unwrap();
+        let server = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let at = server.local_addr().unwrap();
         let url = format!("zookeeper+tls://localhost?{}", papers.options());
         let url: StoreUrl = url.parse().unwrap();
         let hosts = [("127.0.0.1".to_owned(), at.port())];
         let way = Way::new(&hosts, &mut url.options()).unwrap();
-        let relay = Relay::start(&way, &Clock::boot(), PATIENCE).await.unwrap();
+        let relay = Relay::start(&way, &Clock::boot(), PATIENCE).unwrap();
         // It hears at once that nobody talks to it.
         let port = relay.hosts().rsplit(':').next().unwrap();
         let script = format!("exec 3<>/dev/tcp/127.0.0.1/{port}; read -r -t 30 <&3; echo $?");

@@ -51,7 +51,7 @@ impl Session {
         let asked_at = clock.now();
         let limit = asked_at + config.session_timeout * 2;
         let relay = match &config.tls {
-            Some(way) => Some(Relay::start(way, clock, config.session_timeout).await?),
+            Some(way) => Some(Relay::start(way, clock, config.session_timeout)?),
             None => None,
         };
         let hosts = relay.as_ref().map_or(config.hosts.as_str(), Relay::hosts);

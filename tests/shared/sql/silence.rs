@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use tenure::backend::{AnyBackend, Backend, Bid, Claim, ClaimAnswer, Held, Page, TickEnd};
+use tenure::backend::{AnyBackend, Backend, Bid, Claim, ClaimAnswer, Held, Page, Prune, TickEnd};
 use tenure_testkit::Whole as _;
 use tenure_testkit::servers::Proxy;
 
@@ -15,7 +15,10 @@ use crate::ground::{bid, client, through, until, win};
 /// session that says nothing.
 const BOUND: Duration = Duration::from_secs(10);
 
-const OPERATIONS: [&str; 15] = [
+const DAY: Duration = Duration::from_secs(24 * 3600);
+
+/// Every call of the store, in each of its ways.
+const OPERATIONS: [&str; 25] = [
     "take",
     "first-use",
     "refused",
@@ -25,11 +28,21 @@ const OPERATIONS: [&str; 15] = [
     "leave",
     "owner",
     "list",
+    "list-named",
+    "prune",
+    "prune-schedules",
     "revoke",
+    "revoke-token",
+    "mend",
     "check",
     "read",
+    "list-ledgers",
+    "plan",
     "claim-first",
     "claim",
+    "claim-again",
+    "claim-replacing",
+    "claim-refused",
     "finish",
 ];
 
@@ -46,15 +59,27 @@ struct Scene {
 }
 
 impl Scene {
-    async fn set(operation: &'static str, round: u64, direct: &AnyBackend) -> Self {
+    async fn set(
+        operation: &'static str,
+        round: u64,
+        server: &Server,
+        direct: &AnyBackend,
+    ) -> Self {
         let mine = bid(&format!("{operation}-{round}"), "a");
         let mut held = None;
         let mut company = Vec::new();
         match operation {
             "first-use" => {}
-            "take" => {
-                let before = win(direct, &mine).await;
+            "take" | "prune" | "prune-schedules" | "claim-again" => {
+                let before = win(direct, &bid(mine.name.as_str(), "before")).await;
+                if operation != "take" {
+                    let claimed = direct.claim_tick(&before, &claim(1)).await.unwrap();
+                    assert_eq!(claimed, ClaimAnswer::Claimed);
+                }
                 assert!(direct.release(&before).await.unwrap().is_won());
+                if operation == "claim-again" {
+                    held = Some(win(direct, &mine).await);
+                }
             }
             _ => held = Some(win(direct, &mine).await),
         }
@@ -65,10 +90,29 @@ impl Scene {
                 company.push(win(direct, &other).await);
             }
         }
-        if matches!(operation, "claim" | "finish" | "read") {
+        let is_claimed = [
+            "claim",
+            "claim-replacing",
+            "claim-refused",
+            "finish",
+            "read",
+        ];
+        if is_claimed.contains(&operation) {
             let held = held.as_ref().unwrap();
             let claimed = direct.claim_tick(held, &claim(1)).await.unwrap();
             assert_eq!(claimed, ClaimAnswer::Claimed);
+        }
+        let name = &mine.name;
+        if operation.starts_with("prune") {
+            // As if it had been used long ago.
+            let mutex = format!("UPDATE simba_mutex SET version = 3 WHERE mutex = '{name}'");
+            let ledger = format!("UPDATE tenure_schedule SET token = 1024 WHERE name = '{name}'");
+            server.sql(&format!("{mutex}; {ledger}")).unwrap();
+        }
+        if operation == "mend" {
+            let damage = dialect::DAMAGE;
+            let sql = format!("UPDATE simba_mutex SET {damage} WHERE mutex = '{name}'");
+            server.sql(&sql).unwrap();
         }
         Self {
             operation,
@@ -96,11 +140,46 @@ impl Scene {
             "leave" => store.leave(&self.mine).await.unwrap(),
             "owner" => drop(store.owner(&self.mine.name).await.unwrap()),
             "list" => drop(store.list(&Page::first(10)).await.unwrap()),
-            "revoke" => drop(store.revoke(&self.mine.name, None).await.unwrap()),
+            "list-named" => {
+                let named = Page::of([self.mine.name.clone()]);
+                assert_eq!(store.list(&named).await.unwrap().entries.len(), 1);
+            }
+            "prune" => {
+                let pruned = store.prune(&Prune::unused_for(DAY)).await.unwrap();
+                assert_eq!((pruned.mutexes, pruned.schedules), (1, 0));
+            }
+            "prune-schedules" => {
+                let prune = Prune::unused_for(DAY).with_schedules();
+                let pruned = store.prune(&prune).await.unwrap();
+                assert_eq!(pruned.schedules, 1);
+            }
+            "revoke" | "mend" => {
+                let revoked = store.revoke(&self.mine.name, None).await.unwrap();
+                assert!(revoked.is_won());
+            }
+            "revoke-token" => {
+                let token = Some(held().token);
+                let revoked = store.revoke(&self.mine.name, token).await.unwrap();
+                assert!(revoked.is_won());
+            }
             "check" => drop(store.check().await),
             "read" => drop(store.read_ledger(&self.mine.name).await.unwrap()),
-            "claim-first" | "claim" => {
-                let claimed = store.claim_tick(&held(), &claim(2)).await.unwrap();
+            "list-ledgers" => drop(store.list_ledgers(&Page::first(10)).await.unwrap()),
+            "claim-refused" => {
+                let refused = store.claim_tick(&held(), &claim(1)).await.unwrap();
+                assert!(matches!(refused, ClaimAnswer::Refused(_)), "{refused:?}");
+            }
+            "plan" | "claim-first" | "claim" | "claim-again" | "claim-replacing" => {
+                let claim = match self.operation {
+                    "plan" => claim(2).only_plan(),
+                    "claim-again" => claim(1).again(),
+                    "claim-replacing" => {
+                        let (at, other) = (Default::default(), "another plan");
+                        Claim::new(other, at, 2, at).replacing_plan()
+                    }
+                    _ => claim(2),
+                };
+                let claimed = store.claim_tick(&held(), &claim).await.unwrap();
                 assert_eq!(claimed, ClaimAnswer::Claimed);
             }
             "finish" => drop(store.finish_tick(&held(), &TickEnd::new(1, true)).await),
@@ -126,7 +205,8 @@ async fn others_go_on(direct: &AnyBackend, mutex: &str) -> tenure::Result<bool> 
     };
     let held = heir.held(token);
     let renewed = crate::ground::renew(direct, &held).await?.is_won();
-    let claimed = direct.claim_tick(&held, &claim(9)).await? == ClaimAnswer::Claimed;
+    let claim = claim(9).replacing_plan();
+    let claimed = direct.claim_tick(&held, &claim).await? == ClaimAnswer::Claimed;
     let ended = direct.finish_tick(&held, &TickEnd::new(9, true)).await?;
     Ok(renewed && claimed && ended && direct.release(&held).await?.is_won())
 }
@@ -172,7 +252,7 @@ async fn nobody_who_falls_silent_holds_up_another() {
             let proxy = Proxy::speaking(dialect::SPEECH, server.address()).unwrap();
             let url = format!("{}?connections=1&tls=off", through(&proxy, &server));
             let store = client(&url).await.unwrap();
-            let scene = Scene::set(operation, messages, &direct).await;
+            let scene = Scene::set(operation, messages, &server, &direct).await;
             let mutex = scene.mine.name.clone();
             let work = scene.play(store.clone());
             let Some(work) = cut_off(&proxy, messages, &mut watcher, work).await else {

@@ -61,8 +61,14 @@ impl Chance {
         }
     }
 
-    /// The speed of a clock: within 0.05 % of true, which the margin covers.
-    pub(super) fn speed(&mut self) -> f64 {
-        1.0 + (self.0.f64() - 0.5) / 1000.0
+    /// The speed of a clock, of which no two differ by more than `apart`; often
+    /// as slow or as fast as that allows.
+    pub(super) fn speed(&mut self, apart: f64) -> f64 {
+        let at = match self.below(3) {
+            0 => 0.0,
+            1 => 1.0,
+            _ => self.0.f64(),
+        };
+        1.0 + (at - 0.5) * apart
     }
 }

@@ -63,7 +63,12 @@ impl Process {
 
     /// When, in truth, its clock shows `at`.
     pub(super) fn truly(&self, at: Moment) -> True {
-        (at.as_nanos() as f64 / self.speed).ceil() as True
+        let mut now = (at.as_nanos() as f64 / self.speed).ceil() as True;
+        // Rounded to before it: a timer would ring for ever.
+        while self.moment(now) < at {
+            now += 1;
+        }
+        now
     }
 
     /// How long, in truth, its clock takes for `length`.

@@ -18,6 +18,10 @@ use crate::engine::wake;
 use crate::error::{Error, ErrorKind, LossCause, Outcome};
 use crate::model::{ContenderId, Jitter, LeaseTerms, MutexName};
 
+/// How far the speeds of two clocks may be apart: what is promised to do no
+/// harm.
+pub(super) const APART: f64 = 0.002;
+
 /// How long things go wrong, and how long the world then has to recover.
 const TROUBLE: True = 20_000_000_000;
 const CALM: True = 15_000_000_000;
@@ -131,17 +135,22 @@ pub(super) struct World {
     tally: Tally,
     trace: bool,
     seed: u64,
+    /// How far the speeds of two clocks are apart at most.
+    apart: f64,
     /// A process has won with an attempt before this one unanswered.
     unanswered: BTreeMap<usize, bool>,
 }
 
 impl World {
-    pub(super) fn new(seed: u64, trace: bool) -> Self {
+    pub(super) fn new(seed: u64, trace: bool, apart: f64) -> Self {
         let mut chance = Chance::new(seed);
-        let (ttl, transition) = [(600, 400), (1_000, 0), (300, 900)][chance.below(3)];
+        // In the last one little but the part that grows with the lease covers
+        // clocks of different speeds.
+        let all = [(600, 400), (1_000, 0), (300, 900), (3_500, 1_500)];
+        let (ttl, transition) = all[chance.below(all.len())];
         let millis = Duration::from_millis;
         let rates = chance.rates();
-        let speed = chance.speed();
+        let speed = chance.speed(apart);
         Self {
             now: 1_000_000_000,
             coming: BinaryHeap::new(),
@@ -157,6 +166,7 @@ impl World {
             tally: Tally::default(),
             trace,
             seed,
+            apart,
             chance,
             unanswered: BTreeMap::new(),
         }
@@ -264,7 +274,7 @@ impl World {
             courtesy: Duration::ZERO,
             quiesce: Duration::from_secs(2),
         };
-        let speed = self.chance.speed();
+        let speed = self.chance.speed(self.apart);
         let random = Random::seeded(self.chance.number());
         let id = settings.contender.clone();
         let (machine, effects) = Machine::start(settings, random, moment(self.now, speed));
