@@ -92,3 +92,42 @@ fn ctrl_c_ends_the_loop_of_a_shell_too() {
     let loops = std::fs::read_to_string(home.path("loops")).unwrap();
     assert_eq!(loops.lines().count(), 1);
 }
+
+/// The kernel would stop it again and again, and the lock be renewed meanwhile.
+#[test]
+fn a_command_that_asks_for_a_terminal_that_nobody_can_give_it_is_ended() {
+    for (deaf_to, expected) in [("USR1", "129"), ("HUP", "143"), ("HUP TERM", "137")] {
+        let home = Home::new();
+        // With job control the job has a group of its own; its shell is gone before it begins.
+        let script = format!(
+            "set -m; ( {{ while [ ! -e alone ]; do sleep 0.02; done; \
+             \"$TENURE\" run m -- sh -c 'trap \"\" {deaf_to}; while :; do read a; done' < /dev/tty; \
+             echo $? > code; }} 2> said & ); echo > alone; while [ ! -s code ]; do sleep 0.02; done"
+        );
+        let screen = Screen::show(&home, &script);
+        assert_eq!(home.line("code"), expected, "deaf to {deaf_to}");
+        let said = std::fs::read_to_string(home.path("said")).unwrap();
+        assert!(
+            said.contains("no shell is left that could give it"),
+            "{said}"
+        );
+        assert!(said.lines().count() <= 6, "{said}");
+        assert_eq!(screen.end(), Some(0));
+    }
+}
+
+/// As sudo and ssh do when they ask for a password.
+#[test]
+fn a_command_whose_stdin_is_a_file_may_ask_for_the_terminal_by_its_name() {
+    let home = Home::new();
+    let script = "\"$TENURE\" run m -- sh -c 'echo > ready; read a < /dev/tty; echo $a > inside' < /dev/null; \
+                  echo > ended; read b; echo $b > after";
+    let mut screen = Screen::show(&home, script);
+    eventually("the command runs", || home.path("ready").exists());
+    screen.types("one");
+    assert_eq!(home.line("inside"), "one");
+    eventually("the command has ended", || home.path("ended").exists());
+    screen.types("two");
+    assert_eq!(home.line("after"), "two");
+    assert_eq!(screen.end(), Some(0));
+}
