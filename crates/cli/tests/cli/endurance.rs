@@ -12,6 +12,7 @@ use super::restart::time_left;
 use super::support::{
     Home, PATIENCE, bounded, code, eventually, guardian_of, is_running, signal, start, witness_of,
 };
+use super::tree::workers;
 
 /// Stops around the end of the lease, some shorter and some longer.
 const STOPS: u64 = 24;
@@ -127,6 +128,73 @@ fn two_hundred_runs_at_once_each_have_their_turn() {
     }
     let count = fs::read_to_string(home.path("count")).unwrap();
     assert_eq!(count.trim(), "200");
+}
+
+/// Programs that come and go at the same time, and how many each lane of them starts.
+const LANES: u32 = 10;
+const IN_A_LANE: u32 = 5;
+
+#[test]
+fn fifty_that_come_and_go_or_are_killed_never_work_at_once_and_leave_nobody() {
+    let place = Home::new();
+    let place = place.path("own.db").display().to_string();
+    let home = &Home::at(format!("sqlite:{place}?ttl=1s&transition=3s&margin=350ms"));
+    let done: u32 = thread::scope(|scope| {
+        let lanes: Vec<_> = (0..LANES)
+            .map(|lane| {
+                scope.spawn(move || {
+                    (0..IN_A_LANE)
+                        .filter(|n| comes_and_goes(home, lane, *n))
+                        .count()
+                })
+            })
+            .collect();
+        lanes
+            .into_iter()
+            .map(|lane| u32::try_from(lane.join().unwrap()).unwrap())
+            .sum()
+    });
+    let two = fs::read_to_string(home.path("two")).unwrap_or_default();
+    assert_eq!(two, "", "they worked at once");
+    // Some were killed, and some may have lost the lock on a machine that stood still.
+    assert!(
+        done > LANES * IN_A_LANE / 2,
+        "only {done} came to their end"
+    );
+    assert!(home.becomes_free());
+    eventually("nobody is left", || workers(&home.path("."), 0).is_empty());
+}
+
+/// Whether it came to its end. Of ten, one is killed at work, and two wherever they are.
+fn comes_and_goes(home: &Home, lane: u32, number: u32) -> bool {
+    let me = format!("{lane}-{number}");
+    // The lock of a file goes with its process, so a second one at work would be seen.
+    let script = format!("exec 9> work; flock -n 9 || echo {me} >> two; echo > at-{me}; sleep 0.1");
+    let mut program = home.run_script(&script);
+    let mut program = start(program.stderr(Stdio::null()));
+    let end = Instant::now() + PATIENCE * 8;
+    match (lane * IN_A_LANE + number) % 10 {
+        0 => {
+            while !home.path(&format!("at-{me}")).exists() && Instant::now() < end {
+                thread::sleep(Duration::from_millis(5));
+            }
+            signal(&program.0, Signal::KILL);
+        }
+        3 | 6 => {
+            thread::sleep(Duration::from_millis(fastrand::u64(..400)));
+            signal(&program.0, Signal::KILL);
+        }
+        _ => {}
+    }
+    while program.0.try_wait().unwrap().is_none() {
+        assert!(Instant::now() < end, "{me} never ends");
+        thread::sleep(Duration::from_millis(10));
+    }
+    match code(&mut program.0) {
+        Some(0) => true,
+        None | Some(76) => false,
+        other => panic!("{me} ended with {other:?}"),
+    }
 }
 
 /// Told to end, and then the store came back: nothing was lost, and the
