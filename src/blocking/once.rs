@@ -9,6 +9,7 @@ use crate::lock::{self, DoneBefore};
 
 /// What [`Lock::once_per`] comes to.
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant)] // Taken apart at once, and never kept.
 pub enum Once {
     /// The lock is ours, and the work is ours to do and to record.
     Ours(LockGuard, OpenTurn),
