@@ -35,6 +35,11 @@ impl Lock {
         let background = background.clone();
         Self { inner, background }
     }
+
+    /// A lock for the background to work on, and the background.
+    pub(super) fn parts(&self) -> (lock::Lock, &Background) {
+        (self.mine(), &self.background)
+    }
 }
 
 wrap::guard! {

@@ -138,7 +138,7 @@ macro_rules! guard {
         }
 
         impl $Guard {
-            fn new(inner: $Inner, background: &Background) -> Self {
+            pub(super) fn new(inner: $Inner, background: &Background) -> Self {
                 Self {
                     tenure: Tenure::new(inner.tenure().clone(), background),
                     inner,

@@ -8,6 +8,7 @@ use tokio::sync::oneshot;
 use super::hand_over::LocalGrant;
 use super::local_queue::WaiterPlace;
 use super::lock::Lock;
+use crate::clock::Moment;
 use crate::engine::{Finish, Tenure};
 use crate::error::{Error, ErrorKind, LeaseLost, LossCause, Outcome, Result};
 use crate::model::FencingToken;
@@ -24,6 +25,8 @@ pub struct LockGuard {
     tenure: Tenure,
     /// Until it is let go.
     grant: Option<LocalGrant>,
+    /// Not let go before.
+    kept_until: Option<Moment>,
 }
 
 impl LockGuard {
@@ -39,10 +42,27 @@ impl LockGuard {
             });
         }
         grant.place.keep(place);
+        let least = lock.options().at_least_for;
         Self {
+            kept_until: least.map(|least| lock.engine().clock().now() + least),
             lock,
             tenure,
             grant: Some(grant),
+        }
+    }
+
+    /// It may be let go at once, whatever the options say: nothing was done.
+    pub(super) fn keep_no_longer(&mut self) {
+        self.kept_until = None;
+    }
+
+    /// Waits until `until`, while there is anything to keep.
+    async fn keep(&self, until: Moment) {
+        let engine = self.lock.engine();
+        tokio::select! {
+            () = engine.clock().sleep_until(until) => {}
+            _ = self.tenure.lost() => {}
+            () = engine.closing() => {}
         }
     }
 
@@ -96,7 +116,9 @@ impl LockGuard {
     }
 
     /// Gives the lock back and waits for the store's word. The guard is dead
-    /// at once, whatever the store does.
+    /// at once, whatever the store does; of a lock that is held
+    /// [for at least a time](super::LockOptions::at_least_for), when that time
+    /// is over.
     ///
     /// # Errors
     /// [`Lost`](ErrorKind::Lost) when ownership had ended before: what was
@@ -106,6 +128,10 @@ impl LockGuard {
     /// # Cancel safety
     /// Dropped, the release goes on in the background.
     pub async fn release(mut self) -> Result<()> {
+        if let Some(until) = self.kept_until {
+            self.keep(until).await;
+            self.keep_no_longer();
+        }
         let lost = self.tenure.token().err();
         let answer = self.let_go();
         if let Some(lost) = lost {
@@ -142,6 +168,22 @@ impl LockGuard {
 
 impl Drop for LockGuard {
     fn drop(&mut self) {
+        if let Some(until) = self.kept_until.take()
+            && self.grant.is_some()
+        {
+            // Without a time of its own: where nothing runs any more, it is
+            // dropped at once, and let go.
+            let rest = Self {
+                lock: self.lock.clone(),
+                tenure: self.tenure.clone(),
+                grant: self.grant.take(),
+                kept_until: None,
+            };
+            self.lock
+                .engine()
+                .spawn(async move { rest.keep(until).await });
+            return;
+        }
         drop(self.let_go());
     }
 }

@@ -12,7 +12,8 @@
 //! | stop work at the loss | [`LockGuard::protect`], [`LockGuard::lost`] |
 //! | write what nobody else may overwrite | [`LockGuard::token`] and a [`Fence`] at the resource |
 //! | survive work that hangs | [`LockOptions::with_max_hold`] |
-//! | do a thing once a day, whoever comes first | [`LockGuard::once_per`] |
+//! | do a thing once a day, whoever comes first | [`Lock::once_per`], [`LockGuard::once_per`] |
+//! | keep the lock for a while after short work | [`LockOptions::with_at_least_for`] |
 //! | let other processes in more often | [`HandOver`] |
 //! | take it again inside, in code that may or may not hold it | [`ReentrantLock`] |
 //! | survive the death of a Redis server without fail-over | [`CombinationLock`](crate::CombinationLock) |
@@ -41,6 +42,6 @@ pub use fence::{Fence, StaleToken};
 pub use guard::LockGuard;
 pub use lock::Lock;
 pub(crate) use lock::{Ids, Locks};
-pub use once::{DoneBefore, OpenTurn, Turn};
+pub use once::{DoneBefore, Once, OpenTurn, Turn};
 pub use options::{HandOver, LockOptions};
 pub use reentrant::{Holder, ReentrantGuard, ReentrantLock, ReentrantOptions};

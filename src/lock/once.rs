@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::guard::LockGuard;
+use super::lock::Lock;
 use crate::backend::{
     Claim, ClaimAnswer, Held, Ledger, LedgerEntry, OtherPlan, TickEnd, TickState,
 };
@@ -20,6 +21,16 @@ pub enum Turn {
     /// It is, by the holder of the guard.
     Ours(OpenTurn),
     /// It has been done.
+    Done(DoneBefore),
+}
+
+/// What [`Lock::once_per`] comes to.
+#[derive(Debug)]
+#[expect(clippy::large_enum_variant)] // Taken apart at once, and never kept.
+pub enum Once {
+    /// The lock is ours, and the work is ours to do and to record.
+    Ours(LockGuard, OpenTurn),
+    /// The work has been done, and the lock has been given back.
     Done(DoneBefore),
 }
 
@@ -47,6 +58,59 @@ pub struct OpenTurn {
     engine: Engine,
     held: Held,
     tick: u64,
+}
+
+impl Lock {
+    /// Takes the lock, unless its work has been done in this period: then says
+    /// when and by whom. The rules are those of [`LockGuard::once_per`].
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> tenure::Result<()> {
+    /// use std::time::Duration;
+    /// use tenure::Coordinator;
+    /// use tenure::lock::Once;
+    ///
+    /// const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+    /// let coordinator = Coordinator::connect("memory:").await?;
+    /// let lock = coordinator.lock("nightly")?;
+    /// for _ in 0..2 {
+    ///     match lock.once_per(DAY).await? {
+    ///         Once::Ours(guard, turn) => {
+    ///             println!("the work itself, with token {}", guard.token()?);
+    ///             turn.done().await?;
+    ///             guard.release().await?;
+    ///         }
+    ///         Once::Done(before) => println!("already done by {}", before.by),
+    ///     }
+    /// }
+    /// # coordinator.close().await
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`acquire`](Self::acquire) and [`LockGuard::once_per`]. The lock is
+    /// given back in the background then.
+    ///
+    /// # Cancel safety
+    /// As [`acquire`](Self::acquire). The work may be recorded as begun, and
+    /// can be asked for again.
+    pub async fn once_per(&self, period: Duration) -> Result<Once> {
+        let mut guard = self.acquire().await?;
+        match guard.once_per(period).await {
+            Ok(Turn::Ours(turn)) => Ok(Once::Ours(guard, turn)),
+            Ok(Turn::Done(before)) => {
+                guard.keep_no_longer();
+                // What the ledger says holds, whatever becomes of the lock.
+                let _ = guard.release().await;
+                Ok(Once::Done(before))
+            }
+            Err(error) => {
+                guard.keep_no_longer();
+                Err(error)
+            }
+        }
+    }
 }
 
 impl LockGuard {

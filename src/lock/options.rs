@@ -20,6 +20,7 @@ use crate::model::{FencingToken, LeaseTerms};
 #[non_exhaustive]
 pub struct LockOptions {
     pub(super) max_hold: Option<Duration>,
+    pub(super) at_least_for: Option<Duration>,
     pub(super) hand_over: HandOver,
     pub(super) terms: Option<LeaseTerms>,
     pub(super) shares_fence: bool,
@@ -33,6 +34,37 @@ impl LockOptions {
     #[must_use]
     pub fn with_max_hold(mut self, max_hold: Duration) -> Self {
         self.max_hold = Some(max_hold);
+        self
+    }
+
+    /// A guard that is let go earlier than this keeps the lock until then,
+    /// counted for each guard. For short work on hosts whose timers do not go
+    /// off at the same moment: the second to come finds the lock taken and
+    /// not free again. Waiting for
+    /// [`release`](super::LockGuard::release) waits for that, too; a dropped
+    /// guard keeps it in the background, and closing the coordinator gives it
+    /// back at once.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> tenure::Result<()> {
+    /// use std::time::Duration;
+    /// use tenure::Coordinator;
+    /// use tenure::lock::LockOptions;
+    ///
+    /// let coordinator = Coordinator::connect("memory:").await?;
+    /// let options = LockOptions::default().with_at_least_for(Duration::from_millis(50));
+    /// let lock = coordinator.lock_with("every-minute", options)?;
+    /// let guard = lock.acquire().await?;
+    /// println!("the work, which takes no time at all");
+    /// drop(guard);
+    /// assert!(lock.try_acquire().await?.is_none(), "kept for a while");
+    /// # coordinator.close().await
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn with_at_least_for(mut self, at_least_for: Duration) -> Self {
+        self.at_least_for = Some(at_least_for);
         self
     }
 

@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use tenure::blocking::{Cancel, Coordinator};
+use tenure::blocking::{Cancel, Coordinator, Once};
+use tenure::lock::LockOptions;
 use tenure::stores::memory::Memory;
 use tenure::{ErrorKind, LossCause};
 use tenure_testkit::fault::{Call, Fault};
@@ -67,6 +68,43 @@ fn waiting_can_be_cancelled_from_another_thread() {
     guard.release().unwrap();
     let won = lock.acquire_unless(&Cancel::new()).unwrap();
     assert!(won.is_some(), "nobody said otherwise");
+}
+
+#[test]
+fn work_is_done_once_in_a_period() {
+    let store = Memory::new();
+    let [here, there] = [(), ()].map(|()| coordinator(&store, long_terms()));
+    let (one, two) = (here.lock("m").unwrap(), there.lock("m").unwrap());
+    let Once::Ours(guard, turn) = one.once_per(LONG).unwrap() else {
+        panic!("nobody has done it")
+    };
+    assert!(turn.failed().unwrap());
+    guard.release().unwrap();
+    let Once::Ours(guard, turn) = two.once_per(LONG).unwrap() else {
+        panic!("it failed")
+    };
+    let by = guard.tenure().contender().to_string();
+    assert!(turn.done().unwrap());
+    guard.release().unwrap();
+    let Once::Done(before) = one.once_per(LONG).unwrap() else {
+        panic!("it has been done")
+    };
+    assert_eq!(&*before.by, by);
+    assert!(two.try_acquire().unwrap().is_some(), "given back");
+}
+
+#[test]
+fn a_lock_may_be_held_for_at_least_a_time() {
+    let store = Memory::new();
+    let coordinator = coordinator(&store, long_terms());
+    let options = LockOptions::default().with_at_least_for(millis(80));
+    let lock = coordinator.lock_with("m", options).unwrap();
+    let begin = Instant::now();
+    lock.acquire().unwrap().release().unwrap();
+    assert!(begin.elapsed() >= millis(80));
+    drop(lock.acquire().unwrap());
+    assert!(lock.acquire_within(LONG).unwrap().is_some());
+    assert!(begin.elapsed() >= millis(160));
 }
 
 #[tokio::test]

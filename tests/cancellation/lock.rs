@@ -86,3 +86,23 @@ async fn lost() {
     })
     .await;
 }
+
+#[tokio::test(start_paused = true)]
+async fn release_of_what_is_held_for_at_least_a_time() {
+    everywhere(async |stage| {
+        let options = tenure::LockOptions::default().with_at_least_for(Duration::from_millis(100));
+        let lock = stage.us.lock_with("m", options).unwrap();
+        let guard = lock.acquire().await.unwrap();
+        async move { guard.release().await.unwrap() }
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn once_per() {
+    everywhere(async |stage| {
+        let lock = lock(stage);
+        async move { drop(lock.once_per(Duration::from_secs(60)).await) }
+    })
+    .await;
+}

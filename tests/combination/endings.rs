@@ -7,11 +7,15 @@ use tenure_testkit::servers::{Flow, Proxy, Redis, Way};
 
 use super::support::*;
 
+/// How long a command may take: short, for its end is the subject, and long enough for a busy
+/// machine to do what is healthy.
+const CALL: Duration = Duration::from_millis(600);
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_release_whose_answers_were_late_is_a_release() {
     let (name, servers) = ("late-answers", servers(3));
     for round in 0..5 {
-        let builder = patient().command_timeout(SECOND / 5);
+        let builder = patient().command_timeout(CALL);
         let remote = Remote::with(builder, &servers, name).await;
         let guard = remote.lock.acquire().await.unwrap();
         // Freed, and nobody hears of it in time.
@@ -22,7 +26,7 @@ async fn a_release_whose_answers_were_late_is_a_release() {
         for server in &servers {
             eventually("freed", || holder(server, name).is_none()).await;
         }
-        tokio::time::sleep(SECOND / 2).await;
+        tokio::time::sleep(CALL * 2).await;
         for way in &remote.ways[..2] {
             way.heal().unwrap();
         }
@@ -49,7 +53,7 @@ async fn a_lock_that_another_took_is_still_said_to_be_lost() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn close_waits_for_the_unlocks_of_a_slow_node() {
     let (name, servers) = ("slow-close", servers(3));
-    let builder = patient().command_timeout(SECOND / 5);
+    let builder = patient().command_timeout(CALL);
     let remote = Remote::with(builder, &servers, name).await;
     let guard = remote.lock.acquire().await.unwrap();
     one_holder(&servers, name);
@@ -58,7 +62,7 @@ async fn close_waits_for_the_unlocks_of_a_slow_node() {
     guard.release().await.unwrap();
     let lock = remote.lock.clone();
     let closing = tokio::spawn(async move { lock.close().await });
-    tokio::time::sleep(SECOND).await;
+    tokio::time::sleep(CALL * 2).await;
     assert!(!closing.is_finished(), "one unlock is under way");
     servers[2].resume().unwrap();
     let closed = tokio::time::timeout(PATIENCE, closing).await;
@@ -69,12 +73,12 @@ async fn close_waits_for_the_unlocks_of_a_slow_node() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn close_is_bounded_and_says_what_it_left() {
     let (name, servers) = ("left-behind", servers(3));
-    let builder = patient().command_timeout(SECOND / 5);
+    let builder = patient().command_timeout(CALL);
     let lock = build(builder.nodes(over(&servers)), name).await;
     let guard = lock.acquire().await.unwrap();
     servers[2].pause().unwrap();
     guard.release().await.unwrap();
-    let closed = tokio::time::timeout(SECOND * 15, lock.close()).await;
+    let closed = tokio::time::timeout(PATIENCE, lock.close()).await;
     let error = closed.expect("bounded").unwrap_err();
     servers[2].resume().unwrap();
     assert_eq!(error.kind(), ErrorKind::Unconfirmed, "{error}");
@@ -89,7 +93,7 @@ async fn close_is_bounded_and_says_what_it_left() {
 fn in_threads(servers: &[Redis], name: &str) -> (blocking::CombinationLock, Proxy) {
     let way = Proxy::start(servers[2].address()).unwrap();
     let nodes = over(&servers[..2]);
-    let builder = patient().command_timeout(SECOND / 5).nodes(nodes);
+    let builder = patient().command_timeout(CALL).nodes(nodes);
     let builder = builder.node(url(way.port()));
     (
         blocking::CombinationLock::build(builder, name).unwrap(),
@@ -107,7 +111,7 @@ fn close_waits_in_plain_threads_too() {
     guard.release().unwrap();
     std::thread::scope(|scope| {
         let closing = scope.spawn(|| lock.close());
-        std::thread::sleep(Duration::from_millis(700));
+        std::thread::sleep(CALL * 2);
         assert!(!closing.is_finished(), "one unlock is under way");
         way.heal().unwrap();
         closing.join().unwrap().unwrap();
@@ -124,9 +128,9 @@ fn a_lock_of_plain_threads_that_is_dropped_leaves_nothing() {
     way.cut().unwrap();
     drop(guard);
     drop(lock);
-    std::thread::sleep(Duration::from_millis(700));
+    std::thread::sleep(CALL * 2);
     way.heal().unwrap();
-    let end = std::time::Instant::now() + SECOND * 10;
+    let end = std::time::Instant::now() + PATIENCE;
     while servers.iter().any(|server| holder(server, name).is_some()) {
         assert!(std::time::Instant::now() < end, "left behind");
         std::thread::sleep(Duration::from_millis(20));

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tenure::backend::Backend;
 use tenure::clock::Clock;
-use tenure::lock::{LockGuard, Turn};
+use tenure::lock::{Lock, LockGuard, LockOptions, Once, Turn};
 use tenure::model::MutexName;
 use tenure::stores::memory::Memory;
 use tenure::{Coordinator, ErrorKind};
@@ -181,4 +181,97 @@ async fn what_cannot_be_is_said() {
     one.coordinator.revoke(name, None).await.unwrap();
     let error = guard.once_per(DAY).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Lost);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lock_is_taken_only_by_who_has_work_to_do() {
+    let (_, [one, two]) = hosts();
+    let [one, two] = [one, two].map(|host| host.coordinator.lock("nightly").unwrap());
+    let Once::Ours(guard, turn) = one.once_per(DAY).await.unwrap() else {
+        panic!("nobody has done it")
+    };
+    let by = guard.tenure().contender().to_string();
+    assert!(two.try_acquire().await.unwrap().is_none(), "it is held");
+    assert!(turn.done().await.unwrap());
+    guard.release().await.unwrap();
+    let Once::Done(before) = two.once_per(DAY).await.unwrap() else {
+        panic!("it has been done")
+    };
+    assert_eq!(&*before.by, by);
+    assert_eq!(one.owner().await.unwrap(), None, "and nobody holds it");
+    let error = two.once_per(Duration::ZERO).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Invalid);
+    assert!(
+        one.acquire_within(DAY).await.unwrap().is_some(),
+        "given back"
+    );
+}
+
+const LEAST: Duration = Duration::from_secs(60);
+
+/// The lock of both hosts, kept for a while after short work.
+fn kept(hosts: &[Host; 2]) -> [Lock; 2] {
+    let options = LockOptions::default().with_at_least_for(LEAST);
+    [0, 1].map(|host| {
+        let coordinator = &hosts[host].coordinator;
+        coordinator.lock_with("minutely", options.clone()).unwrap()
+    })
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lock_that_is_held_for_at_least_a_time_is_not_free_before() {
+    let (_, hosts) = hosts();
+    let [one, two] = kept(&hosts);
+    for is_dropped in [true, false] {
+        let begun = tokio::time::Instant::now();
+        let guard = one.acquire().await.unwrap();
+        let released = match is_dropped {
+            true => {
+                drop(guard);
+                begun.elapsed()
+            }
+            false => {
+                guard.release().await.unwrap();
+                begun.elapsed()
+            }
+        };
+        assert_eq!(released >= LEAST, !is_dropped, "{released:?}");
+        // Renewed for all that time, which is longer than a lease.
+        let next = two.acquire().await.unwrap();
+        assert!(begun.elapsed() >= LEAST, "{:?}", begun.elapsed());
+        // Who has worked for longer than that keeps it no longer.
+        tokio::time::sleep(LEAST).await;
+        let done = tokio::time::Instant::now();
+        next.release().await.unwrap();
+        assert!(done.elapsed() < Duration::from_secs(1));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_is_kept_for_who_has_nothing_to_do_or_has_lost_it() {
+    let (_, hosts) = hosts();
+    let [one, two] = kept(&hosts);
+    let Once::Ours(guard, turn) = one.once_per(DAY).await.unwrap() else {
+        panic!("nobody has done it")
+    };
+    turn.done().await.unwrap();
+    guard.release().await.unwrap();
+    let begun = tokio::time::Instant::now();
+    assert!(matches!(two.once_per(DAY).await.unwrap(), Once::Done(_)));
+    let guard = one.acquire().await.unwrap();
+    assert!(
+        begun.elapsed() < Duration::from_secs(1),
+        "{:?}",
+        begun.elapsed()
+    );
+    hosts[1].coordinator.revoke("minutely", None).await.unwrap();
+    let error = guard.release().await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Lost);
+    assert!(begun.elapsed() < LEAST, "{:?}", begun.elapsed());
+    // Closing gives back what is kept.
+    drop(one.acquire().await.unwrap());
+    let begun = tokio::time::Instant::now();
+    hosts[0].coordinator.close().await.unwrap();
+    assert!(two.acquire().await.is_ok());
+    assert!(begun.elapsed() < LEAST / 2, "{:?}", begun.elapsed());
 }

@@ -15,8 +15,8 @@ use crate::guardian::{Post, Report};
 use crate::moment;
 use crate::output::{Voice, brief};
 use crate::signals::Signals;
-use crate::terminal::Terminal;
-use crate::tree::{Step, Sweep};
+use crate::terminal::{Lending, Terminal};
+use crate::tree::{self, Step, Sweep};
 
 /// Who holds what around a command, one contender a line: whoever waits for
 /// one of them inside the command waits for ever.
@@ -126,6 +126,7 @@ pub(crate) async fn supervise(
         command,
         post,
         terminal,
+        refusals: 0,
     };
     guarded.run(signals).await
 }
@@ -155,6 +156,8 @@ struct Guarded<'a> {
     command: Pid,
     post: Post,
     terminal: Option<Terminal>,
+    /// How often it has asked for a terminal that nobody can give it.
+    refusals: u32,
 }
 
 impl Guarded<'_> {
@@ -168,7 +171,10 @@ impl Guarded<'_> {
                 biased;
                 report = self.post.report() => match report {
                     Report::Ended => break,
-                    Report::Stopped(signal) => self.pause(signal),
+                    // Told more than once, it may be over.
+                    Report::Stopped(signal) if tree::is_stopped(self.command) => {
+                        self.pause(signal);
+                    }
                     Report::Stopping => {
                         was_stopped = true;
                         self.voice.warn(&format_args!(
@@ -183,7 +189,8 @@ impl Guarded<'_> {
                     Report::Missing => self.voice.warn(
                         &"a guardian has died, and no other can be started for now",
                     ),
-                    Report::Ready(_) | Report::Failed => {}
+                    Report::Refused(pid) => self.voice.warn(&cannot_be_told(pid)),
+                    Report::Ready(_) | Report::Stopped(_) | Report::Failed => {}
                 },
                 moved = &mut renewed => match moved {
                     Ok(()) => {
@@ -216,7 +223,7 @@ impl Guarded<'_> {
         was_stopped |= self.post.has_acted();
         let mut left = self.sweep(lost.is_some()).await;
         // The guardian may have died meanwhile and left some of them to us.
-        self.post.dismiss_guardian();
+        self.post.take_over();
         for pid in self.sweep(true).await {
             if !left.contains(&pid) {
                 left.push(pid);
@@ -256,7 +263,7 @@ impl Guarded<'_> {
     }
 
     /// Ends whoever is left of the command's tree; at once when ownership is
-    /// lost. Returns those who cannot be ended.
+    /// lost, also meanwhile. Returns those who cannot be ended.
     async fn sweep(&mut self, is_lost: bool) -> Vec<Pid> {
         let grace = match is_lost {
             true => Duration::ZERO,
@@ -266,6 +273,9 @@ impl Guarded<'_> {
         let mut sweep = Sweep::new(moment::now(), moment::nanos(grace));
         let mut told = moment::last_of(self.tenure);
         loop {
+            if self.tenure.is_lost() {
+                sweep.force(moment::now());
+            }
             match sweep.step(&tree, moment::now()) {
                 Step::Done => return Vec::new(),
                 Step::Again(nanos) => {
@@ -293,6 +303,7 @@ impl Guarded<'_> {
             // In the foreground it can have the terminal, if it was not lent
             // before (`fg` after `bg`, or others in the pipeline).
             self.terminal = Terminal::lend_anyway(self.command);
+            // Without a terminal somebody has sent the signal by hand.
             if self.terminal.is_some() || !Terminal::is_there() {
                 let _ = kill_process_group(self.command, Signal::CONT);
                 return;
@@ -305,28 +316,54 @@ impl Guarded<'_> {
             "suspended: ownership ends in {} unless it goes on",
             brief(self.tenure.remaining())
         ));
-        self.terminal = if wants_terminal {
-            Terminal::wait_and_lend(self.command)
+        if wants_terminal {
+            match Terminal::wait_and_lend(self.command) {
+                Lending::Lent(terminal) => self.terminal = Some(terminal),
+                Lending::NotYet => {}
+                Lending::Never => return self.refuse_terminal(),
+            }
         } else {
             // Without a shell that could wake it the kernel drops this signal.
             let _ = rustix::process::kill_current_process_group(Signal::TSTP);
-            Terminal::lend(self.command)
-        };
+            self.terminal = Terminal::lend(self.command);
+        }
         // The lease may have run out meanwhile, and then it must not go on.
         if !self.tenure.is_lost() {
             let _ = kill_process_group(self.command, Signal::CONT);
         }
     }
+
+    /// The command waits for a terminal that nobody can give it. The kernel
+    /// hangs up on groups that no shell looks after; the command's has a parent
+    /// in the guardian, so it is done here. One that asks again is ended, for it
+    /// would ask for ever.
+    fn refuse_terminal(&mut self) {
+        let signal = match self.refusals {
+            0 => Signal::HUP,
+            1 => Signal::TERM,
+            _ => Signal::KILL,
+        };
+        self.refusals += 1;
+        self.voice.warn(&format_args!(
+            "the command wants the terminal, and no shell is left that could give it: it is sent \
+             signal {}",
+            signal.as_raw()
+        ));
+        self.signal(signal);
+    }
+}
+
+/// Says who was not told to end.
+pub(crate) fn cannot_be_told(pid: Pid) -> String {
+    format!(
+        "process {} belongs to another user and cannot be told to end",
+        described(pid)
+    )
 }
 
 /// Says who works on without the lock, and why.
 pub(crate) fn still_running(left: &[Pid], command: Option<Pid>) -> String {
-    let described = |pid: &Pid| {
-        let raw = pid.as_raw_pid();
-        let name = std::fs::read_to_string(format!("/proc/{raw}/comm")).unwrap_or_default();
-        format!("{raw} ({})", name.trim_end())
-    };
-    let list: Vec<String> = left.iter().map(described).collect();
+    let list: Vec<String> = left.iter().copied().map(described).collect();
     let whose = match command {
         Some(command) if left.contains(&command) => "the command itself",
         _ => "what the command started",
@@ -336,6 +373,13 @@ pub(crate) fn still_running(left: &[Pid], command: Option<Pid>) -> String {
          another user, or the kernel does not let it go",
         list.join(", ")
     )
+}
+
+/// The number and the name of a process.
+fn described(pid: Pid) -> String {
+    let raw = pid.as_raw_pid();
+    let name = std::fs::read_to_string(format!("/proc/{raw}/comm")).unwrap_or_default();
+    format!("{raw} ({})", name.trim_end())
 }
 
 /// Returns after `length`, or never.

@@ -19,7 +19,7 @@ use rustix::process::{Pid, Signal, kill_process_group};
 
 pub(crate) use cgroup::Cgroup;
 use process::Process;
-pub(crate) use process::{Image, ancestors, children, dead_children, start_of};
+pub(crate) use process::{Image, ancestors, children, dead_children, is_stopped, start_of};
 pub(crate) use script::{MARK, Script};
 pub(crate) use sweep::{Step, Sweep};
 
@@ -231,10 +231,13 @@ impl Tree {
             signal != Signal::KILL && member.group.is_some_and(|group| groups.contains(&group))
         };
         let living = members.iter().filter(|member| member.is_alive);
+        let is_refused = |member: &&Process| match was_told(member) {
+            true => !member.may_be_told(),
+            false => member.send(signal).is_err(),
+        };
         let refused = living
             .clone()
-            .filter(|member| !was_told(member))
-            .filter(|member| member.send(signal).is_err())
+            .filter(is_refused)
             .map(|member| member.pid)
             .collect();
         (living.count(), refused)
@@ -275,6 +278,18 @@ pub(crate) fn has_neighbours(ours: Pid) -> bool {
     all.iter().any(|process| {
         process.is_alive && process.group == Some(ours) && !line.contains(&process.pid)
     })
+}
+
+/// Whether no shell is left that could bring our group `ours` to the foreground:
+/// nobody in it has a parent in another group of the session.
+pub(crate) fn is_orphaned(ours: Pid) -> bool {
+    let all = process::all();
+    let has_shell = |process: &Process| {
+        let mut parents = all.iter().filter(|it| Some(it.pid) == process.parent);
+        parents.any(|parent| parent.group != Some(ours) && parent.session == process.session)
+    };
+    let mut group = all.iter().filter(|process| process.group == Some(ours));
+    !group.any(|process| process.is_alive && has_shell(process))
 }
 
 /// The groups that have no other members.

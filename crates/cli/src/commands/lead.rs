@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use tenure::{CampaignEvent, Coordinator, Leadership};
 
-use super::grace;
+use super::{grace, lock};
 use crate::args::Lead;
 use crate::complaints::Complaints;
 use crate::config::Settings;
@@ -58,7 +58,9 @@ async fn campaign(
         voice.detail(&format_args!("answering on http://{at}/leader"));
     }
     let mut complaints = Complaints::about(coordinator, 1, voice);
-    let mut campaign = coordinator.elector(&lead.name)?.campaign()?;
+    let elector = coordinator.elector(&lead.name)?;
+    lock::refuse_waiting_for_ourselves(coordinator, elector.name()).await?;
+    let mut campaign = elector.campaign()?;
     let mut has_led = false;
     loop {
         let event = tokio::select! {
@@ -117,16 +119,17 @@ async fn in_office(
             }
             end => end?,
         };
+        if !end.left.is_empty() {
+            // A second one beside what is left of the first would be two, also
+            // in another term of office.
+            return Ok(TermEnd::Ended(ExitCode::from(exit::STILL_RUNNING)));
+        }
         // Asked to end comes first: whoever stops us wants no new office.
         if end.asked.is_some() {
             return Ok(TermEnd::Ended(exit::as_command(&end)));
         }
         if end.is_loss() {
             return Ok(TermEnd::Lost(why(&end)));
-        }
-        if !end.left.is_empty() {
-            // A second one beside what is left of the first would be two.
-            return Ok(TermEnd::Ended(ExitCode::from(exit::STILL_RUNNING)));
         }
         if lead.once {
             return Ok(TermEnd::Ended(exit::as_command(&end)));

@@ -52,9 +52,9 @@ async fn refused(coordinator: &Coordinator, lock: &Lock, voice: &Voice) {
     });
 }
 
-/// A run inside a run of the same name would wait for its own end, and so
-/// would one in a script that holds it.
-async fn refuse_waiting_for_ourselves(
+/// Whoever stands for the name inside a run of the same name would wait for its
+/// own end, and so would one in a script that holds it.
+pub(super) async fn refuse_waiting_for_ourselves(
     coordinator: &Coordinator,
     name: &MutexName,
 ) -> Result<(), Failure> {
@@ -62,7 +62,7 @@ async fn refuse_waiting_for_ourselves(
     let runs = runs.lines().map(|line| {
         (
             line.to_owned(),
-            "tenure run around this one, which waits for this command",
+            "tenure around this one, which waits for this command",
         )
     });
     let holds = Visit::all().into_iter().filter_map(|visit| visit.held);

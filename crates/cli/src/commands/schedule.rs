@@ -10,8 +10,9 @@ use std::time::Duration;
 
 use tenure::Coordinator;
 use tenure::schedule::{JobError, Misfire, ScheduleConfig, Tick, Unfinished};
+use tokio::sync::Notify;
 
-use super::grace;
+use super::{grace, lock};
 use crate::args::{self, Schedule};
 use crate::complaints::Complaints;
 use crate::config::Settings;
@@ -96,16 +97,15 @@ async fn scheduled(
     let grace = grace(schedule.grace, coordinator)?;
     let name = schedule.name.as_deref().unwrap_or_default();
     let scheduler = coordinator.scheduler(name, config)?;
-    // The scheduler hears of a signal after the command does: what it begins
-    // in between is not to run.
-    let (is_ending, is_busy) = (&Cell::new(false), &Cell::new(false));
+    lock::refuse_waiting_for_ourselves(coordinator, scheduler.name()).await?;
+    let (ending, is_busy) = (&Ending::default(), &Cell::new(false));
     let mut complaints = Complaints::about(coordinator, 1, voice);
     let job = |tick: Tick| async move {
-        if is_ending.get() {
+        if ending.is_near.get() {
             return Err(JobError::from(Unfinished::new("told to end")));
         }
         is_busy.set(true);
-        let run = once(schedule, handed, grace, &tick, is_ending, voice).await;
+        let run = once(schedule, handed, grace, &tick, ending, voice).await;
         is_busy.set(false);
         run.inspect_err(|error| voice.warn(&format_args!("run {}: {error}", tick.number())))
     };
@@ -113,10 +113,10 @@ async fn scheduled(
     tokio::select! {
         // What runs has its time to end, however hopeless the rest.
         failure = complaints.hopeless(|| !is_busy.get()) => {
-            is_ending.set(true);
-            let ending = async { tokio::join!(run, scheduler.stop()) };
+            ending.is_near.set(true);
+            let stopping = async { tokio::join!(run, scheduler.stop()) };
             // It may take a lease until it is given up that it is refused.
-            let _ = tokio::time::timeout(store::LAST_WORD, ending).await;
+            let _ = tokio::time::timeout(store::LAST_WORD, stopping).await;
             Err(failure)
         }
         ended = &mut run => {
@@ -124,11 +124,20 @@ async fn scheduled(
             Err(Failure::new(exit::SYSTEM, "the schedule has ended"))
         }
         () = news::tell(&scheduler, coordinator, voice) => unreachable!("it has no end"),
+        () = ending.told.notified() => {
+            let stopping = async { tokio::join!(run, scheduler.stop()) };
+            let _ = tokio::time::timeout(store::LAST_WORD, complaints.telling(stopping)).await;
+            // Who is left has been said.
+            Ok(ExitCode::from(exit::STILL_RUNNING))
+        }
         signal = signals.end() => {
             // The run under way has been told as well, and has its time to end.
-            let ending = async { tokio::join!(run, scheduler.stop()) };
-            let (ended, _) = complaints.telling(ending).await;
+            let stopping = async { tokio::join!(run, scheduler.stop()) };
+            let (ended, _) = complaints.telling(stopping).await;
             ended.map_err(failure)?;
+            if ending.is_somebody_left.get() {
+                return Ok(ExitCode::from(exit::STILL_RUNNING));
+            }
             Ok(exit::by_signal(signal.as_raw()))
         }
     }
@@ -150,13 +159,24 @@ fn failure(error: tenure::Error) -> Failure {
     }
 }
 
+/// Whether no further run may begin. The scheduler hears of a signal after the
+/// command does: what it begins in between is not to run. Nor is anything
+/// beside what is left of a run.
+#[derive(Debug, Default)]
+struct Ending {
+    is_near: Cell<bool>,
+    is_somebody_left: Cell<bool>,
+    /// That somebody is left.
+    told: Notify,
+}
+
 /// One run, from the start of the command to its end.
 async fn once(
     schedule: &Schedule,
     handed: &[Variable],
     grace: Duration,
     tick: &Tick,
-    is_ending: &Cell<bool>,
+    ending: &Ending,
     voice: &Voice,
 ) -> Result<(), JobError> {
     let mut environment = handed.to_vec();
@@ -179,7 +199,12 @@ async fn once(
         exit::LOST => Unfinished::new(failure.message).into(),
         _ => JobError::from(failure.message),
     })?;
-    is_ending.set(end.asked.is_some());
+    ending.is_near.set(end.asked.is_some());
+    if !end.left.is_empty() {
+        ending.is_near.set(true);
+        ending.is_somebody_left.set(true);
+        ending.told.notify_one();
+    }
     // Whatever a command says that was told to end before its time, it may
     // not have come to its end.
     if let Some(why) = cut(&end) {

@@ -19,8 +19,9 @@ use crate::supervise::Variable;
 
 /// One that has not answered for so long is stopped, or as good as dead.
 const SILENCE: Duration = Duration::from_secs(2);
-/// One that was started before the command begins may have to wait for a busy
-/// machine. The command waits behind its gate meanwhile, and ownership is renewed.
+/// One that has not yet confirmed what it was told at first may have to wait for
+/// a busy machine, and another in its place would have to wait as well. The
+/// command waits behind its gate meanwhile, or has the other guardian.
 const LONGEST_START: Duration = Duration::from_secs(30);
 
 /// What a guardian says.
@@ -36,6 +37,8 @@ pub(super) enum Word {
     Killed,
     /// A signal has stopped the command.
     Stopped(i32),
+    /// This one of the tree may not be told to end.
+    Refused(Pid),
     /// The command has ended, and keeps its number until it is reaped.
     Ended,
     /// It is no more, or says nothing any more.
@@ -43,6 +46,11 @@ pub(super) enum Word {
 }
 
 impl Word {
+    /// Whether the command was told to end.
+    pub(super) fn is_act(&self) -> bool {
+        matches!(self, Self::Stopping | Self::Killed)
+    }
+
     fn parse(line: &[u8]) -> Self {
         let line = str::from_utf8(line).unwrap_or_default();
         let mut words = line.split_whitespace();
@@ -54,6 +62,9 @@ impl Word {
             (Some("stopping"), _) => Self::Stopping,
             (Some("killed"), _) => Self::Killed,
             (Some("stopped"), Some(signal)) => Self::Stopped(signal),
+            (Some("refused"), number) => number
+                .and_then(Pid::from_raw)
+                .map_or(Self::Gone, Self::Refused),
             (Some("ended"), _) => Self::Ended,
             _ => Self::Gone,
         }
@@ -72,9 +83,10 @@ pub(super) struct Line {
     /// How many lines it has not yet confirmed, and since when.
     unheard: usize,
     since: Instant,
-    /// How long it may be silent. Nobody works unguarded before its first word if
-    /// that is more than [`SILENCE`].
-    patience: Duration,
+    /// Whether it has not yet confirmed all that it was told at first.
+    is_starting: bool,
+    /// Whether the command's gate, which is this one's to open, is closed.
+    is_gate_closed: bool,
 }
 
 impl Line {
@@ -121,26 +133,35 @@ impl Line {
             heard: Vec::new(),
             unheard: 0,
             since: Instant::now(),
-            patience: SILENCE,
+            is_starting: true,
+            is_gate_closed: role == Role::Parent,
         })
     }
 
-    /// For one that is started before what it guards begins.
-    pub(super) fn patient(mut self) -> Self {
-        self.patience = LONGEST_START;
-        self
+    /// How long it may be silent.
+    fn patience(&self) -> Duration {
+        match self.is_starting {
+            true => LONGEST_START,
+            false => SILENCE,
+        }
     }
 
-    /// What it guards begins now, so silence counts from here on.
-    pub(super) fn end_patience(&mut self) {
-        if self.patience != SILENCE {
-            self.patience = SILENCE;
-            self.since = Instant::now();
+    /// It has heard one more line.
+    fn confirm(&mut self) {
+        self.unheard = self.unheard.saturating_sub(1);
+        self.since = Instant::now();
+        if self.unheard == 0 && !self.is_gate_closed {
+            self.is_starting = false;
         }
     }
 
     pub(super) fn pid(&self) -> Pid {
         self.pid
+    }
+
+    pub(super) fn is_alive(&mut self) -> bool {
+        let process = self.process.as_mut();
+        process.is_some_and(|process| matches!(process.try_wait(), Ok(None)))
     }
 
     /// Tells it a line, which it will confirm.
@@ -163,6 +184,7 @@ impl Line {
     /// Lets the command begin, with our stdin.
     pub(super) fn open_gate(&mut self) -> io::Result<()> {
         self.expect_answer();
+        self.is_gate_closed = false;
         match gate::hand_on(&self.to, std::io::stdin()) {
             // Its end shows in the next word.
             Err(error) if !gate::is_gone(error) => Err(error.into()),
@@ -175,8 +197,7 @@ impl Line {
         loop {
             if let Some(word) = self.first() {
                 if word == Word::Heard {
-                    self.unheard = self.unheard.saturating_sub(1);
-                    self.since = Instant::now();
+                    self.confirm();
                     continue;
                 }
                 return word;
@@ -185,7 +206,7 @@ impl Line {
                 if self.unheard == 0 {
                     return std::future::pending().await;
                 }
-                tokio::time::sleep_until(self.since + self.patience).await;
+                tokio::time::sleep_until(self.since + self.patience()).await;
             };
             tokio::select! {
                 // What it has said counts before what it has not: this program
@@ -216,18 +237,14 @@ impl Line {
         }
     }
 
-    /// Whether it has told the command to end, of which nobody has read yet.
-    pub(super) fn has_acted(&mut self) -> bool {
-        // It speaks before it acts, so its word is here if the command heard.
+    /// What it has said and nobody has read yet. It speaks before it acts, so
+    /// its word is here if the command has heard.
+    pub(super) fn last_words(&mut self) -> Vec<Word> {
         let mut piece = [0; 256];
         while let Ok(length @ 1..) = self.to.read(&mut piece) {
             self.heard.extend_from_slice(&piece[..length]);
         }
-        let words = std::iter::from_fn(|| self.first());
-        words
-            .filter(|word| matches!(word, Word::Stopping | Word::Killed))
-            .count()
-            > 0
+        std::iter::from_fn(|| self.first()).collect()
     }
 
     /// Lets it go, by force, because it may be stopped, and waits until it is
@@ -244,7 +261,6 @@ impl Line {
     fn first(&mut self) -> Option<Word> {
         let end = self.heard.iter().position(|byte| *byte == b'\n')?;
         let line: Vec<u8> = self.heard.drain(..=end).collect();
-        self.patience = SILENCE;
         Some(Word::parse(&line))
     }
 }

@@ -26,7 +26,7 @@ impl Pair {
     /// Starts the guardians. They are at their posts when both are
     /// [ready](Self::ready).
     pub(crate) fn start(script: &Script, grace: Duration, until: u64) -> io::Result<Self> {
-        let start = |grace| Line::start(Role::Script, grace, &[], &[]).map(Line::patient);
+        let start = |grace| Line::start(Role::Script, grace, &[], &[]);
         let mut pair = Self {
             lines: [start(grace)?, start(Duration::ZERO)?],
             grace,
@@ -74,6 +74,7 @@ impl Pair {
             match word {
                 Word::Stopping => return Report::Stopping,
                 Word::Killed => return Report::Killed,
+                Word::Refused(pid) => return Report::Refused(pid),
                 Word::Gone => return self.replace(index).await,
                 _ => {}
             }

@@ -30,6 +30,8 @@ pub(crate) enum Report {
     Killed,
     /// A signal has stopped it: Ctrl-Z, perhaps.
     Stopped(i32),
+    /// This one of its tree may not be told to end.
+    Refused(Pid),
     /// It has ended.
     Ended,
     /// A guardian died or fell silent, and another one has its place.
@@ -55,7 +57,8 @@ pub(crate) struct Post {
     fates: mpsc::UnboundedReceiver<Report>,
     tell_fate: mpsc::UnboundedSender<Report>,
     has_acted: bool,
-    /// Our children before: they have nothing to do with the command.
+    /// Our children before, and those that came from elsewhere: they have
+    /// nothing to do with the command.
     strangers: Vec<Stranger>,
     /// The command's own, or why it has none.
     cgroup: Result<Arc<Cgroup>, String>,
@@ -87,10 +90,9 @@ impl Post {
             Ok(enclosure) => (Some(enclosure), Err("the command has not begun".to_owned())),
             Err(error) => (None, Err(error.to_string())),
         };
-        let parent = Line::start(Role::Parent, grace, command, &environment)?;
-        let mut parent = parent.patient();
+        let mut parent = Line::start(Role::Parent, grace, command, &environment)?;
         // While there is a guardian, only that one asks before it kills.
-        let witness = Line::start(Role::Witness, Duration::ZERO, &[], &environment)?.patient();
+        let witness = Line::start(Role::Witness, Duration::ZERO, &[], &environment)?;
         parent.tell(&format!("until {until}"));
         let (tell_fate, fates) = mpsc::unbounded_channel();
         Ok(Self {
@@ -113,12 +115,10 @@ impl Post {
 
     /// Lets the command begin.
     pub(crate) fn go(&mut self) -> io::Result<()> {
-        self.witness.end_patience();
-        let Some(parent) = &mut self.parent else {
-            return Ok(());
-        };
-        parent.end_patience();
-        parent.open_gate()
+        match &mut self.parent {
+            Some(parent) => parent.open_gate(),
+            None => Ok(()),
+        }
     }
 
     /// Moves the deadline.
@@ -184,6 +184,7 @@ impl Post {
                     return Report::Killed;
                 }
                 (Role::Parent, Word::Stopped(signal)) => return Report::Stopped(signal),
+                (_, Word::Refused(pid)) => return Report::Refused(pid),
                 (Role::Parent, Word::Ended) => return Report::Ended,
                 (Role::Parent, Word::Gone) => return self.adopt(),
                 (Role::Witness, Word::Gone) => return self.replace_witness().await,
@@ -227,11 +228,17 @@ impl Post {
 
     /// The guardian is dead, so the command is our child now.
     fn adopt(&mut self) -> Report {
-        self.has_acted |= self.parent.as_mut().is_some_and(Line::has_acted);
-        self.dismiss_guardian();
+        for word in self.dismiss_guardian() {
+            self.has_acted |= word.is_act();
+            if let Word::Stopped(signal) = word {
+                let _ = self.tell_fate.send(Report::Stopped(signal));
+            }
+        }
         let Some(command) = self.command else {
             return Report::Failed;
         };
+        // Also tells of a stop that the guardian came to know of and could not
+        // tell any more.
         watch(command, self.tell_fate.clone());
         self.instruct_witness(command);
         let grace = moment::nanos(self.grace);
@@ -240,8 +247,8 @@ impl Post {
     }
 
     async fn replace_witness(&mut self) -> Report {
-        self.has_acted |= self.witness.has_acted();
         self.witness.dismiss();
+        self.has_acted |= self.witness.last_words().iter().any(Word::is_act);
         tokio::time::sleep(self.pause).await;
         let is_alone = self.parent.is_none();
         let grace = if is_alone { self.grace } else { Duration::ZERO };
@@ -262,16 +269,33 @@ impl Post {
 
     /// Whether a guardian has told the command to end.
     pub(crate) fn has_acted(&mut self) -> bool {
-        let parent = self.parent.as_mut().is_some_and(Line::has_acted);
-        self.has_acted |= self.witness.has_acted() || parent;
+        let mut words = self.witness.last_words();
+        words.extend(self.parent.iter_mut().flat_map(Line::last_words));
+        self.has_acted |= words.iter().any(Word::is_act);
         self.has_acted
     }
 
-    /// Lets the guardian go: whoever it left behind is our child then.
-    pub(crate) fn dismiss_guardian(&mut self) {
-        if let Some(mut parent) = self.parent.take() {
-            parent.dismiss();
+    /// Lets the guardian go: whoever it left behind is our child then. Returns
+    /// what it had to say to its end.
+    fn dismiss_guardian(&mut self) -> Vec<Word> {
+        let Some(mut parent) = self.parent.take() else {
+            return Vec::new();
+        };
+        // While it lives, an orphan of the command's becomes its child and not
+        // ours: who is ours now comes from elsewhere. Asked after the look, for
+        // one that was dead before has left its children to us.
+        let ours = tree::children();
+        if parent.is_alive() {
+            let others = ours.into_iter().filter(|(pid, _)| *pid != parent.pid());
+            self.strangers.extend(others);
         }
+        parent.dismiss();
+        parent.last_words()
+    }
+
+    /// Takes over what the guardian has left behind, for the command has ended.
+    pub(crate) fn take_over(&mut self) {
+        self.dismiss_guardian();
     }
 
     /// Lets the witness go, too, for nothing is left to guard. Returns how the

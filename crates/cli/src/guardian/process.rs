@@ -41,7 +41,7 @@ const HEARD: [Number; 8] = [
 /// Its stdin, a socket, tells it `until NANOS`, and the witness before that
 /// `among ANCESTOR COMMAND STRANGER…`, both of them `apart PID…`, who is never ended, and `cgroup` and which one that is, a script's `script` and who that is, and `grace NANOS` when it is alone; the word
 /// that opens the gate brings a file along. It confirms every line, and tells `ready`, `stopping`, `killed`,
-/// `stopped SIGNAL` and `ended`. It is killed when it is not needed any more.
+/// `stopped SIGNAL`, `refused PID` and `ended`. It is killed when it is not needed any more.
 pub(crate) fn main(mut words: impl Iterator<Item = OsString>) -> ExitCode {
     let role = match words.next().as_deref().and_then(|word| word.to_str()) {
         Some("parent") => Role::Parent,
@@ -257,10 +257,16 @@ impl Guardian {
             let quietly = WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
             match waitid(WaitId::Pid(command), wanted | quietly) {
                 Ok(Some(status)) if status.stopped() => {
+                    // Said before it is consumed: one that is killed in between
+                    // has told it, or leaves it to be found.
+                    self.say_stopped(status.stopping_signal());
                     let stopped = WaitIdOptions::STOPPED | WaitIdOptions::NOHANG;
-                    let _ = waitid(WaitId::Pid(command), stopped);
-                    let signal = status.stopping_signal().unwrap_or(0);
-                    self.say(&format!("stopped {signal}"));
+                    if let Ok(Some(status)) = waitid(WaitId::Pid(command), stopped) {
+                        // What was consumed may be another stop, after somebody
+                        // had dealt with the first. Who has dealt with this one
+                        // sees that it is over.
+                        self.say_stopped(status.stopping_signal());
+                    }
                 }
                 Ok(Some(_)) => {
                     self.has_ended = true;
@@ -280,8 +286,11 @@ impl Guardian {
         match watch.act(moment::now()) {
             Some(Act::Terminate) => {
                 self.say("stopping");
-                self.tree.signal(Signal::TERM);
+                let (_, refused) = self.tree.signal(Signal::TERM);
                 self.tree.signal(Signal::CONT);
+                for pid in refused {
+                    self.say(&format!("refused {}", pid.as_raw_pid()));
+                }
             }
             Some(Act::Kill) => {
                 self.say("killed");
@@ -349,6 +358,10 @@ impl Guardian {
             speech::say(&crate::supervise::still_running(&left, self.command));
         }
         ExitCode::from(exit::LOST)
+    }
+
+    fn say_stopped(&mut self, signal: Option<i32>) {
+        self.say(&format!("stopped {}", signal.unwrap_or(0)));
     }
 
     fn say(&mut self, word: &str) {

@@ -11,7 +11,7 @@ use crate::exit::told;
 use crate::guardian::{Pair, Report};
 use crate::moment;
 use crate::output::{Voice, brief, silence};
-use crate::supervise::still_running;
+use crate::supervise::{cannot_be_told, still_running};
 use crate::tree::{Script, Step, Sweep};
 
 /// What `tenure hold` says.
@@ -64,6 +64,12 @@ impl Vigil<'_> {
                 if self.pair.is_some() {
                     let grace = self.grace.min(self.guard.tenure().remaining());
                     let left = self.sweep(grace).await;
+                    if let Err(lost) = self.guard.tenure().token() {
+                        let name = self.guard.tenure().mutex();
+                        self.voice.error(&format_args!(
+                            "{lost}: what the script that held {name} left behind was ended"
+                        ));
+                    }
                     self.tell_of(&left);
                 }
                 self.dismiss();
@@ -102,6 +108,7 @@ impl Vigil<'_> {
                     Report::Replaced => self.voice.warn(
                         &"a guardian has died or fallen silent; another one has taken its place",
                     ),
+                    Report::Refused(pid) => self.voice.warn(&cannot_be_told(pid)),
                     Report::Missing => self.voice.warn(
                         &"a guardian has died, and no other can be started for now",
                     ),
@@ -184,11 +191,15 @@ impl Vigil<'_> {
         }
     }
 
-    /// Ends the script's tree, after `grace`. Returns those who cannot be ended.
+    /// Ends the script's tree, after `grace` or when ownership is lost.
+    /// Returns those who cannot be ended.
     async fn sweep(&self, grace: Duration) -> Vec<Pid> {
         let tree = self.script.tree();
         let mut sweep = Sweep::new(moment::now(), moment::nanos(grace));
         loop {
+            if self.guard.tenure().is_lost() {
+                sweep.force(moment::now());
+            }
             match sweep.step(&tree, moment::now()) {
                 Step::Done => return Vec::new(),
                 Step::Again(nanos) => tokio::time::sleep(Duration::from_nanos(nanos)).await,

@@ -20,6 +20,9 @@ pub(crate) struct Process {
     pub(super) start: u64,
     /// Where its program lies in memory, if that may be known.
     pub(super) image: Option<Image>,
+    /// Whether a signal has stopped it.
+    pub(super) is_stopped: bool,
+    pub(super) session: Option<Pid>,
     /// Whether it is in the command's cgroup; only a tree knows that.
     pub(super) is_inside: bool,
 }
@@ -60,6 +63,8 @@ impl Process {
             is_alive: state != "X" && (state != "Z" || threads > 1),
             start: fields.get(19)?.parse().ok()?,
             image: image(&fields),
+            is_stopped: state == "T",
+            session: pid_at(3),
             is_inside: false,
         })
     }
@@ -84,6 +89,11 @@ impl Process {
         }
     }
 
+    /// Whether it may be sent signals.
+    pub(super) fn may_be_told(&self) -> bool {
+        rustix::process::test_kill_process(self.pid) != Err(Errno::PERM)
+    }
+
     /// Whether it is one of the command's by its group or its environment.
     pub(super) fn bears(&self, signs: &Signs) -> bool {
         if signs.command.is_some() && self.group == signs.command {
@@ -106,6 +116,11 @@ fn image(fields: &[&str]) -> Option<Image> {
         (number > 1).then_some(number)
     };
     Some([number(23)?, number(25)?, number(45)?, number(47)?])
+}
+
+/// Whether a signal has stopped the process `pid`.
+pub(crate) fn is_stopped(pid: Pid) -> bool {
+    Process::read(pid).is_some_and(|process| process.is_stopped)
 }
 
 /// When the process `pid` was started, in ticks since the machine was.

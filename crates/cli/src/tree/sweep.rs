@@ -47,6 +47,12 @@ impl Sweep {
         }
     }
 
+    /// Ends the grace: ownership is gone, and another may work already.
+    pub(crate) fn force(&mut self, now: u64) {
+        self.force_at = self.force_at.min(now);
+        self.was_asked = true;
+    }
+
     pub(crate) fn step(&mut self, tree: &Tree, now: u64) -> Step {
         if now >= self.force_at {
             // At once, and every time: some may have been born since. Nobody

@@ -15,7 +15,7 @@ fn the_demo_ends_well_within_its_time() {
     let output = home.output(["demo"]);
     let out = text(&output.stdout);
     assert_eq!(output.status.code(), Some(0), "{out}");
-    assert!(start.elapsed() < Duration::from_secs(30));
+    assert!(start.elapsed() < Duration::from_secs(90));
     for part in [
         "SIGKILL",
         "takes over",

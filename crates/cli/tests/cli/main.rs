@@ -14,6 +14,7 @@ mod init;
 mod jvm;
 mod late;
 mod lead;
+mod leftovers;
 mod odd;
 mod once;
 mod person;

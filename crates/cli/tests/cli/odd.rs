@@ -217,7 +217,7 @@ fn whatever_is_refused_is_refused_before_anything_is_made() {
             fault("made something");
         }
         // Far above what one takes, also on a busy machine.
-        if begun.elapsed() > Duration::from_secs(20) {
+        if begun.elapsed() > Duration::from_secs(60) {
             fault("took too long");
         }
     }

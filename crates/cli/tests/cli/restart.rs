@@ -113,7 +113,8 @@ fn outlives_a_restart(
     true
 }
 
-fn time_left(home: &Home) -> u64 {
+/// How long the lease of the home's mutex lasts, in milliseconds.
+pub(crate) fn time_left(home: &Home) -> u64 {
     let output = home.output(["status", "--output", "json", home.mutex()]);
     let row: Value = serde_json::from_slice(&output.stdout).unwrap();
     row["left_ms"].as_u64().unwrap()
@@ -142,6 +143,6 @@ fn a_long_outage_stops_the_command_in_time(store: Store) {
             .duration_since(std::time::SystemTime::UNIX_EPOCH)
             .unwrap(),
     );
-    // A lease is two and a half seconds at most; a busy machine kills late.
-    assert!(since < Duration::from_secs(5), "it worked on for {since:?}");
+    // A lease is five seconds at most; a busy machine kills late.
+    assert!(since < Duration::from_secs(8), "it worked on for {since:?}");
 }

@@ -223,6 +223,40 @@ fn a_run_inside_a_run_of_the_same_name_does_not_wait_for_itself() {
     assert_eq!(other.status.code(), Some(0), "another name is no trouble");
 }
 
+#[test]
+fn nor_does_a_leader_or_a_schedule_inside_a_run_wait_for_itself() {
+    let home = Home::new();
+    for inner in ["lead m -- true", "schedule m --every 1s -- true"] {
+        let inner = format!("\"$TENURE\" {inner}");
+        let output = home.output(["run", "m", "--", "sh", "-c", &inner]);
+        assert_eq!(output.status.code(), Some(75), "{inner}: {output:?}");
+        let said = text(&output.stderr);
+        assert!(said.contains("it would wait for itself for ever"), "{said}");
+    }
+    // One of them around it is as good as a run.
+    let output = home.output([
+        "lead",
+        "--once",
+        "m",
+        "--",
+        "sh",
+        "-c",
+        "\"$TENURE\" lead m -- true",
+    ]);
+    assert_eq!(output.status.code(), Some(75), "{output:?}");
+}
+
+/// However short it is willing to wait, it asks once, and hears the answer.
+#[test]
+fn a_free_lock_is_had_by_who_waits_for_a_millisecond() {
+    let home = Home::new();
+    for _ in 0..10 {
+        let output = home.output(["run", "--wait", "1ms", home.mutex(), "--", "true"]);
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        assert_eq!(text(&output.stderr), "");
+    }
+}
+
 /// As a container's first process it is the parent of every orphan there.
 #[test]
 fn as_the_first_process_of_a_container_it_collects_the_dead() {

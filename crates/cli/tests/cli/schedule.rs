@@ -88,9 +88,9 @@ fn log(home: &Home) -> Vec<String> {
     text.lines().map(str::to_owned).collect()
 }
 
-fn hourly(home: &Home) -> Started {
+fn hourly(home: &Home, grace: &str) -> Started {
     let mut command = home.tenure(["schedule", home.mutex(), "--every", "1h"]);
-    command.args(["--rerun-unfinished", "--grace", "2s"]);
+    command.args(["--rerun-unfinished", "--grace", grace]);
     start(
         command
             .args(["--", "sh", "-c", OBEDIENT])
@@ -101,8 +101,12 @@ fn hourly(home: &Home) -> Started {
 #[test]
 fn a_run_that_the_guardian_stopped_is_run_again_though_the_lease_was_saved() {
     let server = Redis::start().unwrap();
-    let home = Home::at(format!("redis://{}?ttl=1s&transition=4s", server.address()));
-    let mut scheduler = hourly(&home);
+    let home = Home::at(format!(
+        "redis://{}?ttl=2s&transition=30s",
+        server.address()
+    ));
+    // Told to end a few seconds after the last renewal, and long before the end of the lease.
+    let mut scheduler = hourly(&home, "28s");
     eventually("it runs", || log(&home) == ["begun 0"]);
     server.pause().unwrap();
     eventually("it is told to end", || log(&home).len() >= 2);
@@ -121,12 +125,12 @@ fn a_run_that_the_guardian_stopped_is_run_again_though_the_lease_was_saved() {
 #[test]
 fn a_run_that_ended_because_the_program_was_told_to_is_run_again_by_the_next() {
     let home = Home::new();
-    let mut one = hourly(&home);
+    let mut one = hourly(&home, "2s");
     eventually("it runs", || log(&home) == ["begun 0"]);
     signal(&one.0, Signal::TERM);
     assert_eq!(code(&mut one.0), Some(143));
     assert_eq!(log(&home), ["begun 0", "told"], "and not begun again");
-    let _two = hourly(&home);
+    let _two = hourly(&home, "2s");
     eventually("it runs again", || log(&home).len() == 3);
     fs::write(home.path("end"), "").unwrap();
     eventually("it comes to its end", || {

@@ -15,8 +15,9 @@ use super::stores::{Lease, Store, unique};
 /// Longer than anything takes on a busy machine; only failures wait it out.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Terms under which a lease is over in two seconds.
-pub(crate) const SHORT: [&str; 4] = ["--ttl", "1s", "--transition", "1s"];
+/// Terms that are renewed every second, and under which a lease is over in five:
+/// a busy machine may keep a program waiting for seconds.
+pub(crate) const SHORT: [&str; 4] = ["--ttl", "1s", "--transition", "4s"];
 
 /// A home of its own: a directory, and a store.
 pub(crate) struct Home {
@@ -156,7 +157,7 @@ pub(crate) fn bounded(command: &mut Command) -> Output {
     let pid = Pid::from_child(&process);
     let (done, is_done) = mpsc::channel::<()>();
     let watchdog = std::thread::spawn(move || {
-        if is_done.recv_timeout(PATIENCE * 2) == Err(mpsc::RecvTimeoutError::Timeout) {
+        if is_done.recv_timeout(PATIENCE * 5) == Err(mpsc::RecvTimeoutError::Timeout) {
             let _ = kill_process(pid, Signal::KILL);
         }
     });

@@ -83,7 +83,7 @@ fn with_every_shape(end: fn(&str, &Home, &mut std::process::Child)) {
 }
 
 /// Who works in `place`, except `program` itself.
-fn workers(place: &Path, program: u32) -> Vec<i32> {
+pub(super) fn workers(place: &Path, program: u32) -> Vec<i32> {
     let place = place.canonicalize().unwrap();
     let entries = fs::read_dir("/proc").unwrap().flatten();
     entries

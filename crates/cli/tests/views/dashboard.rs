@@ -230,40 +230,43 @@ fn with_few_files_the_oldest_makes_room() {
     command.args(["-c", script]);
     let server = serving(command);
     for _ in 0..3 {
-        let slow: Vec<TcpStream> = (0..40).map(|_| server.connect()).collect();
+        let slow = || (0..40).map(|_| server.connect()).collect();
+        answers_in_time(&server, slow);
+    }
+}
+
+/// Beside those who are slow it answers long before the first of them have to go. A machine that
+/// stood still proves nothing, so there is more than one try: whoever was kept out would be so
+/// every time.
+fn answers_in_time(server: &Server, slow: impl Fn() -> Vec<TcpStream>) {
+    let mut taken = Vec::new();
+    for _ in 0..5 {
+        let slow = slow();
         let start = Instant::now();
         assert!(server.get("/healthz").starts_with("HTTP/1.1 200"));
         assert!(server.get("/api/status").starts_with("HTTP/1.1 200"));
-        assert!(
-            start.elapsed() < Duration::from_secs(8),
-            "{:?}",
-            start.elapsed()
-        );
+        taken.push(start.elapsed());
         drop(slow);
+        if taken.last() < Some(&Duration::from_secs(8)) {
+            return;
+        }
     }
+    panic!("it took {taken:?}");
 }
 
 #[test]
 fn slow_clients_keep_nobody_out() {
     let home = Home::new();
     let server = serve(&home);
-    let slow: Vec<TcpStream> = (0..300)
-        .map(|_| {
+    let slow = || {
+        let begin = |_| {
             let mut stream = server.connect();
             stream.write_all(b"GET / HTT").unwrap();
             stream
-        })
-        .collect();
-    // Long before those who came first have to go.
-    let start = Instant::now();
-    assert!(server.get("/healthz").starts_with("HTTP/1.1 200"));
-    assert!(server.get("/api/status").starts_with("HTTP/1.1 200"));
-    assert!(
-        start.elapsed() < Duration::from_secs(8),
-        "{:?}",
-        start.elapsed()
-    );
-    drop(slow);
+        };
+        (0..300).map(begin).collect()
+    };
+    answers_in_time(&server, slow);
 }
 
 #[test]

@@ -133,7 +133,10 @@ fn nobody_of_a_hold_shows_the_password() {
 fn an_outage_that_nobody_hears_of_costs_no_lock() {
     for verbose in ["", "-vvv"] {
         let server = Redis::builder().durable().start().unwrap();
-        let home = Home::at(format!("redis://{}?ttl=2s&transition=8s", server.address()));
+        let home = Home::at(format!(
+            "redis://{}?ttl=2s&transition=28s",
+            server.address()
+        ));
         // As much as a pipe holds.
         let text = format!(
             "head -c 65536 /dev/zero >&2; eval \"$(\"$TENURE\" hold {verbose} \"$M\")\"; echo > held; \
