@@ -84,8 +84,16 @@ async fn a_sentinel_that_names_another_master_is_outvoted() {
     let held = win(&client, &bid(&name("m"), "a", long())).await;
     let renewed = client.renew(std::slice::from_ref(&held)).await.remove(0);
     assert!(renewed.unwrap().is_won());
-    // Alone with one that agrees with nobody, nothing is decided.
-    let alone = crate::support::try_open(&url(&[one, two])).await;
+    // Of two that disagree neither decides: the third is asked too, for they
+    // know it.
+    let few = url(&[one, two]);
+    let client = open(&few).await;
+    let renewed = client.renew(std::slice::from_ref(&held)).await.remove(0);
+    assert!(renewed.unwrap().is_won());
+    // Without it, nothing is decided.
+    three.pause().unwrap();
+    let alone = crate::support::try_open(&few).await;
     let error = alone.unwrap_err().to_string();
-    assert!(error.contains("1 of the 2 sentinels"), "{error}");
+    assert!(error.contains("1 of the 3 sentinels"), "{error}");
+    three.resume().unwrap();
 }

@@ -30,6 +30,7 @@ mod topologies;
 mod transport;
 mod trouble;
 mod turns;
+mod voters;
 mod wakeups;
 
 // What every store must stand.

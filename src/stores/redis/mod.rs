@@ -63,6 +63,7 @@ mod skew;
 mod slots;
 mod subscriber;
 mod tls;
+mod votes;
 mod watch;
 
 pub use client::Redis;
