@@ -25,6 +25,7 @@ mod processes;
 mod prune;
 mod queue;
 mod replicas;
+mod reset_node;
 mod support;
 mod topologies;
 mod transport;
