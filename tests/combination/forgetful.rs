@@ -15,7 +15,7 @@ const EXPIRY: Duration = Duration::from_secs(6);
 enum How {
     Flushed,
     Evicted,
-    /// What a forward step of its clock does: no clock is set.
+    /// Its clock steps forward.
     Stepped,
 }
 
@@ -32,7 +32,7 @@ fn forget(server: &Redis, name: &str, how: How) {
             let _ = server.command(&["SET", "x", "1"]);
             set("maxmemory", "0");
         }
-        How::Stepped => drop(server.command(&["PEXPIRE", name, "1"]).unwrap()),
+        How::Stepped => server.set_clock(EXPIRY).unwrap(),
     }
     let end = Instant::now() + PATIENCE;
     while holder(server, name).is_some() {
@@ -40,11 +40,16 @@ fn forget(server: &Redis, name: &str, how: How) {
     }
 }
 
+fn servers_with_clocks() -> Vec<Redis> {
+    let start = |_| Redis::builder().own_clock().unwrap().start().unwrap();
+    (0..3).map(start).collect()
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn one_node_of_three_that_forgets_lets_nobody_in() {
     for (number, how) in WAYS.into_iter().enumerate() {
         for mode in [Mode::Leftmost, Mode::Majority] {
-            let servers = servers(3);
+            let servers = servers_with_clocks();
             let name = format!("one-forgets-{number}");
             let builder = || brisk(EXPIRY).mode(mode).nodes(over(&servers));
             let (owner, rival) = (build(builder(), &name).await, build(builder(), &name).await);
@@ -69,7 +74,7 @@ async fn one_node_of_three_that_forgets_lets_nobody_in() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_quorum_that_forgets_lets_two_hold_for_less_than_an_expiry() {
     for (number, how) in WAYS.into_iter().enumerate() {
-        let servers = servers(3);
+        let servers = servers_with_clocks();
         let name = format!("two-forget-{number}");
         let builder = || {
             let builder = brisk(EXPIRY).mode(Mode::Majority);
