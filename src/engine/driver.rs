@@ -15,7 +15,7 @@ use super::trouble::{Doing, TroubleReporter};
 use super::{Engine, wake};
 use crate::backend::{Backend, Bid, Hints, Interest};
 use crate::clock::Sight;
-use crate::error::{Error, LossCause, Outcome};
+use crate::error::{Error, ErrorKind, LossCause, Outcome};
 
 /// A running contention. Dropping it stops the contention in the background.
 #[derive(Debug)]
@@ -377,7 +377,7 @@ impl Drop for Driver {
 }
 
 pub(super) fn late(limit: std::time::Duration) -> Error {
-    Error::late("the store", limit, Outcome::MayHave)
+    Error::late(ErrorKind::Timeout, "the store", limit, Outcome::MayHave)
 }
 
 async fn until(engine: &Engine, at: Option<crate::clock::Moment>) {

@@ -178,7 +178,7 @@ impl Engine {
     ) -> Result<T> {
         let limit = self.terms().call_timeout() * times;
         let answer = self.clock().limit(self.clock().now() + limit, call).await;
-        answer.ok_or_else(|| Error::late("the store", limit, Outcome::MayHave))
+        answer.ok_or_else(|| driver::late(limit))
     }
 
     /// How long one who gives a mutex up for others keeps away from it. A store

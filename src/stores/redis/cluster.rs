@@ -349,7 +349,8 @@ async fn ask_map(server: &Server, address: &Address, limit: Duration) -> Result<
     let mut question = redis::cmd("CLUSTER");
     question.arg("SLOTS");
     let answer = tokio::time::timeout(limit, server.ask(&question)).await;
-    let answer = answer.map_err(|_| Error::late(address, limit, Outcome::DidNot))??;
+    let late = || Error::late(ErrorKind::Timeout, address, limit, Outcome::DidNot);
+    let answer = answer.map_err(|_| late())??;
     word(&answer, address).ok_or_else(|| nonsense("CLUSTER SLOTS without slots"))
 }
 

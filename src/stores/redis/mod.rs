@@ -36,6 +36,7 @@
 //! | `error` | the driver's errors as ours |
 //! | `hash` | the layout of reentrant locks, shared with Redisson |
 
+mod batches;
 mod client;
 mod cluster;
 mod config;

@@ -297,9 +297,8 @@ fn sentinel(fields: &HashMap<String, String>) -> Option<(String, Address)> {
 }
 
 fn late(address: &Address, limit: Duration) -> Error {
-    Error::new(ErrorKind::Unreachable, Outcome::DidNot).with_message(format!(
-        "the sentinel {address} did not answer within {limit:?}"
-    ))
+    let who = format_args!("the sentinel {address}");
+    Error::late(ErrorKind::Unreachable, who, limit, Outcome::DidNot)
 }
 
 async fn connect(connector: &Connector, sentinel: &Address) -> Result<MultiplexedConnection> {
