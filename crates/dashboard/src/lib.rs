@@ -9,6 +9,7 @@
 
 pub mod host;
 pub mod http;
+mod looks;
 pub mod site;
 pub mod status;
 pub mod text;

@@ -106,19 +106,11 @@ pub async fn gather_into(
     coordinator: &Coordinator,
     names: &[MutexName],
 ) -> tenure::Result<()> {
-    let mut page = match names {
+    let page = match names {
         [] => Page::first(PAGE),
         names => Page::of(names.to_vec()),
     };
-    loop {
-        let listing = coordinator.list(&page).await?;
-        let told = listing.entries.iter();
-        rows.extend(told.map(|entry| Row::of(entry, listing.now)));
-        let Some(next) = listing.next_page(&page) else {
-            break;
-        };
-        page = next;
-    }
+    each_page(page, coordinator, |told| rows.extend(told)).await?;
     // One that was never owned is free, and was asked for.
     for name in names {
         if !rows.iter().any(|row| row.name == name.as_str()) {
@@ -126,6 +118,30 @@ pub async fn gather_into(
         }
     }
     Ok(())
+}
+
+/// All mutexes that the store knows of, told a page at a time.
+pub(crate) async fn gather_all(
+    coordinator: &Coordinator,
+    tell: impl FnMut(Vec<Row>),
+) -> tenure::Result<()> {
+    each_page(Page::first(PAGE), coordinator, tell).await
+}
+
+async fn each_page(
+    mut page: Page,
+    coordinator: &Coordinator,
+    mut tell: impl FnMut(Vec<Row>),
+) -> tenure::Result<()> {
+    loop {
+        let listing = coordinator.list(&page).await?;
+        let told = listing.entries.iter();
+        tell(told.map(|entry| Row::of(entry, listing.now)).collect());
+        let Some(next) = listing.next_page(&page) else {
+            return Ok(());
+        };
+        page = next;
+    }
 }
 
 fn millis(length: Duration) -> u64 {

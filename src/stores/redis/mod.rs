@@ -65,6 +65,7 @@ mod slots;
 mod subscriber;
 mod tls;
 mod votes;
+mod walk;
 mod watch;
 
 pub use client::Redis;
