@@ -1,7 +1,7 @@
 //! A node of a cluster that was reset by mistake, and given all slots: it takes
 //! itself for a cluster of one.
 
-use tenure::backend::Backend;
+use tenure::backend::{Answer, Backend};
 use tenure_testkit::servers::{Redis, RedisCluster};
 
 use crate::cluster::{name_at, url};
@@ -65,11 +65,11 @@ async fn a_node_that_was_reset_does_not_speak_for_its_cluster() {
     // The others are the cluster, for what they have.
     eventually("the owner goes on", async || {
         let renewed = owner.renew(std::slice::from_ref(&grant)).await.remove(0);
-        renewed.ok().filter(|answer| answer.is_won())
+        renewed.ok().filter(Answer::is_won)
     })
     .await;
     eventually("and can give it back", async || {
-        owner.release(&grant).await.ok().filter(|it| it.is_won())
+        owner.release(&grant).await.ok().filter(Answer::is_won)
     })
     .await;
 }

@@ -95,7 +95,7 @@ impl Site {
                 Ok(told) => status(&told),
                 Err(error) => Response::json(
                     "503 Service Unavailable",
-                    &serde_json::json!({ "error": error }),
+                    &serde_json::json!({ "error": error.to_string() }),
                 ),
             },
             _ => Response::text("404 Not Found", "try /, /api/status or /healthz\n"),
@@ -105,7 +105,7 @@ impl Site {
 
 fn status(told: &Told) -> Response {
     let mut response = Response::json("200 OK", &told.rows);
-    if told.cut {
+    if told.cut.is_some() {
         response = response.with(INCOMPLETE, "true".to_owned());
     }
     if let Some(age) = told.age {
