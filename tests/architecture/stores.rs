@@ -21,6 +21,7 @@ const STORES: &[(&str, &[&str], &[&str])] = &[
             "watch",
         ],
         &[
+            "admission",
             "attempt",
             "backend",
             "connection",
@@ -77,6 +78,7 @@ const STORES: &[(&str, &[&str], &[&str])] = &[
         "redis",
         &["clock", "schema"],
         &[
+            "batches",
             "cluster",
             "connect",
             "connection",
@@ -96,6 +98,8 @@ const STORES: &[(&str, &[&str], &[&str])] = &[
             "slots",
             "subscriber",
             "tls",
+            "votes",
+            "walk",
         ],
     ),
     // No store by itself: what the servers' errors mean, and how their time is
