@@ -126,12 +126,12 @@ impl Error {
 
     /// An answer that did not come in time; `who` begins the sentence.
     pub(crate) fn late(
+        kind: ErrorKind,
         who: impl fmt::Display,
         limit: std::time::Duration,
         outcome: Outcome,
     ) -> Self {
-        Self::new(ErrorKind::Timeout, outcome)
-            .with_message(format!("{who} did not answer within {limit:?}"))
+        Self::new(kind, outcome).with_message(format!("{who} did not answer within {limit:?}"))
     }
 
     /// The same error with a message for people.

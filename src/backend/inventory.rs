@@ -11,7 +11,10 @@ use crate::error::Result;
 /// where they look like anybody's keys, each can be used, but not found.
 pub trait Inventory: Send + Sync {
     /// The mutexes of the store, a page at a time, in the order of their names.
-    /// One that cannot be made out is an entry with a fault, not an error.
+    /// One that cannot be made out is an entry with a fault, not an error. A
+    /// page may have fewer entries than it asks for, or none, and a
+    /// [next](Listing::next_page) all the same, where the store needs more than
+    /// one call to find them.
     fn list(&self, page: &Page) -> impl Future<Output = Result<Listing>> + Send;
 
     /// Removes what nobody has used for a time, in steps: the answer may have

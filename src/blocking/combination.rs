@@ -40,7 +40,7 @@ impl CombinationLock {
         combination::CombinationLock::builder()
     }
 
-    /// Connects to all nodes and makes the lock called `name` over them.
+    /// Connects to the nodes and makes the lock called `name` over them.
     ///
     /// # Errors
     /// As [`CombinationBuilder::build`].

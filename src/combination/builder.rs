@@ -13,7 +13,7 @@ use crate::error::{Error, ErrorKind, Outcome, Result};
 use crate::lock::reentrant::ReentrantLocks;
 use crate::lock::{Ids, Locks, ReentrantLock, ReentrantOptions};
 use crate::model::{Jitter, MutexName};
-use crate::stores::combination::{Combined, Mode, Node, Rules, Seat, Wishes, join};
+use crate::stores::combination::{Combined, Mode, Node, Rules, Seat, Wishes, is_twin, join};
 
 /// The command timeout of the source of this lock.
 const COMMAND_TIMEOUT: Duration = Duration::from_millis(5);
@@ -173,12 +173,14 @@ impl CombinationBuilder {
         self
     }
 
-    /// Connects to all nodes and makes the lock called `name` over them.
+    /// Connects to the nodes and makes the lock called `name` over them. A node
+    /// that is away, or does not let us in, is passed over with a warning and
+    /// used when it can be, if as many as must be locked can be used now.
     ///
     /// # Errors
     /// [`Invalid`](ErrorKind::Invalid) for a URL, a name or a setting that
-    /// makes no sense, saying what would; otherwise why a node cannot be used,
-    /// naming it: all nodes must answer when the lock is made.
+    /// makes no sense, saying what would; with too few nodes, why each of the
+    /// others cannot be used, naming it.
     ///
     /// # Cancel safety
     /// Dropped, the connections are closed.
@@ -225,26 +227,33 @@ impl CombinationBuilder {
             Timeout::Fixed(timeout) => timeout,
             Timeout::Auto => COMMAND_TIMEOUT,
         };
-        Rules::new(&self.wishes, urls.len(), at_least)?;
-        let mut opened = Vec::with_capacity(urls.len());
-        // A server has one id, whatever its names.
-        let mut ids: Vec<(&String, String)> = Vec::with_capacity(urls.len());
+        let quorum = Rules::new(&self.wishes, urls.len(), at_least)?.quorum();
+        let mut opened: Vec<Opened<'_>> = Vec::with_capacity(urls.len());
         for (place, url) in &urls {
-            let seat = join(&url.text, &url.url, self.clock.clone()).await;
+            let seat = join(&url.text, &url.url, self.clock.clone());
             let seat = seat.map_err(|error| of_node(place, error))?;
-            let ping = slowest_ping(seat.store(), &self.clock, place).await?;
-            let id = match seat.store().server() {
-                Some(server) => server.server_id().await,
-                None => Err(Error::invalid("a node is one server, not several")),
+            let found = find(place, seat.store(), &self.clock).await;
+            let id = match &found {
+                // Nobody but the one who wrote it can mend that.
+                Err(error) if error.kind() == ErrorKind::Invalid => return Err(error.clone()),
+                Err(_) => None,
+                Ok((_, id)) => Some(id),
             };
-            let id = id.map_err(|error| of_node(place, error))?;
-            if let Some((twin, _)) = ids.iter().find(|(_, other)| *other == id) {
-                return Err(is_twin(place, twin));
+            // A server has one id, whatever its names.
+            let same = |other: &&Opened<'_>| id.is_some() && other.id() == id;
+            if let Some(twin) = opened.iter().find(same) {
+                return Err(is_twin(place, twin.place));
             }
-            ids.push((place, id));
-            opened.push((place, url, seat, ping));
+            opened.push(Opened {
+                place,
+                url,
+                seat,
+                found,
+            });
         }
-        let slowest = opened.iter().map(|(.., ping)| *ping).max();
+        enough(&opened, quorum)?;
+        let pings = opened.iter().filter_map(|it| it.found.as_ref().ok());
+        let slowest = pings.map(|(ping, _)| *ping).max();
         let usual = match self.timeout {
             Timeout::Fixed(timeout) => timeout,
             Timeout::Auto => COMMAND_TIMEOUT.max(slowest.unwrap_or_default() * 10),
@@ -254,19 +263,27 @@ impl CombinationBuilder {
             .map(|(_, url)| url.timeout.unwrap_or(usual))
             .max();
         let rules = Rules::new(&self.wishes, urls.len(), longest.unwrap_or(usual))?;
-        let node = |(place, url, seat, ping): (&String, &NodeUrl, Seat, Duration)| {
+        let node = |opened: Opened<'_>| {
+            let (place, url) = (opened.place, opened.url);
             let timeout = url.timeout.unwrap_or(usual);
-            warn_of_slowness(place, ping, timeout);
             let clock = self.clock.clone();
             let durable = self.all_durable || url.durable;
-            Node::new(
+            let node = Node::new(
                 place.clone(),
-                seat,
+                opened.seat,
                 timeout,
                 durable,
                 rules.probe_max(),
                 clock,
-            )
+            );
+            match opened.found {
+                Ok((ping, id)) => {
+                    warn_of_slowness(place, ping, timeout);
+                    node.admit(id);
+                }
+                Err(error) => node.could_not(&error),
+            }
+            node
         };
         let nodes = opened.into_iter().map(node).collect();
         let combined = Combined::new(nodes, rules.clone(), SAFETY_LOOK, self.clock, runtime);
@@ -288,10 +305,52 @@ impl CombinationBuilder {
     }
 }
 
-fn is_twin(place: &str, twin: &str) -> Error {
-    Error::invalid(format!(
-        "{place} is the server of {twin}: the nodes of a combination lock are independent servers"
-    ))
+/// A node, and what it said when the lock was made: how long a PING takes, and
+/// who it is.
+struct Opened<'a> {
+    place: &'a String,
+    url: &'a NodeUrl,
+    seat: Seat,
+    found: Result<(Duration, String)>,
+}
+
+impl Opened<'_> {
+    fn id(&self) -> Option<&String> {
+        self.found.as_ref().ok().map(|(_, id)| id)
+    }
+}
+
+async fn find(place: &str, store: &AnyHoldStore, clock: &Clock) -> Result<(Duration, String)> {
+    let ping = slowest_ping(store, clock, place).await?;
+    let id = match store.server() {
+        Some(server) => server.server_id().await,
+        None => Err(Error::invalid("a node is one server, not several")),
+    };
+    Ok((ping, id.map_err(|error| of_node(place, error))?))
+}
+
+/// Whether the lock could be won with those that can be used.
+fn enough(opened: &[Opened<'_>], quorum: usize) -> Result<()> {
+    let troubles: Vec<&Error> = opened
+        .iter()
+        .filter_map(|it| it.found.as_ref().err())
+        .collect();
+    let good = opened.len() - troubles.len();
+    match troubles.first() {
+        Some(first) if good < quorum => {
+            let all: Vec<String> = troubles.iter().map(ToString::to_string).collect();
+            let message = format!(
+                "too few nodes: {quorum} of {} are needed and {good} can be used: {}",
+                opened.len(),
+                all.join("; ")
+            );
+            Err(Error::new(first.kind(), Outcome::DidNot)
+                .with_retry(first.retry())
+                .with_message(message)
+                .with_source((*first).clone()))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn runtime() -> Result<Handle> {

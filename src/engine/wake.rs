@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::settings::ContentionSettings;
 use crate::backend::Answer;
 use crate::clock::{Clock, Moment};
-use crate::error::{Error, Outcome, Result};
+use crate::error::{Error, ErrorKind, Outcome, Result};
 use crate::model::{ContendPeriod, ContenderId, LeaseTerms};
 
 /// How far apart waiters of an ordered store try after a crash: enough for the
@@ -79,7 +79,7 @@ pub(super) async fn within<F: Future>(
     call: F,
 ) -> Result<F::Output> {
     let answer = clock.limit(clock.now() + limit, call).await;
-    answer.ok_or_else(|| Error::late("the store", limit, Outcome::MayHave))
+    answer.ok_or_else(|| Error::late(ErrorKind::Timeout, "the store", limit, Outcome::MayHave))
 }
 
 #[cfg(test)]

@@ -136,6 +136,22 @@ pub async fn open_holds(url: &StoreUrl, clock: Clock) -> Result<AnyHoldStore> {
     }
 }
 
+/// The same of one Redis server, which may be away: it is being connected to in
+/// the background, and calls say why not.
+///
+/// # Errors
+/// [`Invalid`](crate::ErrorKind::Invalid) for a URL that makes no sense.
+pub(crate) fn begin_holds(url: &StoreUrl, clock: Clock) -> Result<AnyHoldStore> {
+    Scheme::find(SCHEMES, url.scheme())?;
+    #[cfg(feature = "redis")]
+    return redis::RedisHash::begin(url, clock).map(AnyHoldStore::new);
+    #[cfg(not(feature = "redis"))]
+    {
+        drop(clock);
+        Err(crate::error::Error::invalid("this needs a Redis server"))
+    }
+}
+
 /// Sets up the store that `url` names: makes the file, the tables or the nodes
 /// that are missing. What is there is left as it is.
 ///

@@ -21,6 +21,7 @@ const STORES: &[(&str, &[&str], &[&str])] = &[
             "watch",
         ],
         &[
+            "admission",
             "attempt",
             "connection",
             "connections",
@@ -78,6 +79,7 @@ const STORES: &[(&str, &[&str], &[&str])] = &[
         "redis",
         &["clock"],
         &[
+            "batches",
             "cluster",
             "connect",
             "connection",
@@ -96,6 +98,8 @@ const STORES: &[(&str, &[&str], &[&str])] = &[
             "slots",
             "subscriber",
             "tls",
+            "votes",
+            "walk",
         ],
     ),
     // A second layout in the same servers, whose rooms it shares. Its client is

@@ -1,6 +1,7 @@
 //! Combination locks against real servers.
 #![cfg(feature = "redis")]
 
+mod absent;
 mod aged;
 mod builder;
 mod contract;
@@ -8,6 +9,7 @@ mod disjoint;
 mod endings;
 mod examples;
 mod few;
+mod forgetful;
 mod holds;
 mod majority;
 mod own_words;

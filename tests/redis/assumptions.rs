@@ -1,7 +1,7 @@
 //! What is assumed of servers and of those who run them, and what happens when
 //! it is not so.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use tenure::backend::Backend;
 use tenure::{Coordinator, LossCause};
@@ -31,6 +31,32 @@ async fn a_lease_that_a_server_ends_early_is_lost_at_the_next_renewal_and_tokens
     // The first learns of it from its next renewal.
     let lost = tokio::time::timeout(PATIENCE, guard.lost()).await.unwrap();
     assert_eq!(lost.cause, LossCause::Taken);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_whose_clock_steps_forward_ends_leases_early_and_tokens_rise() {
+    let server = Redis::builder().own_clock().unwrap().start().unwrap();
+    let coordinator = Coordinator::builder().terms(terms(2_000, 58_000));
+    let coordinator = coordinator.connect(&url(&server)).await.unwrap();
+    let guard = coordinator.lock("m").unwrap().acquire().await.unwrap();
+    let token = guard.token().unwrap();
+    let rival = open(&url(&server)).await;
+    let theirs = bid(&name("m"), "rival", long());
+    crate::support::lose(&rival, &theirs).await;
+    server.set_clock(Duration::from_secs(61)).unwrap();
+    let second = eventually("the lease has ended for the server", async || {
+        held(&theirs, &rival.acquire(&theirs).await.ok()?)
+    })
+    .await;
+    assert!(second.token > token);
+    let lost = tokio::time::timeout(PATIENCE, guard.lost()).await.unwrap();
+    assert_eq!(lost.cause, LossCause::Taken);
+    // Back again: what was granted meanwhile lasts for longer, and a new
+    // token is larger all the same.
+    server.set_clock(Duration::ZERO).unwrap();
+    assert!(rival.release(&second).await.unwrap().is_won());
+    let third = win(&rival, &bid(&name("m"), "third", long())).await;
+    assert!(third.token > second.token);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -84,8 +110,16 @@ async fn a_sentinel_that_names_another_master_is_outvoted() {
     let held = win(&client, &bid(&name("m"), "a", long())).await;
     let renewed = client.renew(std::slice::from_ref(&held)).await.remove(0);
     assert!(renewed.unwrap().is_won());
-    // Alone with one that agrees with nobody, nothing is decided.
-    let alone = crate::support::try_open(&url(&[one, two])).await;
+    // Of two that disagree neither decides: the third is asked too, for they
+    // know it.
+    let few = url(&[one, two]);
+    let client = open(&few).await;
+    let renewed = client.renew(std::slice::from_ref(&held)).await.remove(0);
+    assert!(renewed.unwrap().is_won());
+    // Without it, nothing is decided.
+    three.pause().unwrap();
+    let alone = crate::support::try_open(&few).await;
     let error = alone.unwrap_err().to_string();
-    assert!(error.contains("1 of the 2 sentinels"), "{error}");
+    assert!(error.contains("1 of the 3 sentinels"), "{error}");
+    three.resume().unwrap();
 }

@@ -1,5 +1,7 @@
 //! What the doctor says of servers that may take over from each other.
 
+use std::time::Duration;
+
 use tenure::backend::{Finding, Severity};
 use tenure_testkit::Whole as _;
 use tenure_testkit::servers::{Redis, RedisCluster, wait};
@@ -39,6 +41,24 @@ async fn a_master_that_would_go_on_without_its_replicas_is_found() {
     let set = ["CONFIG", "SET", "min-replicas-to-write", "1"];
     master.command(&set).unwrap();
     let told = finding(&url(&master), "replication").await.unwrap();
+    assert_eq!(told.severity, Severity::Good, "{told:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_replica_whose_clock_is_ahead_is_found() {
+    let master = Redis::start().unwrap();
+    let replica = Redis::builder().own_clock().unwrap();
+    let replica = replica.replica_of(&master).start().unwrap();
+    in_step(&replica);
+    let told = finding(&url(&master), "clocks").await.unwrap();
+    assert_eq!(told.severity, Severity::Good, "{told:?}");
+    replica.set_clock(Duration::from_secs(3)).unwrap();
+    let told = finding(&url(&master), "clocks").await.unwrap();
+    assert_eq!(told.severity, Severity::Warning, "{told:?}");
+    let who = format!("the clock of 127.0.0.1:{} is", replica.port());
+    assert!(told.detail.contains(&who), "{told:?}");
+    replica.set_clock(Duration::ZERO).unwrap();
+    let told = finding(&url(&master), "clocks").await.unwrap();
     assert_eq!(told.severity, Severity::Good, "{told:?}");
 }
 

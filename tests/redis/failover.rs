@@ -56,6 +56,61 @@ async fn a_grant_that_a_fail_over_forgets_ends_within_its_lease() {
     assert!(rival.release(&second).await.unwrap().is_won());
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_clean_fail_over_to_a_clock_that_is_ahead_ends_leases_early_by_as_much() {
+    const LEASE: Duration = Duration::from_secs(60);
+    const AHEAD: Duration = Duration::from_secs(50);
+    let redis = tokio::task::spawn_blocking(|| {
+        let node = Redis::builder().own_clock().unwrap();
+        RedisSentinel::builder().nodes(node).start().unwrap()
+    })
+    .await
+    .unwrap();
+    let sentinels = redis.sentinels().iter().map(|it| it.address().to_string());
+    let url = format!(
+        "redis+sentinel://{}/0?master={}",
+        sentinels.collect::<Vec<_>>().join(","),
+        RedisSentinel::MASTER_NAME
+    );
+    let [_, replica] = redis.nodes();
+    replica.set_clock(AHEAD).unwrap();
+    let client = open(&url).await;
+    let asked = Instant::now();
+    let first = win(&client, &bid(&name("m"), "a", terms(30_000, 30_000))).await;
+    wait::until_true("the grant at the replica", || {
+        replica
+            .command(&["GET", "simba:{m}:grant"])
+            .is_ok_and(|grant| grant != "(nil)")
+    })
+    .unwrap();
+    // Nothing is lost: the replica has it all, and is asked to take over.
+    eventually("the sentinels begin", async || {
+        let words = ["SENTINEL", "FAILOVER", RedisSentinel::MASTER_NAME];
+        redis.sentinels()[0].command(&words).ok()
+    })
+    .await;
+    eventually("another master", async || {
+        (redis.master_port()? == replica.port()).then_some(())
+    })
+    .await;
+    let theirs = bid(&name("m"), "rival", long());
+    let second = eventually("the lease has ended there", async || {
+        held(&theirs, &client.acquire(&theirs).await.ok()?)
+    })
+    .await;
+    let took = asked.elapsed();
+    assert!(
+        took < LEASE - Duration::from_secs(1),
+        "{took:?}: it did not end early"
+    );
+    let early = LEASE - AHEAD;
+    assert!(
+        took + Duration::from_secs(1) > early,
+        "{took:?}: by more than that"
+    );
+    assert!(second.token > first.token, "{second:?} after {first:?}");
+}
+
 /// How many keys of `mutex` a node has.
 fn keys_at(cluster: &RedisCluster, node: &Redis, mutex: &str) -> String {
     let slot = slot_of(cluster, mutex).0;

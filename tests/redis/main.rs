@@ -25,11 +25,13 @@ mod processes;
 mod prune;
 mod queue;
 mod replicas;
+mod reset_node;
 mod support;
 mod topologies;
 mod transport;
 mod trouble;
 mod turns;
+mod voters;
 mod wakeups;
 
 // What every store must stand.

@@ -60,7 +60,7 @@ impl Area {
         match self {
             Self::Core => &[],
             Self::Sqlite => &[Server::Faketime],
-            Self::Redis => &[Server::Redis],
+            Self::Redis => &[Server::Redis, Server::Faketime],
             Self::Mysql => &[Server::MariaDb],
             Self::Postgres => &[Server::Postgres],
             Self::Zookeeper => &[Server::ZooKeeper, Server::Curator, Server::Faketime],
@@ -155,9 +155,9 @@ mod tests {
             [
                 Program::Compiler,
                 server(Server::Redis),
+                server(Server::Faketime),
                 server(Server::ZooKeeper),
-                server(Server::Curator),
-                server(Server::Faketime)
+                server(Server::Curator)
             ]
         );
         let all = needs(&[Area::Servers]);

@@ -4,7 +4,6 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use tenure::Coordinator;
 use tokio::net::TcpListener;
@@ -12,15 +11,13 @@ use tokio::sync::Mutex;
 
 use crate::host;
 use crate::http::{self, Request, Response};
-use crate::status::{Row, gather_into};
+use crate::looks::{Looks, Told};
 
 const PAGE: &str = include_str!("page.html");
-/// However many look, the store is asked only so often.
-const FRESH: Duration = Duration::from_millis(500);
 /// The header of an answer that has not all rows.
 const INCOMPLETE: &str = "x-tenure-incomplete";
-/// The store's time for an answer.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// The header of an answer that is of an earlier look, with its age.
+const AGE: &str = "x-tenure-age-ms";
 
 /// A server that has its port and waits for [`run`](Self::run).
 #[derive(Debug)]
@@ -44,7 +41,7 @@ impl Dashboard {
         let site = Site {
             coordinator,
             is_local: address.ip().is_loopback(),
-            last: Arc::new(Mutex::new(None)),
+            looks: Arc::default(),
         };
         Ok(Self {
             listener,
@@ -79,21 +76,11 @@ impl Dashboard {
     }
 }
 
-type Answer = Result<Arc<Told>, String>;
-
-/// What the store told.
-#[derive(Debug)]
-struct Told {
-    rows: Vec<Row>,
-    /// Why these are not all.
-    cut: Option<String>,
-}
-
 #[derive(Clone, Debug)]
 struct Site {
     coordinator: Coordinator,
     is_local: bool,
-    last: Arc<Mutex<Option<(Instant, Answer)>>>,
+    looks: Arc<Mutex<Looks>>,
 }
 
 impl Site {
@@ -104,46 +91,27 @@ impl Site {
         match request.path.as_str() {
             "/" => page(),
             "/healthz" => Response::text("200 OK", "ok\n"),
-            "/api/status" => match self.rows().await {
-                Ok(told) => {
-                    let response = Response::json("200 OK", &told.rows);
-                    match &told.cut {
-                        Some(_) => response.with(INCOMPLETE, "true".to_owned()),
-                        None => response,
-                    }
-                }
+            "/api/status" => match self.looks.lock().await.rows(&self.coordinator).await {
+                Ok(told) => status(&told),
                 Err(error) => Response::json(
                     "503 Service Unavailable",
-                    &serde_json::json!({ "error": error }),
+                    &serde_json::json!({ "error": error.to_string() }),
                 ),
             },
             _ => Response::text("404 Not Found", "try /, /api/status or /healthz\n"),
         }
     }
+}
 
-    /// What the store says; all who ask at once share one look.
-    async fn rows(&self) -> Answer {
-        let mut last = self.last.lock().await;
-        if let Some((at, answer)) = &*last
-            && at.elapsed() < FRESH
-        {
-            return answer.clone();
-        }
-        let mut rows = Vec::new();
-        let look = gather_into(&mut rows, &self.coordinator, &[]);
-        let cut = match tokio::time::timeout(PATIENCE, look).await {
-            Ok(Ok(())) => None,
-            Ok(Err(error)) => Some(error.to_string()),
-            Err(_) => Some("the store does not answer".to_owned()),
-        };
-        // Some are better than none, if it is said that there are more.
-        let answer = match cut {
-            Some(cut) if rows.is_empty() => Err(cut),
-            cut => Ok(Arc::new(Told { rows, cut })),
-        };
-        *last = Some((Instant::now(), answer.clone()));
-        answer
+fn status(told: &Told) -> Response {
+    let mut response = Response::json("200 OK", &told.rows);
+    if told.cut.is_some() {
+        response = response.with(INCOMPLETE, "true".to_owned());
     }
+    if let Some(age) = told.age {
+        response = response.with(AGE, age.as_millis().to_string());
+    }
+    response
 }
 
 /// The page. Its own script and style may run, and nothing else.
@@ -168,7 +136,7 @@ mod tests {
         Site {
             coordinator: Coordinator::connect("memory:").await.unwrap(),
             is_local: true,
-            last: Arc::default(),
+            looks: Arc::default(),
         }
     }
 
@@ -218,7 +186,7 @@ mod tests {
         let site = Site {
             coordinator,
             is_local: true,
-            last: Arc::default(),
+            looks: Arc::default(),
         };
         faults.next(Call::List, Fault::None);
         faults.next(Call::List, Fault::Fail);
@@ -230,7 +198,7 @@ mod tests {
             "{:?}",
             some.status()
         );
-        tokio::time::sleep(FRESH * 2).await;
+        tokio::time::sleep(crate::looks::FRESH * 2).await;
         let all = asked(&site, "/api/status").await;
         assert_eq!(all.body().matches(r#""name":"#).count(), 1_500);
         assert!(!format!("{all:?}").contains(INCOMPLETE));

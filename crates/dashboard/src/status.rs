@@ -89,42 +89,42 @@ impl Row {
 /// Dropping it changes nothing.
 pub async fn gather(coordinator: &Coordinator, names: &[MutexName]) -> tenure::Result<Vec<Row>> {
     let mut rows = Vec::new();
-    gather_into(&mut rows, coordinator, names).await?;
+    gather_each(coordinator, names, |told| rows.extend(told)).await?;
     Ok(rows)
 }
 
-/// The same, into `rows`: dropped before its end, it leaves there what was
-/// told so far.
-///
-/// # Errors
-/// When the store cannot be asked.
-///
-/// # Cancel safety
-/// Dropping it changes nothing; `rows` are the first of all.
-pub async fn gather_into(
-    rows: &mut Vec<Row>,
+/// The same, told a page at a time.
+pub(crate) async fn gather_each(
     coordinator: &Coordinator,
     names: &[MutexName],
+    mut tell: impl FnMut(Vec<Row>),
 ) -> tenure::Result<()> {
     let mut page = match names {
         [] => Page::first(PAGE),
         names => Page::of(names.to_vec()),
     };
+    // One that was never owned is free, and was asked for.
+    let mut free: Vec<&MutexName> = Vec::new();
+    for name in names {
+        if !free.contains(&name) {
+            free.push(name);
+        }
+    }
     loop {
         let listing = coordinator.list(&page).await?;
-        let told = listing.entries.iter();
-        rows.extend(told.map(|entry| Row::of(entry, listing.now)));
+        let told: Vec<Row> = listing
+            .entries
+            .iter()
+            .map(|entry| Row::of(entry, listing.now))
+            .collect();
+        free.retain(|name| !told.iter().any(|row| row.name == name.as_str()));
+        tell(told);
         let Some(next) = listing.next_page(&page) else {
             break;
         };
         page = next;
     }
-    // One that was never owned is free, and was asked for.
-    for name in names {
-        if !rows.iter().any(|row| row.name == name.as_str()) {
-            rows.push(Row::free(name));
-        }
-    }
+    tell(free.into_iter().map(Row::free).collect());
     Ok(())
 }
 

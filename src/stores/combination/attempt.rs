@@ -82,8 +82,8 @@ impl Attempt {
         let quorum = shared.rules.quorum;
         let available = shared.nodes.iter().filter(|node| node.is_available());
         let in_need = available.count() < quorum;
-        for (index, node) in shared.nodes.iter().enumerate() {
-            if !node.is_takeable(in_need).await {
+        for index in 0..shared.nodes.len() {
+            if !shared.is_takeable(index, in_need).await {
                 continue;
             }
             if let Step::Lost = self.ask(index).await? {

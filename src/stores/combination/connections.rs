@@ -26,14 +26,15 @@ fn known() -> MutexGuard<'static, Known> {
     KNOWN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The use of the server that `url` names, called `text` by the user.
-pub(crate) async fn join(text: &str, url: &StoreUrl, clock: Clock) -> Result<Seat> {
+/// The use of the server that `url` names, called `text` by the user. It may
+/// not be there yet.
+pub(crate) fn join(text: &str, url: &StoreUrl, clock: Clock) -> Result<Seat> {
     let key = (text.to_owned(), Handle::current().id());
     let found = find_in(&known(), &key);
     if let Some(seat) = found {
         return Ok(seat);
     }
-    let store = stores::open_holds(url, clock).await?;
+    let store = stores::begin_holds(url, clock)?;
     let (link, seat) = Link::new(store, pulse(text));
     let mut known = known();
     // Another may have opened it meanwhile: then ours is not needed.

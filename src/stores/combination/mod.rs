@@ -8,6 +8,7 @@
 //! | `client` | the nodes as one: the seam to the rest |
 //! | `own_bids` | what this process knows of its own bids |
 //! | `rules` | when it is won, and how long it may take |
+//! | `admission` | which nodes have a vote |
 //! | `attempt` | the way from left to right that takes |
 //! | `grant` | what a won attempt has on each node, and until when |
 //! | `renew` | renewing on all nodes |
@@ -21,6 +22,7 @@
 //! | `connection` | the connection to a server, which the locks of a process share |
 //! | `connections` | all such connections of this process |
 
+mod admission;
 mod attempt;
 mod client;
 mod connection;
@@ -40,6 +42,6 @@ mod upkeep;
 pub use client::Combined;
 pub(crate) use connection::Seat;
 pub(crate) use connections::join;
-pub(crate) use node::Node;
+pub(crate) use node::{Node, is_twin};
 pub use rules::Mode;
 pub(crate) use rules::{Rules, Wishes};

@@ -1,7 +1,7 @@
 //! [`Node`]: one server of a combination, and whether it answers.
 
 use std::fmt;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use super::connection::Seat;
@@ -22,6 +22,8 @@ pub(crate) struct Node {
     probe_max: Duration,
     clock: Clock,
     sick: Mutex<Option<Sickness>>,
+    /// The server's own id, once it has said it and is no other node's.
+    id: OnceLock<String>,
 }
 
 /// The server answers, and says that this lock cannot be taken: a permission
@@ -48,6 +50,29 @@ impl Node {
             probe_max,
             clock,
             sick: Mutex::new(None),
+            id: OnceLock::new(),
+        }
+    }
+
+    /// Notes who it is: it has a vote from now on.
+    pub(crate) fn admit(&self, id: String) {
+        let _ = self.id.set(id);
+    }
+
+    pub(super) fn is_admitted(&self) -> bool {
+        self.id.get().is_some()
+    }
+
+    pub(super) fn id(&self) -> Option<String> {
+        self.id.get().cloned()
+    }
+
+    /// Why it could not be used when the lock was made.
+    pub(crate) fn could_not(&self, error: &Error) {
+        if is_silence(error) {
+            self.fell_silent(error);
+        } else {
+            self.fell_sick(error);
         }
     }
 
@@ -149,6 +174,16 @@ impl Node {
         }
     }
 
+    /// What it said when it was asked who it is; it is well once it can be
+    /// locked.
+    pub(super) fn said_of_itself(&self, answer: &Result<String>) {
+        if let Err(error) = answer
+            && is_sickness(error)
+        {
+            self.fell_sick(error);
+        }
+    }
+
     fn fell_sick(&self, error: &Error) {
         let mut sick = self.sick();
         let new = sick.is_none();
@@ -216,6 +251,13 @@ pub(super) fn is_silence(error: &Error) -> bool {
 /// Whether it answers, and something is wrong there.
 fn is_sickness(error: &Error) -> bool {
     !is_silence(error) && error.kind() != ErrorKind::Closed
+}
+
+/// Two nodes that are one server, which would have two votes.
+pub(crate) fn is_twin(place: &str, twin: &str) -> Error {
+    Error::invalid(format!(
+        "{place} is the server of {twin}: the nodes of a combination lock are independent servers"
+    ))
 }
 
 impl fmt::Debug for Node {

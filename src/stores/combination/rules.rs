@@ -116,6 +116,11 @@ impl Rules {
         })
     }
 
+    /// How many nodes must be locked.
+    pub(crate) fn quorum(&self) -> usize {
+        self.quorum
+    }
+
     /// The lease terms of the engine above.
     pub(crate) fn terms(&self) -> LeaseTerms {
         self.terms

@@ -75,7 +75,7 @@ impl Store {
         by: Moment,
         in_need: bool,
     ) {
-        if !self.nodes[index].is_takeable(in_need).await {
+        if !self.is_takeable(index, in_need).await {
             return;
         }
         let mut pause = FIRST_PAUSE;

@@ -63,8 +63,28 @@ impl Redis {
 
     pub(super) async fn connect(config: Config, clock: Clock) -> Result<Self> {
         let config = Arc::new(config);
-        let connector = Connector::new(Arc::clone(&config), clock.clone());
-        let servers = Arc::new(Servers::open(&connector).await?);
+        let connector = Connector::new(Arc::clone(&config), clock);
+        let servers = Servers::open(&connector).await?;
+        let redis = Self::over(config, connector, servers);
+        health::warn_of_eviction(&redis).await;
+        Ok(redis)
+    }
+
+    /// Begins to connect to the one server that `url` names, in the background;
+    /// calls say why it is not there.
+    pub(super) fn begin(url: &StoreUrl, clock: Clock) -> Result<Self> {
+        let config = Arc::new(Config::parse(url)?);
+        let connector = Connector::new(Arc::clone(&config), clock);
+        let servers = Servers::begin(&connector)?;
+        let redis = Self::over(config, connector, servers);
+        let there = redis.clone();
+        // Said soon or never: the doctor says it too.
+        tokio::spawn(async move { health::warn_of_eviction(&there).await });
+        Ok(redis)
+    }
+
+    fn over(config: Arc<Config>, connector: Connector, servers: Servers) -> Self {
+        let (clock, servers) = (connector.clock.clone(), Arc::new(servers));
         let registry = Arc::new(Registry::default());
         let end = CancellationToken::new();
         let subscriber = super::subscriber::run(
@@ -74,7 +94,7 @@ impl Redis {
             end.clone(),
         );
         tokio::spawn(subscriber);
-        let redis = Self(Arc::new(Store {
+        Self(Arc::new(Store {
             config,
             clock,
             servers,
@@ -83,9 +103,7 @@ impl Redis {
             warned: AtomicBool::new(false),
             sweeps: dead_waiters::Sweeps::default(),
             _end: end.drop_guard(),
-        }));
-        health::warn_of_eviction(&redis).await;
-        Ok(redis)
+        }))
     }
 
     pub(super) fn keys(&self, name: &MutexName) -> Keys {

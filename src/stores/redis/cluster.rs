@@ -1,6 +1,6 @@
 //! A Redis Cluster: which server has which slot, and following its moves.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -14,7 +14,9 @@ use super::error::nonsense;
 use super::keys;
 use super::scripts::Call;
 use super::server::{Manner, Redirect, Said, Server};
-use super::slots::{Share, agreed, flatten, is_whole, masters, owner_of, shares};
+use super::slots::{
+    Share, Word, agreed, assign, flatten, is_whole, masters, may_speak, owner_of, word,
+};
 use crate::clock::Moment;
 use crate::error::{Error, ErrorKind, Outcome, Result};
 
@@ -32,7 +34,10 @@ pub(super) struct Cluster {
     connector: Connector,
     seeds: Vec<Address>,
     servers: Mutex<HashMap<Address, Arc<Server>>>,
+    /// Whom to ask for which slot, as last heard; also from one alone.
     map: Mutex<Vec<Share>>,
+    /// The masters that are asked: those of the last map that most agreed on.
+    voters: Mutex<Vec<Address>>,
     /// What most masters said when they were last asked.
     seen: Mutex<Option<Seen>>,
     pub(super) moved: Notify,
@@ -61,6 +66,7 @@ impl Cluster {
             seeds,
             servers: Mutex::default(),
             map: Mutex::default(),
+            voters: Mutex::default(),
             seen: Mutex::default(),
             moved: Notify::new(),
             one_look_at_a_time: tokio::sync::Mutex::new(()),
@@ -127,18 +133,18 @@ impl Cluster {
             return Ok(seen); // Somebody has just asked.
         }
         let asked_at = self.connector.clock.now();
-        let mut asked = masters(&self.map());
+        let mut asked = self.voters().clone();
         let mut answers = self.ask_all(&asked, limit / 2).await;
         // Too few of those we knew, or none yet: others may have their slots.
         if asked.is_empty() || answers.len() <= asked.len() / 2 {
-            if answers.is_empty() {
-                answers.push(self.ask_any().await?);
-            }
-            let told = masters(&answers[0]);
-            if told != asked {
-                self.adopt(answers[0].clone());
-                answers = self.ask_all(&told, limit / 2).await;
-                asked = told;
+            let told = self.ask_around(&answers, limit / 2).await?;
+            let shares: Vec<Share> = told.iter().flat_map(|word| word.shares.clone()).collect();
+            asked = masters(&shares);
+            self.adopt(flatten(&told[0].shares));
+            answers = self.ask_all(&asked, limit / 2).await;
+            let (named, missing) = self.weigh(&told, &answers);
+            if !may_speak(asked.len(), named, missing) {
+                return Err(alone(named, missing));
             }
         }
         let enough = asked.len() / 2 + 1;
@@ -149,9 +155,10 @@ impl Cluster {
         let mut map = shares.clone();
         if !is_whole(&map) {
             // Where they differ, somebody has to be asked all the same.
-            map.extend(answers.into_iter().flatten());
-            map = flatten(map);
+            map.extend(answers.into_iter().flat_map(|word| word.shares));
+            map = flatten(&map);
         }
+        *self.voters() = masters(&map);
         self.adopt(map);
         let seen = Seen {
             shares: Arc::new(shares),
@@ -159,6 +166,10 @@ impl Cluster {
         };
         *self.seen() = Some(seen.clone());
         Ok(seen)
+    }
+
+    fn voters(&self) -> MutexGuard<'_, Vec<Address>> {
+        self.voters.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn seen(&self) -> MutexGuard<'_, Option<Seen>> {
@@ -175,7 +186,7 @@ impl Cluster {
     }
 
     /// The maps of those who answer, until most agree on every slot.
-    async fn ask_all(&self, addresses: &[Address], limit: Duration) -> Vec<Vec<Share>> {
+    async fn ask_all(&self, addresses: &[Address], limit: Duration) -> Vec<Word> {
         let mut questions = JoinSet::new();
         for address in addresses {
             let (server, address) = (self.server(address), address.clone());
@@ -191,19 +202,49 @@ impl Cluster {
         answers
     }
 
-    /// The map of whoever answers first.
-    async fn ask_any(&self) -> Result<Vec<Share>> {
-        let limit = self.connector.config.probe_limit;
-        let mut known: Vec<Address> = self.servers().keys().cloned().collect();
-        known.extend(self.seeds.iter().cloned());
-        let mut last = None;
-        for address in known {
-            match ask_map(&self.server(&address), &address, limit).await {
-                Ok(map) => return Ok(map),
-                Err(error) => last = Some(error),
-            }
+    /// Where else the cluster may be known: the nodes of the URL, those in use,
+    /// and the masters of before.
+    fn others(&self) -> Vec<Address> {
+        let mut others = self.seeds.clone();
+        others.extend(self.servers().keys().cloned());
+        others.extend(self.voters().iter().cloned());
+        others.sort_by_key(ToString::to_string);
+        others.dedup();
+        others
+    }
+
+    /// What all others say, beside the `answers` there are: what one says alone
+    /// may be the word of a node that was reset, and names itself only.
+    async fn ask_around(&self, answers: &[Word], limit: Duration) -> Result<Vec<Word>> {
+        let others: Vec<Address> = self.others();
+        let new = |at: &&Address| !answers.iter().any(|word| word.by == **at);
+        let unheard: Vec<Address> = others.iter().filter(new).cloned().collect();
+        let mut told = self.ask_all(&unheard, limit).await;
+        told.extend(answers.iter().cloned());
+        if !told.is_empty() {
+            return Ok(told);
         }
-        Err(last.unwrap_or_else(|| nonsense("no node to ask")))
+        // Why not: one of them says it.
+        match others.first() {
+            Some(address) => {
+                let why = ask_map(&self.server(address), address, limit).await;
+                why.map(|word| vec![word])
+            }
+            None => Err(nonsense("no node to ask")),
+        }
+    }
+
+    /// How many nodes are named by those who answer, and how many nodes of the
+    /// URL and masters of before neither answer nor are named.
+    fn weigh(&self, told: &[Word], answers: &[Word]) -> (usize, usize) {
+        let said = || told.iter().chain(answers);
+        let named: HashSet<&Address> = said().flat_map(|word| &word.nodes).collect();
+        let answered: HashSet<&Address> = said().map(|word| &word.by).collect();
+        let voters = self.voters();
+        let known: HashSet<&Address> = self.seeds.iter().chain(voters.iter()).collect();
+        let is_there = |at: &&&Address| named.contains(*at) || answered.contains(*at);
+        let missing = known.iter().filter(|at| !is_there(at)).count();
+        (named.len(), missing)
     }
 
     /// Servers that have no slots any more are not kept connected.
@@ -299,30 +340,33 @@ impl Cluster {
 
     /// Believes a MOVED until the next refresh.
     fn assign(&self, slot: u16, master: Address) {
-        self.map().insert(
-            0,
-            Share {
-                first: slot,
-                last: slot,
-                master,
-            },
-        );
+        assign(&mut self.map(), slot, master);
         self.moved.notify_one();
     }
 }
 
-async fn ask_map(server: &Server, address: &Address, limit: Duration) -> Result<Vec<Share>> {
+async fn ask_map(server: &Server, address: &Address, limit: Duration) -> Result<Word> {
     let mut question = redis::cmd("CLUSTER");
     question.arg("SLOTS");
     let answer = tokio::time::timeout(limit, server.ask(&question)).await;
-    let answer = answer.map_err(|_| Error::late(address, limit, Outcome::DidNot))??;
-    shares(&answer, address).ok_or_else(|| nonsense("CLUSTER SLOTS without slots"))
+    let late = || Error::late(ErrorKind::Timeout, address, limit, Outcome::DidNot);
+    let answer = answer.map_err(|_| late())??;
+    word(&answer, address).ok_or_else(|| nonsense("CLUSTER SLOTS without slots"))
 }
 
 fn undecided(answered: usize, enough: usize, all: usize) -> Error {
     Error::new(ErrorKind::Unreachable, Outcome::DidNot).with_message(format!(
         "{answered} of the {all} masters of the cluster answer, and {enough} must agree on who \
          has the slot of this mutex"
+    ))
+}
+
+/// Those who answer may be cut off from the cluster, or no part of it.
+fn alone(named: usize, missing: usize) -> Error {
+    Error::new(ErrorKind::Unreachable, Outcome::DidNot).with_message(format!(
+        "those who answer know {named} nodes of the cluster, and not {missing} others that the \
+         URL lists or that were masters before, and that do not answer: they do not speak for \
+         the cluster"
     ))
 }
 

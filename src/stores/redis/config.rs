@@ -128,6 +128,11 @@ impl Config {
                     )
                 })?;
                 let sentinels = addresses(url.hosts(), 26_379)?;
+                if let Some(twice) = repeated(&sentinels) {
+                    return Err(Error::invalid(format!(
+                        "the URL lists the sentinel {twice} twice: each has one vote"
+                    )));
+                }
                 Topology::Sentinel { sentinels, master }
             }
             "cluster" => {
@@ -171,6 +176,15 @@ fn addresses(hosts: &[HostPort], port: u16) -> Result<Vec<Address>> {
     }
     let address = |at: &HostPort| Address::Tcp(at.host.clone(), at.port.unwrap_or(port));
     Ok(hosts.iter().map(address).collect())
+}
+
+/// One that is listed more than once. Names are equal in any case.
+fn repeated(addresses: &[Address]) -> Option<&Address> {
+    let same =
+        |one: &Address, other: &Address| one.to_string().eq_ignore_ascii_case(&other.to_string());
+    let mut all = addresses.iter().enumerate();
+    all.find(|(at, one)| addresses[..*at].iter().any(|other| same(one, other)))
+        .map(|(_, one)| one)
 }
 
 fn single(hosts: &[HostPort]) -> Result<Address> {
@@ -343,6 +357,7 @@ mod tests {
             ("redis://a?reserve=1ms", "at least 10ms"),
             ("redis://a?wait_replicas=1000", "at most 100"),
             ("redis+sentinel://a", "master="),
+            ("redis+sentinel://a,b,A:26379?master=m", "A:26379 twice"),
             ("redis+cluster://a/1", "database 0 only"),
             ("redis+cluster:", "needs hosts"),
             ("redis+unix:redis.sock", "absolute path"),

@@ -205,8 +205,7 @@ pub(super) fn field<'a>(info: &'a str, name: &str) -> Option<&'a str> {
 }
 
 fn late(what: impl std::fmt::Display) -> Error {
-    Error::new(ErrorKind::Unreachable, Outcome::DidNot)
-        .with_message(format!("{what} did not answer within {CONNECT_LIMIT:?}"))
+    Error::late(ErrorKind::Unreachable, what, CONNECT_LIMIT, Outcome::DidNot)
 }
 
 /// A connection that was not made: nothing has happened, whatever the cause.

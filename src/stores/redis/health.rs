@@ -1,10 +1,12 @@
 //! What a person should know about the server.
 
+use std::time::Duration;
+
 use redis::{FromRedisValue, Value};
 
 use super::client::Redis;
 use super::config::{Address, Topology};
-use super::connect::field;
+use super::connect::{Connector, field};
 use super::server::Server;
 use super::skew;
 use crate::backend::Finding;
@@ -12,6 +14,9 @@ use crate::error::Result;
 
 /// The only policy under which a held lock cannot be thrown away.
 const SAFE_POLICY: &str = "noeviction";
+
+/// How long sentinels have to answer the doctor.
+const SURVEY_LIMIT: Duration = Duration::from_secs(2);
 
 pub(super) async fn check(redis: &Redis) -> Vec<Finding> {
     if let Err(closed) = redis.check_open() {
@@ -27,6 +32,7 @@ pub(super) async fn check(redis: &Redis) -> Vec<Finding> {
         findings.extend(check_server(redis, server, &mut all).await);
     }
     if let Some(server) = servers.first() {
+        findings.extend(check_sentinels(server.connector()).await);
         let margin = redis.0.config.margin;
         findings.extend(skew::compare(server.connector(), &all, margin).await);
     }
@@ -66,6 +72,42 @@ async fn check_server(redis: &Redis, server: &Server, all: &mut Vec<Address>) ->
         )),
     }
     findings
+}
+
+/// Whether the URL lists the sentinels that there are.
+async fn check_sentinels(connector: &Connector) -> Option<Finding> {
+    let sentinels = connector.sentinels.as_ref()?;
+    let (votes, troubles) = sentinels.survey(connector, SURVEY_LIMIT).await;
+    let (listed, all) = (sentinels.listed(), votes.all());
+    let list_all = "list every sentinel once in the URL";
+    Some(if votes.decided().is_none() {
+        let trouble = sentinels.undecided(&votes, &troubles).to_string();
+        Finding::bad("sentinels", trouble, list_all)
+    } else if votes.is_partial() {
+        Finding::warning(
+            "sentinels",
+            "they do not say who they are, or whom they know: if the URL lists half of them or \
+             fewer, a master that was replaced may be followed",
+            "permit it: ACL SETUSER … +sentinel|myid +sentinel|sentinels",
+        )
+    } else if let Some((one, other)) = votes.doubled() {
+        let found = format!("{one} and {other} are one sentinel, which has one vote");
+        Finding::warning("sentinels", found, list_all)
+    } else if all > listed {
+        Finding::warning(
+            "sentinels",
+            format!(
+                "the URL lists {listed} of the {all} that are known: {} must agree",
+                votes.enough()
+            ),
+            "list all of them; SENTINEL RESET forgets those that are gone for good",
+        )
+    } else if let Some(trouble) = troubles.first() {
+        let found = format!("not all of the {all} answer: {trouble}");
+        Finding::warning("sentinels", found, "mend it, or replace it in the URL")
+    } else {
+        Finding::good("sentinels", format!("the URL lists all {all} of them"))
+    })
 }
 
 /// Whether a master that was cut off goes on as if nothing had happened.

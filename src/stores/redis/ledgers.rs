@@ -4,11 +4,12 @@
 //! and the caller keeps them for the pages after it. There are as many as there
 //! are schedules.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use redis::{FromRedisValue, Value};
 
+use super::batches::together;
 use super::client::Redis;
 use super::error::nonsense;
 use super::keys;
@@ -78,20 +79,17 @@ async fn find(redis: &Redis) -> Result<Vec<MutexName>> {
 /// The ledgers of `names`, in their order, and the time.
 async fn read(redis: &Redis, names: &[MutexName]) -> Result<(Vec<LedgerLine>, StoreTime)> {
     let mut found: Vec<Option<LedgerLine>> = vec![None; names.len()];
-    let mut groups: BTreeMap<u16, Vec<usize>> = BTreeMap::new();
+    let mut others = Vec::with_capacity(names.len());
     for (at, name) in names.iter().enumerate() {
-        if let Some(fault) = unreachable_keys(redis, name) {
-            found[at] = Some(LedgerLine::damaged(name.clone(), fault));
-            continue;
+        match unreachable_keys(redis, name) {
+            Some(fault) => found[at] = Some(LedgerLine::damaged(name.clone(), fault)),
+            None => others.push(at),
         }
-        let slot = match redis.0.config.is_cluster() {
-            true => keys::slot(&redis.keys(name).owner),
-            false => 0,
-        };
-        groups.entry(slot).or_default().push(at);
     }
+    let is_cluster = redis.0.config.is_cluster();
+    let key = |at: &usize| redis.keys(&names[*at]).owner;
     let mut now = StoreTime::ZERO;
-    for group in groups.values() {
+    for group in together(others, BATCH, is_cluster, key) {
         let keys: Vec<String> = group
             .iter()
             .map(|at| redis.keys(&names[*at]).schedule())

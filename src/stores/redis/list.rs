@@ -1,27 +1,23 @@
 //! All mutexes of the store, a page at a time.
 //!
-//! SCAN knows no order, so a listing walks through all keys once, for its
+//! SCAN knows no order, so a listing walks through all keys once, before its
 //! first page, and the caller keeps the names that were found for the pages
 //! after it. That is a bounded number: beyond it the next names are found by
 //! another walk. Mutexes that are taken during a listing may be missing in it.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use redis::{FromRedisValue, Value};
-use tokio::task::JoinSet;
 
 use super::client::Redis;
 use super::error::nonsense;
 use super::keys;
 use super::look::survey;
 use super::server::Server;
-use crate::backend::{Bookmark, Listing, Page};
+use super::walk::{Found, Walk};
+use crate::backend::{Bookmark, Entry, Listing, Page};
 use crate::error::Result;
 use crate::model::{MutexName, StoreTime};
-
-/// The most names that are kept for the pages to come: some ten megabytes.
-const MOST: usize = 100_000;
 
 /// How many keys the server looks at in one SCAN: about a millisecond.
 const STRIDE: usize = 5_000;
@@ -29,11 +25,11 @@ const STRIDE: usize = 5_000;
 /// How many mutexes are looked at together: what the page lacks, within these.
 const TOGETHER: (usize, usize) = (200, 1_200);
 
-/// The names that were found, in order.
-struct Found {
-    names: Vec<MutexName>,
-    /// There are more behind the last.
-    cut: bool,
+/// What a caller keeps between two pages.
+#[derive(Clone)]
+enum Kept {
+    Walking(Arc<Walk>),
+    Found(Arc<Found>),
 }
 
 pub(super) async fn list(redis: &Redis, page: &Page) -> Result<Listing> {
@@ -41,24 +37,34 @@ pub(super) async fn list(redis: &Redis, page: &Page) -> Result<Listing> {
         let (entries, now) = survey(redis, names).await?;
         return Ok(Listing::of(entries, page, now));
     }
-    let kept = page
-        .bookmark
-        .as_ref()
-        .and_then(|kept| kept.get::<Arc<Found>>());
+    let kept = page.bookmark.as_ref().and_then(|kept| kept.get::<Kept>());
+    let mut after = page.after.clone();
+    let mut walk = match kept {
+        Some(Kept::Found(_)) => None,
+        Some(Kept::Walking(walk)) => Some(Walk::clone(walk)),
+        None => Some(Walk::new(redis, after.clone())),
+    };
     let mut found = match kept {
-        Some(found) => Arc::clone(found),
-        None => Arc::new(find(redis, page.after.as_ref()).await?),
+        Some(Kept::Found(found)) => Arc::clone(found),
+        _ => Arc::default(),
     };
     let (mut entries, mut now) = (Vec::new(), StoreTime::ZERO);
-    let mut after = page.after.clone();
     while entries.len() <= page.limit {
+        if let Some(open) = walk.take() {
+            // Its own: a page to be continued has no name that it is after.
+            after.clone_from(&open.after);
+            found = match open.go_on(redis).await? {
+                Ok(found) => Arc::new(found),
+                Err(open) => return to_be_continued(redis, entries, page, open).await,
+            };
+        }
         let from = match &after {
             Some(after) => found.names.partition_point(|name| name <= after),
             None => 0,
         };
         let rest = &found.names[from..];
         if rest.is_empty() && found.cut {
-            found = Arc::new(find(redis, after.as_ref()).await?);
+            walk = Some(Walk::new(redis, after.clone()));
             continue;
         }
         let lacking = (page.limit - entries.len()).saturating_add(1);
@@ -70,59 +76,29 @@ pub(super) async fn list(redis: &Redis, page: &Page) -> Result<Listing> {
         let Some(last) = some.last() else { break };
         after = Some(last.clone());
     }
-    let bookmark = Bookmark::new(found);
+    let bookmark = Bookmark::new(Kept::Found(found));
     Ok(Listing::of(entries, page, now).with_bookmark(bookmark))
 }
 
-/// Walks through all keys of all servers.
-async fn find(redis: &Redis, after: Option<&MutexName>) -> Result<Found> {
-    let mut walks = JoinSet::new();
-    for server in redis.0.servers.masters() {
-        let (redis, after) = (redis.clone(), after.cloned());
-        walks.spawn(async move { walk(&redis, &server, after.as_ref()).await });
-    }
-    let (mut names, mut cut) = (BTreeSet::new(), false);
-    while let Some(walked) = walks.join_next().await {
-        let (some, some_cut) = walked.map_err(nonsense)??;
-        cut |= some_cut;
-        names.extend(some);
-    }
-    while names.len() > MOST {
-        names.pop_last();
-        cut = true;
-    }
-    Ok(Found {
-        names: names.into_iter().collect(),
-        cut,
-    })
+/// What was told before the walk came to no end, perhaps nothing.
+async fn to_be_continued(
+    redis: &Redis,
+    entries: Vec<Entry>,
+    page: &Page,
+    walk: Walk,
+) -> Result<Listing> {
+    let mut listing = Listing::of(entries, page, time(redis).await?);
+    let begin = || MutexName::found("");
+    listing.next = Some(walk.after.clone().unwrap_or_else(begin));
+    Ok(listing.with_bookmark(Bookmark::new(Kept::Walking(Arc::new(walk)))))
 }
 
-/// The first names after `after` on one server, and whether that is not all.
-async fn walk(
-    redis: &Redis,
-    server: &Server,
-    after: Option<&MutexName>,
-) -> Result<(BTreeSet<MutexName>, bool)> {
-    let prefix = redis.0.config.prefix.as_bytes();
-    let (mut names, mut cut) = (BTreeSet::new(), false);
-    let mut cursor = "0".to_owned();
-    loop {
-        let (next, found) = scan(redis, server, &cursor).await?;
-        let found = found
-            .iter()
-            .filter_map(|key| keys::name_in_use(prefix, key));
-        for name in found.filter(|name| after.is_none_or(|after| name > after)) {
-            names.insert(name);
-            if names.len() > MOST {
-                names.pop_last();
-                cut = true;
-            }
-        }
-        if next == "0" {
-            return Ok((names, cut));
-        }
-        cursor = next;
-    }
+/// The time of the store.
+async fn time(redis: &Redis) -> Result<StoreTime> {
+    let value = redis.0.servers.ask(&redis::cmd("TIME")).await?;
+    let (seconds, micros) = <(u64, u64)>::from_redis_value(value).map_err(nonsense)?;
+    let millis = seconds.saturating_mul(1_000) + micros / 1_000;
+    Ok(StoreTime::from_millis(millis))
 }
 
 /// Some keys of the store, and where the walk goes on; "0" at its end.

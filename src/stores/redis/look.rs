@@ -1,13 +1,11 @@
 //! Looking at mutexes: at one, and at many in few calls.
 
-use std::collections::BTreeMap;
-
 use redis::{FromRedisValue, Value};
 use tokio::task::JoinSet;
 
+use super::batches::together;
 use super::client::Redis;
 use super::error::nonsense;
-use super::keys;
 use super::messages::{OwnerWord, grant_number};
 use super::reply::{owner, read_time, read_word, texts};
 use super::scripts::{Call, Lua};
@@ -79,21 +77,12 @@ pub(super) async fn survey(redis: &Redis, names: &[MutexName]) -> Result<(Vec<En
 /// Which names go together: in a cluster those of one slot. Those whose keys
 /// cannot be named stand alone.
 fn batches(redis: &Redis, names: &[MutexName]) -> Vec<Vec<usize>> {
-    let mut groups: BTreeMap<u16, Vec<usize>> = BTreeMap::new();
-    let mut batches = Vec::new();
-    for (at, name) in names.iter().enumerate() {
-        if unreachable_keys(redis, name).is_some() {
-            batches.push(vec![at]);
-            continue;
-        }
-        let slot = match redis.0.config.is_cluster() {
-            true => keys::slot(&redis.keys(name).owner),
-            false => 0,
-        };
-        groups.entry(slot).or_default().push(at);
-    }
-    let chunks = groups.values().flat_map(|group| group.chunks(BATCH));
-    batches.extend(chunks.map(<[usize]>::to_vec));
+    let alone = |at: &usize| unreachable_keys(redis, &names[*at]).is_some();
+    let (alone, others): (Vec<usize>, Vec<usize>) = (0..names.len()).partition(alone);
+    let mut batches: Vec<Vec<usize>> = alone.into_iter().map(|at| vec![at]).collect();
+    let is_cluster = redis.0.config.is_cluster();
+    let key = |at: &usize| redis.keys(&names[*at]).owner;
+    batches.extend(together(others, BATCH, is_cluster, key));
     batches
 }
 

@@ -15,12 +15,14 @@
 //! | `connect` | making a connection |
 //! | `tls` | the cryptography behind `rediss://` |
 //! | `sentinels` | who is master in the eyes of most sentinels |
+//! | `votes` | what sentinels say, and whether that decides it |
 //! | `cluster` | which server has which slot, and following its moves |
 //! | `slots` | the slots in the words of the nodes |
 //! | `keys` | the names of keys and channels |
 //! | `scripts` | the scripts, by their files |
 //! | `reply` | what the scripts answer |
 //! | `messages` | the texts that JVM peers and ours exchange |
+//! | `batches` | which questions go together in one script |
 //! | `renew` | renewing many grants in few calls |
 //! | `look` | looking at one mutex, or at many |
 //! | `dead_waiters` | clearing dead waiters away, a few at a time |
@@ -29,6 +31,7 @@
 //! | `ledger` | the run ledger of schedules |
 //! | `ledgers` | all of them, a page at a time |
 //! | `list` | mutexes, a page at a time |
+//! | `walk` | a walk through all keys, in spells |
 //! | `prune` | removing what nobody has used for long |
 //! | `health` | what a person should know |
 //! | `skew` | whether the clocks of the servers agree |
@@ -36,6 +39,7 @@
 //! | `error` | the driver's errors as ours |
 //! | `hash` | the layout of reentrant locks, shared with Redisson |
 
+mod batches;
 mod client;
 mod cluster;
 mod config;
@@ -63,6 +67,8 @@ mod skew;
 mod slots;
 mod subscriber;
 mod tls;
+mod votes;
+mod walk;
 mod watch;
 
 pub use client::Redis;

@@ -1,10 +1,11 @@
 //! Removing what nobody has used for long: fences, and ledgers.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use redis::FromRedisValue;
 use tokio::task::JoinSet;
 
+use super::batches::together;
 use super::client::Redis;
 use super::error::nonsense;
 use super::keys;
@@ -57,18 +58,12 @@ pub(super) async fn prune(redis: &Redis, prune: &Prune) -> Result<Pruned> {
 }
 
 async fn remove(redis: &Redis, prune: &Prune, names: BTreeSet<MutexName>) -> Result<Pruned> {
-    let mut groups: BTreeMap<u16, Vec<MutexName>> = BTreeMap::new();
-    for name in names {
-        let slot = match redis.0.config.is_cluster() {
-            true => keys::slot(&redis.keys(&name).owner),
-            false => 0,
-        };
-        groups.entry(slot).or_default().push(name);
-    }
     let micros = u64::try_from(prune.unused_for.as_micros()).unwrap_or(u64::MAX);
     let (micros, schedules) = (micros.to_string(), if prune.schedules { "1" } else { "0" });
     let mut calls = JoinSet::new();
-    for some in groups.values().flat_map(|group| group.chunks(BATCH)) {
+    let is_cluster = redis.0.config.is_cluster();
+    let key = |name: &MutexName| redis.keys(name).owner;
+    for some in together(names, BATCH, is_cluster, key) {
         let keys: Vec<String> = some
             .iter()
             .flat_map(|name| {

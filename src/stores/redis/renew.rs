@@ -1,13 +1,12 @@
 //! Renewing many grants in few calls.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use redis::Value;
 
+use super::batches::together;
 use super::client::{Redis, grant_of, too_few, wait_limit};
 use super::error::nonsense;
-use super::keys;
 use super::reply::{millis, owner, parts, read_time, read_word, text};
 use super::scripts::{Call, Lua};
 use super::server::Manner;
@@ -38,7 +37,10 @@ where
         Err(error) => return held.iter().map(|_| Err(error.clone())).collect(),
     };
     let mut answers: Vec<Option<Result<Answer>>> = held.iter().map(|_| None).collect();
-    let batches = batches(redis, held, key);
+    // One mutex may come twice, by a grant that was lost and by a newer one:
+    // the script judges each grant by itself.
+    let is_cluster = redis.0.config.is_cluster();
+    let batches = together(0..held.len(), BATCH, is_cluster, |at| key(&held[*at]));
     // All at once: one connection carries them in order, several in parallel.
     let mut calls = tokio::task::JoinSet::new();
     for batch in batches {
@@ -80,21 +82,6 @@ async fn manner_for(redis: &Redis, held: &[Held]) -> Result<Manner> {
 fn limit_of(held: &[Held]) -> Duration {
     let shortest = held.iter().map(|held| wait_limit(&held.terms)).min();
     shortest.unwrap_or_default()
-}
-
-/// Which grants go together: in a cluster those of one slot, and in one call
-/// no mutex twice, so that an answer tells what its own renewal did.
-fn batches(redis: &Redis, held: &[Held], key: impl Fn(&Held) -> String) -> Vec<Vec<usize>> {
-    if !redis.0.config.is_cluster() {
-        let all: Vec<usize> = (0..held.len()).collect();
-        return all.chunks(BATCH).map(<[usize]>::to_vec).collect();
-    }
-    let mut slots: BTreeMap<u16, Vec<usize>> = BTreeMap::new();
-    for (at, held) in held.iter().enumerate() {
-        slots.entry(keys::slot(&key(held))).or_default().push(at);
-    }
-    let split = |all: Vec<usize>| all.chunks(BATCH).map(<[usize]>::to_vec).collect::<Vec<_>>();
-    slots.into_values().flat_map(split).collect()
 }
 
 async fn ask(redis: Redis, held: Vec<Held>, manner: Manner) -> Result<Vec<Result<Answer>>> {

@@ -20,8 +20,8 @@ const HOLDS: &str = "+hset +hexists +hkeys +ttl";
 /// Their wake-ups in a cluster.
 const SHARDS: &str = "+ssubscribe +sunsubscribe +spublish +pubsub|shardnumsub";
 
-/// Asking a sentinel who is master.
-const SENTINEL: &str = "+sentinel|get-master-addr-by-name";
+/// Asking a sentinel who is master, who it is, and which others there are.
+const SENTINEL: &str = "+sentinel|get-master-addr-by-name +sentinel|myid +sentinel|sentinels";
 
 /// The user that is proposed where the URL names none.
 const USER: &str = "tenure";
@@ -115,9 +115,10 @@ mod tests {
         assert!(text("redis+cluster://h").contains("+cluster|slots +asking\n"));
         let sentinel = text("redis+sentinel://h?master=m&sentinel_user=guest");
         assert!(sentinel.contains("+role\n"));
-        assert!(
-            sentinel.ends_with("user guest on >secret -@all +sentinel|get-master-addr-by-name\n")
-        );
+        assert!(sentinel.ends_with(
+            "user guest on >secret -@all +sentinel|get-master-addr-by-name +sentinel|myid \
+             +sentinel|sentinels\n"
+        ));
         assert!(plain.contains("{jobs:* +hset +hexists +hkeys +ttl\n"));
         assert!(text("redis+cluster://h").contains("+spublish +pubsub|shardnumsub\n"));
         assert!(setup(&"redis://h?nonsense=1".parse().unwrap()).is_err());

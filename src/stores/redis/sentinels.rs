@@ -6,34 +6,39 @@
 //! sentinel, which names the new master once it has named it. Whoever takes at
 //! the new master has therefore asked later than everybody who was confirmed
 //! at the old one.
+//!
+//! Those of the URL are asked first. Where they are not enough, because the URL
+//! names too few or some of them were replaced, those that they know are asked
+//! as well, at the addresses by which they know them.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use redis::aio::MultiplexedConnection;
-use redis::{AsyncConnectionConfig, ProtocolVersion};
+use redis::{AsyncConnectionConfig, Cmd, ProtocolVersion, RedisResult};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use super::config::Address;
 use super::connect::{Connector, unreachable};
 use super::error::fault;
+use super::votes::{Votes, Word};
 use crate::clock::Moment;
 use crate::error::{Error, ErrorKind, Outcome, Result};
 
 pub(super) struct Sentinels {
-    all: Vec<Sentinel>,
+    /// Those of the URL.
+    listed: Vec<Address>,
     /// The name of the master.
     master: String,
+    /// Taken out while it is in use, so that one that hangs is not used again.
+    connections: Mutex<HashMap<Address, MultiplexedConnection>>,
     named: watch::Sender<Option<Named>>,
     one_look_at_a_time: tokio::sync::Mutex<()>,
-}
-
-struct Sentinel {
-    address: Address,
-    /// Taken out while it is in use, so that one that hangs is not used again.
-    connection: Mutex<Option<MultiplexedConnection>>,
+    /// It has been told once that they do not say who they are.
+    warned: AtomicBool,
 }
 
 /// Whom most of the sentinels named.
@@ -46,19 +51,17 @@ pub(super) struct Named {
 
 impl Sentinels {
     pub(super) fn new(addresses: &[Address], master: &str) -> Self {
-        let sentinel = |address: &Address| Sentinel {
-            address: address.clone(),
-            connection: Mutex::default(),
-        };
         Self {
-            all: addresses.iter().map(sentinel).collect(),
+            listed: addresses.to_vec(),
             master: master.to_owned(),
+            connections: Mutex::default(),
             named: watch::Sender::new(None),
             one_look_at_a_time: tokio::sync::Mutex::default(),
+            warned: AtomicBool::new(false),
         }
     }
 
-    /// Whom most of them name, asked not before `since`; each has `limit` to
+    /// Whom most of them name, asked not before `since`; they have `limit` to
     /// answer.
     pub(super) async fn look(
         self: &Arc<Self>,
@@ -72,35 +75,82 @@ impl Sentinels {
             return Ok(named); // Somebody has just asked.
         }
         let asked_at = connector.clock.now();
-        let mut answers = JoinSet::new();
-        for at in 0..self.all.len() {
-            let (sentinels, connector) = (Arc::clone(self), connector.clone());
-            answers.spawn(async move {
-                let answer = sentinels.ask(at, &connector);
-                let late = |_| Err(sentinels.late(at, limit));
-                tokio::time::timeout(limit, answer)
-                    .await
-                    .unwrap_or_else(late)
-            });
+        let is_decided = |votes: &Votes| votes.decided().is_some();
+        let (votes, troubles) = self.ask_all(connector, limit, is_decided).await;
+        self.warn_of_secrecy(&votes);
+        let Some(address) = votes.decided().cloned() else {
+            return Err(self.undecided(&votes, &troubles));
+        };
+        let named = Named { address, asked_at };
+        self.named.send_replace(Some(named.clone()));
+        Ok(named)
+    }
+
+    /// What all of them say, for a person to know.
+    pub(super) async fn survey(
+        self: &Arc<Self>,
+        connector: &Connector,
+        limit: Duration,
+    ) -> (Votes, Vec<Error>) {
+        let _one = self.one_look_at_a_time.lock().await;
+        self.ask_all(connector, limit, |_| false).await
+    }
+
+    /// How many the URL lists.
+    pub(super) fn listed(&self) -> usize {
+        self.listed.len()
+    }
+
+    /// Asks until it is `enough`, or there is nobody left to ask.
+    async fn ask_all(
+        self: &Arc<Self>,
+        connector: &Connector,
+        limit: Duration,
+        enough: impl Fn(&Votes) -> bool,
+    ) -> (Votes, Vec<Error>) {
+        let (mut votes, mut troubles) = (Votes::of(&self.listed), Vec::new());
+        let mut questions = JoinSet::new();
+        for address in &self.listed {
+            questions.spawn(Arc::clone(self).ask_within(limit, address.clone(), connector.clone()));
         }
-        let mut votes: HashMap<Address, usize> = HashMap::new();
-        let mut troubles = Vec::new();
-        while let Some(answer) = answers.join_next().await {
+        // Those of the URL may be names for those that are heard of: first come
+        // the URL's.
+        let head_start = tokio::time::sleep(limit / 2);
+        tokio::pin!(head_start);
+        let mut is_ahead = true;
+        while !enough(&votes) {
+            let answer = tokio::select! {
+                answer = questions.join_next() => answer,
+                () = &mut head_start, if is_ahead => None,
+            };
             match answer {
-                Ok(Ok(address)) => {
-                    let number = votes.entry(address.clone()).or_default();
-                    *number += 1;
-                    if *number >= self.majority() {
-                        let named = Named { address, asked_at };
-                        self.named.send_replace(Some(named.clone()));
-                        return Ok(named);
+                Some(Ok((address, Ok(word)))) => votes.count(address, word),
+                Some(Ok((_, Err(trouble)))) => troubles.push(trouble),
+                Some(Err(_ended)) => {}
+                None if is_ahead => {
+                    is_ahead = false;
+                    let others = votes.unasked();
+                    self.forget_others(&others);
+                    for address in others {
+                        let (limit, connector) = (limit / 2, connector.clone());
+                        questions.spawn(Arc::clone(self).ask_within(limit, address, connector));
                     }
                 }
-                Ok(Err(trouble)) => troubles.push(trouble),
-                Err(_ended) => {}
+                None => break,
             }
         }
-        Err(self.undecided(&votes, &troubles))
+        (votes, troubles)
+    }
+
+    /// Connections to those that nobody knows any more are not kept.
+    fn forget_others(&self, others: &[Address]) {
+        let is_known = |at: &Address| self.listed.contains(at) || others.contains(at);
+        self.connections().retain(|address, _| is_known(address));
+    }
+
+    fn connections(&self) -> MutexGuard<'_, HashMap<Address, MultiplexedConnection>> {
+        let connections = self.connections.lock();
+        connections.unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns when another than `address` is known to be master.
@@ -112,71 +162,104 @@ impl Sentinels {
         }
     }
 
-    fn majority(&self) -> usize {
-        self.all.len() / 2 + 1
+    async fn ask_within(
+        self: Arc<Self>,
+        limit: Duration,
+        address: Address,
+        connector: Connector,
+    ) -> (Address, Result<Word>) {
+        let answer = tokio::time::timeout(limit, self.ask(&address, &connector)).await;
+        let late = |_| Err(late(&address, limit));
+        let answer = answer.unwrap_or_else(late);
+        (address, answer)
     }
 
-    async fn ask(&self, at: usize, connector: &Connector) -> Result<Address> {
-        let Sentinel {
-            address,
-            connection,
-        } = &self.all[at];
-        let kept = || connection.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut question = redis::cmd("SENTINEL");
-        question.arg("get-master-addr-by-name").arg(&self.master);
-        let open = kept().take();
+    async fn ask(&self, address: &Address, connector: &Connector) -> Result<Word> {
+        let open = self.connections().remove(address);
         let old = match open {
-            Some(mut open) => question
-                .query_async(&mut open)
-                .await
-                .ok()
-                .map(|it| (open, it)),
+            Some(open) => self.question(&open).await.ok().map(|answer| (open, answer)),
             None => None,
         };
-        let (open, answer): (_, Option<(String, u16)>) = match old {
+        let (open, answer) = match old {
             Some(answered) => answered,
             None => {
-                let mut open = connect(connector, address).await?;
-                let answer = question.query_async(&mut open).await.map_err(fault)?;
+                let open = connect(connector, address).await?;
+                let answer = self.question(&open).await.map_err(fault)?;
                 (open, answer)
             }
         };
-        *kept() = Some(open);
-        let (host, port) = answer.ok_or_else(|| {
+        self.connections().insert(address.clone(), open);
+        answer.ok_or_else(|| {
             Error::new(ErrorKind::NotFound, Outcome::DidNot).with_message(format!(
                 "the sentinel {address} knows no master {:?}; see \"sentinel monitor\" in its \
                  configuration",
                 self.master
             ))
-        })?;
-        Ok(Address::Tcp(host, port))
+        })
     }
 
-    fn late(&self, at: usize, limit: Duration) -> Error {
-        let message = format!(
-            "the sentinel {} did not answer within {limit:?}",
-            self.all[at].address
+    /// Asks for all at once; `None` if it knows no such master.
+    async fn question(&self, open: &MultiplexedConnection) -> RedisResult<Option<Word>> {
+        let ask = |words: &[&str]| {
+            let mut question = redis::cmd("SENTINEL");
+            question.arg(words);
+            question
+        };
+        let named = ask(&["get-master-addr-by-name", &self.master]);
+        let (id, others) = (ask(&["myid"]), ask(&["sentinels", &self.master]));
+        let (named, id, others) = tokio::join!(
+            put::<Option<(String, u16)>>(open, &named),
+            put::<String>(open, &id),
+            put::<Vec<HashMap<String, String>>>(open, &others),
         );
-        Error::new(ErrorKind::Unreachable, Outcome::DidNot).with_message(message)
+        let Some((host, port)) = named? else {
+            return Ok(None);
+        };
+        Ok(Some(Word {
+            master: Address::Tcp(host, port),
+            id: if_said(id)?,
+            others: if_said(others)?.map(|all| all.iter().filter_map(sentinel).collect()),
+        }))
     }
 
-    fn undecided(&self, votes: &HashMap<Address, usize>, troubles: &[Error]) -> Error {
+    /// Says once what a login may not ask: then only the URL says how many
+    /// there are.
+    fn warn_of_secrecy(&self, votes: &Votes) {
+        if votes.is_partial() && !self.warned.swap(true, Ordering::Relaxed) {
+            tracing::warn!(
+                "the sentinels do not say who they are, or whom they know (+sentinel|myid, \
+                 +sentinel|sentinels): the URL must list all of them"
+            );
+        }
+    }
+
+    pub(super) fn undecided(&self, votes: &Votes, troubles: &[Error]) -> Error {
         // What most of them complain of is the matter; otherwise it may pass.
         let most = troubles.iter().find(|trouble| {
             let same = |other: &&Error| other.kind() == trouble.kind();
-            troubles.iter().filter(same).count() >= self.majority()
+            troubles.iter().filter(same).count() > self.listed.len() / 2
         });
-        let agreed = votes.values().max().copied().unwrap_or(0);
+        let named = votes.named();
+        let agreed = named.values().max().copied().unwrap_or(0);
         let mut said: Vec<String> = troubles.iter().map(ToString::to_string).collect();
         said.extend(
-            votes
+            named
                 .iter()
                 .map(|(who, number)| format!("{number} for {who}")),
         );
+        let hint = if votes.all() > self.listed.len() {
+            format!(
+                " (the URL lists {}: it should list all; those that are gone for good are \
+                 forgotten by SENTINEL RESET)",
+                self.listed.len()
+            )
+        } else {
+            String::new()
+        };
         let message = format!(
-            "{agreed} of the {} sentinels agree on who is master, and {} must: {}",
-            self.all.len(),
-            self.majority(),
+            "{agreed} of the {} sentinels agree on who is master, and {} must{hint}: {}",
+            votes.all(),
+            votes.enough(),
             said.join("; ")
         );
         match most {
@@ -187,6 +270,35 @@ impl Sentinels {
             None => Error::new(ErrorKind::Unreachable, Outcome::DidNot).with_message(message),
         }
     }
+}
+
+async fn put<T: redis::FromRedisValue>(
+    open: &MultiplexedConnection,
+    question: &Cmd,
+) -> RedisResult<T> {
+    question.query_async(&mut open.clone()).await
+}
+
+/// What a sentinel says, if it says it: one that must not does not. But a
+/// connection that broke is no answer.
+fn if_said<T>(answer: RedisResult<T>) -> RedisResult<Option<T>> {
+    match answer {
+        Err(error) if error.is_unrecoverable_error() => Err(error),
+        answer => Ok(answer.ok()),
+    }
+}
+
+/// A sentinel as another describes it.
+fn sentinel(fields: &HashMap<String, String>) -> Option<(String, Address)> {
+    let id = fields.get("runid").filter(|id| !id.is_empty())?;
+    let port = fields.get("port")?.parse().ok()?;
+    let address = Address::Tcp(fields.get("ip")?.clone(), port);
+    Some((id.clone(), address))
+}
+
+fn late(address: &Address, limit: Duration) -> Error {
+    let who = format_args!("the sentinel {address}");
+    Error::late(ErrorKind::Unreachable, who, limit, Outcome::DidNot)
 }
 
 async fn connect(connector: &Connector, sentinel: &Address) -> Result<MultiplexedConnection> {

@@ -14,7 +14,7 @@ use super::server::{Manner, Redirect, Said, Server};
 use super::subscriber::Places;
 use super::watch::wire_name;
 use crate::clock::Moment;
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 
 pub(super) enum Servers {
     One(Arc<Server>, Route),
@@ -35,6 +35,16 @@ impl Servers {
         };
         let server = Server::start(connector.clone(), route.clone());
         server.connected().await?;
+        Ok(Self::One(server, route))
+    }
+
+    /// Begins to connect to one server, and does not wait for it.
+    pub(super) fn begin(connector: &Connector) -> Result<Self> {
+        let Topology::Single(address) = &connector.config.topology else {
+            return Err(Error::invalid("this needs the URL of one Redis server"));
+        };
+        let route = Route::Fixed(address.clone());
+        let server = Server::start(connector.clone(), route.clone());
         Ok(Self::One(server, route))
     }
 

@@ -1,4 +1,10 @@
 //! Who listens to which channel, over one connection per server.
+//!
+//! Not the listeners of [`stores::kit`](crate::stores::kit), which are by mutex
+//! and are forgotten now and then. Here a listener has several channels, in a
+//! cluster at several servers; each has a subscription of its own that stands
+//! or does not, which takes wait for, and that is given up with its last
+//! listener.
 
 use std::collections::{HashMap, HashSet};
 use std::pin::Pin;

@@ -279,7 +279,7 @@ impl<D: Driver> Connections<D> {
                 let sent = sent.load(Ordering::Relaxed);
                 let outcome = if sent { Q::EFFECT.outcome() } else { Outcome::DidNot };
                 let limit = self.limits.call;
-                Err(Error::late(self.driver.place(), limit, outcome))
+                Err(Error::late(ErrorKind::Timeout, self.driver.place(), limit, outcome))
             }
         };
         drop(permit);

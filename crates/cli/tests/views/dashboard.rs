@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::support::{Home, PATIENCE, Started, eventually, holder};
 
-struct Server {
+pub(super) struct Server {
     process: Started,
     address: String,
 }
@@ -20,7 +20,7 @@ fn serve(home: &Home) -> Server {
 }
 
 /// The server that the command is.
-fn serving(mut command: Command) -> Server {
+pub(super) fn serving(mut command: Command) -> Server {
     let mut process = Started(command.stdout(Stdio::piped()).spawn().unwrap());
     let mut lines = BufReader::new(process.0.stdout.take().unwrap()).lines();
     let url = lines.next().unwrap().unwrap();
@@ -46,7 +46,7 @@ impl Server {
         String::from_utf8(answer).unwrap()
     }
 
-    fn get(&self, path: &str) -> String {
+    pub(super) fn get(&self, path: &str) -> String {
         self.ask(&format!(
             "GET {path} HTTP/1.1\r\nhost: {}\r\n\r\n",
             self.address

@@ -2,6 +2,7 @@
 
 mod dashboard;
 mod demo;
+mod slow_store;
 mod status;
 mod support;
 mod web;

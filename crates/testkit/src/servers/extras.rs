@@ -7,7 +7,7 @@ use std::process::Command;
 use super::error::ServerError;
 use super::home;
 
-/// What a test adds. In arguments `{dir}` stands for the server's directory.
+/// What a test adds. In arguments and variables `{dir}` stands for the server's directory.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Extras {
     pub(super) arguments: Vec<String>,
@@ -31,11 +31,9 @@ impl Extras {
     /// Adds the arguments and variables to the command of a server in this directory.
     pub(super) fn apply(&self, command: &mut Command, directory: &Path) {
         let directory = directory.display().to_string();
-        command.args(
-            self.arguments
-                .iter()
-                .map(|argument| argument.replace("{dir}", &directory)),
-        );
-        command.envs(self.variables.iter().map(|(key, value)| (key, value)));
+        let placed = |text: &String| text.replace("{dir}", &directory);
+        command.args(self.arguments.iter().map(placed));
+        let variables = self.variables.iter();
+        command.envs(variables.map(|(key, value)| (key, placed(value))));
     }
 }

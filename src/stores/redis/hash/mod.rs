@@ -58,6 +58,11 @@ impl RedisHash {
         Ok(Self::of(Redis::open(url, clock).await?))
     }
 
+    /// Begins to connect to the one server that `url` names.
+    pub(in crate::stores) fn begin(url: &StoreUrl, clock: Clock) -> Result<Self> {
+        Redis::begin(url, clock).map(Self::of)
+    }
+
     /// The reentrant locks of the store of `redis`, over its connections.
     #[must_use]
     pub fn of(redis: Redis) -> Self {

@@ -12,8 +12,9 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Cell, Paragraph, Row as Cells, Table};
 use tenure::model::MutexName;
-use tenure::{Coordinator, Error, Retry};
-use tenure_dashboard::status::{Row, gather_into};
+use tenure::{Coordinator, Retry};
+use tenure_dashboard::looks::{Answer, Looks};
+use tenure_dashboard::status::Row;
 
 use super::columns::{self, Column, Texts};
 use crate::config::Settings;
@@ -25,8 +26,6 @@ use crate::view::{Key, Keys, Palette, Screen};
 
 /// How often the store is asked.
 const LOOK: Duration = Duration::from_millis(500);
-/// The store's time for an answer.
-const PATIENCE: Duration = Duration::from_secs(5);
 /// How often the view is drawn: times go on between two looks.
 const FRAME: Duration = Duration::from_millis(100);
 const BAR: usize = 10;
@@ -47,6 +46,31 @@ impl Seen {
     fn selected(&self) -> Option<usize> {
         let selected = self.selected.as_ref()?;
         self.rows.iter().position(|row| row.name == *selected)
+    }
+
+    /// Takes what a look told, or what trouble there is with it. Fails when
+    /// looking again cannot help.
+    fn hear_of(&mut self, answer: Answer, at: Instant) -> Result<(), Failure> {
+        let told = match answer {
+            Err(error) if error.retry() == Retry::Never => return Err(error.into()),
+            Err(error) => {
+                self.trouble = Some(told(&error));
+                return Ok(());
+            }
+            Ok(told) => told,
+        };
+        self.trouble = match (&told.cut, told.age) {
+            (Some(error), _) if error.retry() == Retry::Never => return Err(error.clone().into()),
+            (Some(error), _) => Some(format!("not all: {}", self::told(error))),
+            // What was seen last stays, with its age.
+            (None, Some(_)) => {
+                self.trouble = Some("the store does not answer".to_owned());
+                return Ok(());
+            }
+            (None, None) => None,
+        };
+        (self.rows, self.at) = (told.rows.clone(), Some(at));
+        Ok(())
     }
 
     /// Does what a key asks for.
@@ -106,12 +130,13 @@ async fn show(
         selected: None,
     };
     let mut keys = Keys::listen();
+    let mut looks = Looks::at(names);
     loop {
         let mut look = pin!(async {
-            let rows = look(names, coordinator).await;
-            (rows, Instant::now())
+            let told = looks.rows(coordinator).await;
+            (told, Instant::now())
         });
-        let (rows, at) = loop {
+        let (told, at) = loop {
             tokio::select! {
                 looked = &mut look => break looked,
                 () = tokio::time::sleep(FRAME) => {}
@@ -122,20 +147,7 @@ async fn show(
             }
             let _ = screen.draw(|frame| draw(frame, &seen, palette));
         };
-        let rows = match rows {
-            (_, Some(Err(error))) if error.retry() == Retry::Never => return Err(error.into()),
-            (rows, Some(Err(error))) => (rows, Some(told(&error))),
-            (rows, Some(Ok(late))) => (rows, Some(late.to_owned())),
-            (rows, None) => (rows, None),
-        };
-        match rows {
-            (rows, None) => (seen.rows, seen.at, seen.trouble) = (rows, Some(at), None),
-            (rows, Some(trouble)) if rows.is_empty() => seen.trouble = Some(trouble),
-            (rows, Some(trouble)) => {
-                let trouble = format!("not all: {trouble}");
-                (seen.rows, seen.at, seen.trouble) = (rows, Some(at), Some(trouble));
-            }
-        }
+        seen.hear_of(told, at)?;
         let next = Instant::now() + LOOK;
         while Instant::now() < next {
             let _ = screen.draw(|frame| draw(frame, &seen, palette));
@@ -148,20 +160,6 @@ async fn show(
             }
         }
     }
-}
-
-/// What the store tells in time, and why that is not all.
-async fn look(
-    names: &[MutexName],
-    coordinator: &Coordinator,
-) -> (Vec<Row>, Option<Result<&'static str, Error>>) {
-    let mut rows = Vec::new();
-    let gathered = gather_into(&mut rows, coordinator, names);
-    let trouble = match tokio::time::timeout(PATIENCE, gathered).await {
-        Ok(done) => done.err().map(Err),
-        Err(_) => Some(Ok("the store does not answer")),
-    };
-    (rows, trouble)
 }
 
 fn draw(frame: &mut Frame<'_>, seen: &Seen, palette: Palette) {

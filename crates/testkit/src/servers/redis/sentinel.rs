@@ -30,6 +30,22 @@ pub struct RedisSentinel {
 /// Where servers that can be cut off from each other connect from.
 const SERVERS: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);
 
+/// How many sentinels there are.
+const SENTINELS: usize = 3;
+
+/// Where a sentinel that can be cut off connects from.
+fn source(sentinel: usize) -> Ipv4Addr {
+    Ipv4Addr::new(127, 0, 0, 4 + sentinel as u8)
+}
+
+/// Holds what those who connect from `sources` say and hear.
+fn part(proxy: &Proxy, sources: impl IntoIterator<Item = Ipv4Addr>) {
+    for source in sources {
+        proxy.part_from(IpAddr::V4(source), Way::ToServer);
+        proxy.part_from(IpAddr::V4(source), Way::ToClient);
+    }
+}
+
 impl RedisSentinel {
     /// The name by which clients ask for the master.
     pub const MASTER_NAME: &str = "tenure";
@@ -57,9 +73,34 @@ impl RedisSentinel {
     /// Cuts a server off from the other one and from the sentinels; clients still reach it. Only
     /// after [`RedisSentinelBuilder::separable`].
     pub fn isolate(&self, node: usize) {
-        let proxy = &self.proxies[node];
-        proxy.part_from(IpAddr::V4(SERVERS), Way::ToServer);
-        proxy.part_from(IpAddr::V4(SERVERS), Way::ToClient);
+        let all = (0..SENTINELS).map(source).chain([SERVERS]);
+        part(&self.proxies[node], all);
+    }
+
+    /// Cuts the first server and the first sentinel off from everybody else; they still reach
+    /// each other, and clients all of them. Only after [`RedisSentinelBuilder::separable`].
+    pub fn split(&self) {
+        let others = || (1..SENTINELS).map(source);
+        part(&self.proxies[0], others().chain([SERVERS]));
+        part(&self.proxies[1], [source(0), SERVERS]);
+        for (at, sentinel) in self.sentinels.iter().enumerate() {
+            let Some(proxy) = &sentinel.proxy else {
+                continue;
+            };
+            match at {
+                0 => part(proxy, others()),
+                _ => part(proxy, [source(0)]),
+            }
+        }
+    }
+
+    /// Keeps clients from a sentinel at the address by which the others know it, as where they
+    /// are in a network of their own. Only after
+    /// [`RedisSentinelBuilder::separable`].
+    pub fn hide(&self, sentinel: usize) {
+        if let Some(proxy) = &self.sentinels[sentinel].proxy {
+            part(proxy, [Ipv4Addr::LOCALHOST]);
+        }
     }
 
     /// The port by which sentinels and clients know a server: its own, or that of its proxy.
@@ -68,9 +109,14 @@ impl RedisSentinel {
         proxy.unwrap_or(self.nodes[node].port())
     }
 
-    /// Ends what [`isolate`](RedisSentinel::isolate) did.
+    /// Ends what [`isolate`](RedisSentinel::isolate), [`split`](RedisSentinel::split) and
+    /// [`hide`](RedisSentinel::hide) did.
     pub fn heal(&self) -> Result<(), ServerError> {
-        self.proxies.iter().try_for_each(Proxy::heal)
+        let sentinels = self.sentinels.iter().filter_map(|it| it.proxy.as_ref());
+        self.proxies
+            .iter()
+            .chain(sentinels)
+            .try_for_each(Proxy::heal)
     }
 
     /// The port of the master in the eyes of the first sentinel that answers.
@@ -110,9 +156,7 @@ impl RedisSentinelBuilder {
     /// known by the addresses of proxies, and connect from an address of their own.
     pub fn separable(mut self) -> Self {
         self.separable = true;
-        let source = SERVERS.to_string();
-        self.nodes = self.nodes.set("bind-source-addr", &source);
-        self.sentinels = self.sentinels.set("bind-source-addr", &source);
+        self.nodes = self.nodes.set("bind-source-addr", &SERVERS.to_string());
         self
     }
 
@@ -137,9 +181,11 @@ impl RedisSentinelBuilder {
             let known = by_tls.unwrap_or(master.port());
             (node.replica_of(&master).start()?, known)
         };
-        let sentinels = (0..3)
-            .map(|_| Sentinel::start(known, &self.sentinels))
-            .collect::<Result<_, _>>()?;
+        let sentinel = |at| {
+            let from = self.separable.then(|| source(at));
+            Sentinel::start(known, &self.sentinels, from)
+        };
+        let sentinels = (0..SENTINELS).map(sentinel).collect::<Result<_, _>>()?;
         let all = RedisSentinel {
             nodes: [master, replica],
             sentinels,
@@ -180,13 +226,28 @@ pub struct Sentinel {
     port: Port,
     tls: Option<Port>,
     password: Option<String>,
+    /// Where the other sentinels know it, if it can be cut off from them.
+    proxy: Option<Proxy>,
 }
 
 impl Sentinel {
-    fn start(master: u16, like: &RedisBuilder) -> Result<Sentinel, ServerError> {
+    /// One that connects from an address of its own, if it is to be `separable`.
+    fn start(
+        master: u16,
+        like: &RedisBuilder,
+        separable: Option<Ipv4Addr>,
+    ) -> Result<Sentinel, ServerError> {
         Port::start(|port| {
             let tls = like.tls.then(Port::choose).transpose()?;
             let mut extras = like.extras.clone();
+            let proxy = match separable {
+                Some(source) => {
+                    let words = ["--bind-source-addr".to_owned(), source.to_string()];
+                    extras.arguments.extend(words);
+                    Some(Proxy::start(port.address())?)
+                }
+                None => None,
+            };
             if let Some(tls) = &tls {
                 let words = ["--tls-port", &tls.number().to_string(), "--tls-replication"];
                 extras.arguments.extend(words.map(str::to_owned));
@@ -194,6 +255,7 @@ impl Sentinel {
             }
             let recipe = Watch {
                 address: port.address(),
+                known: proxy.as_ref().map(Proxy::port),
                 master,
                 password: like.password.clone(),
                 extras,
@@ -203,6 +265,7 @@ impl Sentinel {
                 port,
                 tls,
                 password: like.password.clone(),
+                proxy,
             })
         })
     }
@@ -242,6 +305,8 @@ impl Deref for Sentinel {
 #[derive(Debug)]
 struct Watch {
     address: SocketAddr,
+    /// The port by which others know it, if it is another.
+    known: Option<u16>,
     master: u16,
     password: Option<String>,
     extras: Extras,
@@ -259,6 +324,10 @@ impl Recipe for Watch {
             ),
             // As the others know it, wherever it connects from.
             "sentinel announce-ip 127.0.0.1".to_owned(),
+            match self.known {
+                Some(port) => format!("sentinel announce-port {port}"),
+                None => String::new(),
+            },
             format!("sentinel monitor {name} 127.0.0.1 {} 2", self.master),
             format!("sentinel down-after-milliseconds {name} 1000"),
             format!("sentinel failover-timeout {name} 5000"),

@@ -1,0 +1,77 @@
+//! The dashboard of a store that takes longer to list than anybody waits.
+
+use std::time::{Duration, Instant};
+
+use tenure_testkit::servers::{Flow, Proxy, Redis, Way};
+
+use super::dashboard::{Server, serving};
+use super::support::{Home, PATIENCE};
+
+const COUNT: usize = 30_000;
+
+/// Mutexes as their owners would have made them, three keys each.
+fn fill(server: &Redis) {
+    let script = "for at = tonumber(ARGV[1]), tonumber(ARGV[2]) do \
+         local key = string.format('simba:{job-%05d}', at) \
+         redis.call('SET', key, '0:1@h', 'PX', 900000) \
+         redis.call('SET', key .. ':grant', '1790000000000000 ff', 'PX', 900000) \
+         redis.call('SET', key .. ':fence', '1790000000000000') end";
+    for from in (1..=COUNT).step_by(5_000) {
+        let (from, to) = (from.to_string(), (from + 4_999).to_string());
+        server.command(&["EVAL", script, "0", &from, &to]).unwrap();
+    }
+}
+
+/// How many rows it tells, and the head of its answer; no rows for a 503.
+fn asked(server: &Server) -> (Option<usize>, String) {
+    let start = Instant::now();
+    let answer = server.get("/api/status");
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    assert!(start.elapsed() < PATIENCE, "{:?}: {head}", start.elapsed());
+    let rows = head.starts_with("HTTP/1.1 200").then(|| {
+        let rows: Vec<serde_json::Value> = serde_json::from_str(body).unwrap();
+        rows.len()
+    });
+    (rows, head.to_owned())
+}
+
+fn until(server: &Server, what: &str, is_so: impl Fn(Option<usize>, &str) -> bool) -> String {
+    let end = Instant::now() + PATIENCE * 4;
+    loop {
+        let (rows, head) = asked(server);
+        if is_so(rows, &head) {
+            return head;
+        }
+        assert!(Instant::now() < end, "never: {what}: {rows:?} {head}");
+    }
+}
+
+#[test]
+fn a_store_whose_first_page_takes_longer_than_anybody_waits_is_shown_all_the_same() {
+    let redis = Redis::start().unwrap();
+    fill(&redis);
+    // Each answer comes this much later, as from afar: eighteen SCANs, one
+    // after the other, are more than anybody waits for.
+    let far = Proxy::start(redis.address()).unwrap();
+    let home = Home::new();
+    let url = format!("redis://127.0.0.1:{}", far.port());
+    let words = ["--url", &url, "dashboard", "--listen", "127.0.0.1:0"];
+    let server = serving(home.tenure(&words));
+    far.set(Way::ToClient, Flow::Delay(Duration::from_millis(400)));
+    let is_marked = |head: &str| head.contains("x-tenure-incomplete: true");
+    let (first, head) = asked(&server);
+    assert_eq!(first, None, "nothing can be told yet: {head}");
+    // It goes on between two who ask: some, marked, and then all.
+    until(&server, "some of them, marked", |rows, head| {
+        rows.is_some_and(|number| number > 0 && is_marked(head))
+    });
+    until(&server, "all of them", |rows, head| {
+        rows == Some(COUNT) && !is_marked(head)
+    });
+    // The next look takes as long: meanwhile it is told how old this is.
+    let head = until(&server, "an age", |rows, head| {
+        assert_eq!(rows, Some(COUNT), "{head}");
+        head.contains("x-tenure-age-ms: ")
+    });
+    assert!(!is_marked(&head), "{head}");
+}

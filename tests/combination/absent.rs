@@ -1,0 +1,127 @@
+//! A node that is not there, or lets nobody in, when the lock is made.
+
+use tenure::ErrorKind;
+use tenure_testkit::servers::{Proxy, Redis};
+
+use super::support::*;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_lock_is_made_while_one_node_of_three_is_dead() {
+    let (name, servers) = ("one-dead", servers(3));
+    servers[0].kill().unwrap();
+    let lock = contender(&servers, name).await;
+    let guard = lock.try_acquire().await.unwrap().expect("two are enough");
+    // It comes back while the lock is held, and is locked too.
+    blocking(|| servers[0].start());
+    eventually("locked everywhere", || holder(&servers[0], name).is_some()).await;
+    one_holder(&servers, name);
+    guard.release().await.unwrap();
+    free_everywhere(&servers, name).await;
+    // And counts: another may be missing now.
+    servers[2].kill().unwrap();
+    let guard = tokio::time::timeout(PATIENCE, lock.acquire()).await;
+    guard.expect("in time").unwrap().release().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_lock_is_made_while_one_node_does_not_take_the_password() {
+    let (name, servers) = ("one-shut", servers(2));
+    let shut = Redis::builder().password("s3cret").start().unwrap();
+    let wrong = format!("redis://:wrong@127.0.0.1:{}", shut.port());
+    let lock = build(patient().nodes(over(&servers)).node(wrong), name).await;
+    for _ in 0..2 {
+        let guard = lock.try_acquire().await.unwrap().expect("two are enough");
+        guard.release().await.unwrap();
+    }
+    // The password is set right, and the node is used.
+    shut.command(&["CONFIG", "SET", "requirepass", "wrong"])
+        .unwrap();
+    eventually_async("all three", async || {
+        let guard = lock.acquire().await.unwrap();
+        let known = format!("redis://:wrong@127.0.0.1:{}", shut.port());
+        let held = held_at(&known, name).await;
+        guard.release().await.unwrap();
+        held
+    })
+    .await;
+}
+
+/// Whether anybody holds `name` at the server of `url`.
+async fn held_at(url: &str, name: &str) -> bool {
+    use tenure::backend::HoldServer as _;
+    let url = url.parse().unwrap();
+    let holds = tenure::stores::open_holds(&url, tenure::clock::Clock::boot()).await;
+    let name = tenure::model::MutexName::new(name).unwrap();
+    let holds = holds.unwrap();
+    let held = holds.server().unwrap().held(&[name]).await.unwrap();
+    !held.is_empty()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn below_the_quorum_no_lock_is_made_and_every_node_is_named() {
+    let servers = servers(3);
+    servers[0].kill().unwrap();
+    servers[2].kill().unwrap();
+    let error = patient()
+        .nodes(over(&servers))
+        .build("m")
+        .await
+        .unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unreachable, "{error}");
+    let text = error.to_string();
+    assert!(text.contains("2 of 3 are needed"), "{text}");
+    assert!(
+        text.contains("node 1 (") && text.contains("node 3 ("),
+        "{text}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_url_that_makes_no_sense_is_an_error_though_the_others_are_enough() {
+    let servers = servers(2);
+    let odd = format!("{}?reserve=1ms", url(servers[0].port() + 1));
+    let builder = patient().nodes(over(&servers)).node(odd);
+    let error = builder.build("m").await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_node_that_comes_late_and_is_another_node_has_no_vote() {
+    let (name, servers) = ("late-twin", servers(2));
+    // Another name for the first server, which leads nowhere for now.
+    let way = Proxy::start(servers[0].address()).unwrap();
+    way.refuse().unwrap();
+    let builder = patient().nodes(over(&servers)).node(url(way.port()));
+    let lock = build(builder, name).await;
+    // A server has another id after a restart: it is known all the same.
+    blocking(|| servers[0].restart());
+    way.heal().unwrap();
+    let works = async || {
+        let guard = lock.acquire().await.unwrap();
+        guard.release().await.unwrap();
+    };
+    tokio::time::timeout(PATIENCE, works()).await.unwrap();
+    servers[1].kill().unwrap();
+    let error = eventually_error(&lock, "is the server of").await;
+    assert!(
+        error.contains("node 3 (") && error.contains("node 1 ("),
+        "{error}"
+    );
+}
+
+/// Tries until the error says this; it must never be won.
+async fn eventually_error(lock: &tenure::CombinationLock, part: &str) -> String {
+    let mut last = String::new();
+    let end = std::time::Instant::now() + PATIENCE;
+    while std::time::Instant::now() < end {
+        match lock.try_acquire().await {
+            Err(error) => last = error.to_string(),
+            Ok(won) => assert!(won.is_none(), "one server has voted twice"),
+        }
+        if last.contains(part) {
+            return last;
+        }
+        tokio::time::sleep(SECOND / 10).await;
+    }
+    panic!("{part}: {last}");
+}
