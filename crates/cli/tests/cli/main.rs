@@ -17,6 +17,7 @@ mod lead;
 mod odd;
 mod once;
 mod person;
+mod recipes;
 mod restart;
 mod run;
 mod schedule;
