@@ -169,10 +169,11 @@ impl Roster {
         {
             return Vec::new();
         }
-        let due = renewals
-            .by_time
-            .extract_if(.., |(at, _), renewal| renewal.from(*at) <= now);
-        let mut due: Vec<_> = due.map(|(_, renewal)| renewal).collect();
+        let due = renewals.by_time.iter();
+        let due = due.filter(|((at, _), renewal)| renewal.from(*at) <= now);
+        let due: Vec<_> = due.map(|(key, _)| *key).collect();
+        let due = due.iter().filter_map(|key| renewals.by_time.remove(key));
+        let mut due: Vec<_> = due.collect();
         drop(renewals);
         due.retain(|renewal| renewal.is_wanted(now));
         // Those that were cut off in a large batch go in smaller ones.

@@ -12,8 +12,9 @@ use crate::error::{Error, Result};
 /// At most 66 bytes (the width of the shared SQL column), no control
 /// characters, no white space at either end, and not beginning with `}`
 /// (Redis Cluster would see an empty hash tag and scatter the mutex's keys).
-/// Names are compared byte by byte on every store. One that was
-/// [found](Self::found) in a store may break these rules.
+/// Names are compared byte by byte on every store. Any other text becomes a
+/// name by [`hashed`](Self::hashed). One that was [found](Self::found) in a
+/// store may break these rules.
 ///
 /// ```
 /// use tenure::model::MutexName;
@@ -36,13 +37,54 @@ impl MutexName {
     /// [`Invalid`](crate::ErrorKind::Invalid), with the rule that was broken.
     pub fn new(name: impl AsRef<str>) -> Result<Self> {
         let name = name.as_ref();
-        text::check("mutex name", name, Self::MAX_BYTES)?;
-        if name.starts_with('}') {
-            return Err(Error::invalid(format!(
-                "a mutex name must not begin with '}}': {name:?}"
-            )));
+        match check(name) {
+            Ok(()) => Ok(Self(name.into(), None)),
+            Err(error) if name.len() > Self::MAX_BYTES => Err(Error::invalid(format!(
+                "{error}; MutexName::hashed makes a name of any text"
+            ))),
+            Err(error) => Err(error),
         }
-        Ok(Self(name.into(), None))
+    }
+
+    /// A name for any text, however long it is and whatever it holds: a
+    /// readable beginning and a hash of the whole, the same in every process
+    /// and valid on every store. Two texts have two names, also when one is
+    /// the beginning of the other; a text never has the name that
+    /// [`new`](Self::new) would give it.
+    ///
+    /// ```
+    /// use tenure::model::MutexName;
+    ///
+    /// let path = "/srv/uploads/2026/11/customer 4711/invoices and receipts.pdf";
+    /// let name = MutexName::hashed(path);
+    /// assert_eq!(
+    ///     name.as_str(),
+    ///     "-srv-uploads-2026-11-customer-471-cc085f13d5e97b7656a869b0a95222ce"
+    /// );
+    /// # assert_ne!(name, MutexName::hashed(format!("{path}.bak")));
+    /// ```
+    ///
+    /// The rule, for peers in other languages: of the text the first
+    /// characters that fit into 33 bytes of UTF-8, with a `-` for each that is
+    /// not an ASCII letter or digit, one of `.`, `_`, `:` and `-`, or in
+    /// U+00C0–024F, U+0370–052F, U+3041–30FF, U+4E00–9FFF or U+AC00–D7A3; then
+    /// `-`; then the first 32 digits of the text's SHA-256 in lower-case
+    /// hexadecimal.
+    #[must_use]
+    pub fn hashed(text: impl AsRef<str>) -> Self {
+        let text = text.as_ref();
+        let mut name = String::with_capacity(Self::MAX_BYTES);
+        for character in text.chars().map(readable) {
+            if name.len() + character.len_utf8() > HASHED_BEGINNING {
+                break;
+            }
+            name.push(character);
+        }
+        name.push('-');
+        for byte in &hmac_sha256::Hash::hash(text.as_bytes())[..HASHED_BYTES] {
+            name.push_str(&format!("{byte:02x}"));
+        }
+        Self(name.into(), None)
     }
 
     /// A name as a store has it, also one that [`new`](Self::new) refuses:
@@ -84,9 +126,7 @@ impl MutexName {
                 self.as_str()
             ));
         }
-        Self::new(self.as_str())
-            .err()
-            .map(|error| error.to_string())
+        check(self.as_str()).err().map(|error| error.to_string())
     }
 
     /// The name as text.
@@ -104,6 +144,38 @@ impl MutexName {
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         self.1.as_deref().unwrap_or(self.0.as_bytes())
+    }
+}
+
+/// The rules of a name.
+fn check(name: &str) -> Result<()> {
+    text::check("mutex name", name, MutexName::MAX_BYTES)?;
+    if name.starts_with('}') {
+        return Err(Error::invalid(format!(
+            "a mutex name must not begin with '}}': {name:?}"
+        )));
+    }
+    Ok(())
+}
+
+/// How much of a [hashed](MutexName::hashed) name is there to be read, in bytes.
+const HASHED_BEGINNING: usize = MutexName::MAX_BYTES - 1 - 2 * HASHED_BYTES;
+
+/// How much of the hash it holds: with 128 bits nobody finds two texts of one name by chance.
+const HASHED_BYTES: usize = 16;
+
+/// What every store takes in a name, and people can read. The ranges are written down here because
+/// what Unicode calls a letter grows with its version, and a name must not.
+fn readable(character: char) -> char {
+    match character {
+        'a'..='z' | 'A'..='Z' | '0'..='9' | '.' | '_' | ':' | '-' => character,
+        // Latin; Greek and Cyrillic; kana; Han; Hangul.
+        '\u{c0}'..='\u{24f}'
+        | '\u{370}'..='\u{52f}'
+        | '\u{3041}'..='\u{30ff}'
+        | '\u{4e00}'..='\u{9fff}'
+        | '\u{ac00}'..='\u{d7a3}' => character,
+        _ => '-',
     }
 }
 

@@ -39,12 +39,29 @@ fn the_limit_is_66_bytes_not_characters() {
     assert!(MutexName::new("锁".repeat(22)).is_ok(), "22 × 3 bytes");
     let message = refusal(MutexName::new("x".repeat(67)));
     assert_says(&message, "at most 66 bytes, this one has 67");
+    assert_says(&message, "MutexName::hashed");
     assert_says(&refusal(MutexName::new("锁".repeat(23))), "this one has 69");
 }
 
 #[test]
 fn a_huge_name_is_not_repeated_in_full() {
     assert!(refusal(MutexName::new("x".repeat(1_000_000))).len() < 200);
+}
+
+#[test]
+fn any_text_has_a_hashed_name_that_is_the_same_for_ever() {
+    // As `printf %s TEXT | sha256sum` has it.
+    for (text, expected) in [
+        ("", "-e3b0c44298fc1c149afbf4c8996fb924"),
+        ("short", "short-f9b0078b5df596d2ea19010c001bbd00"),
+        ("}x", "-x-77994711e5de6a0a898ddbeec66a71da"),
+        (
+            "订单/结算/2026-11-17/一个很长的名字",
+            "订单-结算-2026-11-17-一个-b4ebda7052f669c223992596d1e173e0",
+        ),
+    ] {
+        assert_eq!(MutexName::hashed(text).as_str(), expected);
+    }
 }
 
 #[test]
@@ -91,5 +108,19 @@ proptest! {
             && !text.chars().any(char::is_control)
             && !text.starts_with('}');
         prop_assert_eq!(MutexName::new(&text).is_ok(), good);
+    }
+}
+
+proptest! {
+    #![proptest_config(config())]
+
+    #[test]
+    fn a_hashed_name_is_a_name(text in any::<String>(), more in "\\PC{1,80}") {
+        let hashed = MutexName::hashed(&text);
+        prop_assert_eq!(hashed.fault(), None);
+        prop_assert_eq!(&MutexName::new(hashed.as_str()).unwrap(), &hashed);
+        let is_plain = !hashed.as_str().contains(['/', '%', '{', '}']);
+        prop_assert!(is_plain, "{}", hashed);
+        prop_assert_ne!(&hashed, &MutexName::hashed(text + &more));
     }
 }

@@ -73,6 +73,14 @@ pub(crate) fn encrypted(cert: &[u8], key: &[u8]) -> MariaDb {
     server
 }
 
+/// The options of a URL as a hosting company shows it.
+pub(crate) fn hosted(ca: &std::path::Path) -> String {
+    format!(
+        "ssl-mode=VERIFY_IDENTITY&ssl-ca={}&charset=utf8mb4",
+        ca.display()
+    )
+}
+
 /// A connection that looks at what others do.
 pub(crate) type Watcher = MySqlConnection;
 

@@ -84,6 +84,14 @@ pub(crate) fn encrypted(cert: &[u8], key: &[u8]) -> Postgres {
     with_rules(builder, &rules)
 }
 
+/// The options of a URL as a hosting company shows it.
+pub(crate) fn hosted(ca: &std::path::Path) -> String {
+    format!(
+        "sslmode=verify-full&sslrootcert={}&target_session_attrs=read-write",
+        ca.display()
+    )
+}
+
 /// A connection that looks at what others do.
 pub(crate) type Watcher = PgConnection;
 

@@ -11,6 +11,8 @@ pub(crate) enum Command {
     Help,
     Test(TestArgs),
     CheckFeatures,
+    /// The embedded store beside other users of SQLite.
+    CheckSqlite,
     /// Compare the public API with what is written down, or write it down.
     Api {
         write: bool,
@@ -44,6 +46,10 @@ usage: cargo xtask <command>
   check-features
       Check the library with no feature and with each feature alone.
 
+  check-sqlite
+      Check that an application can use the embedded store beside sqlx, diesel
+      or a rusqlite of its own, and run its tests with the oldest driver.
+
   api [--write]
       Compare the public API of the library with docs/api.txt, or write it there.
 
@@ -71,10 +77,8 @@ pub(crate) fn parse(args: impl IntoIterator<Item = String>) -> Result<Command, S
     match name.as_str() {
         "help" | "--help" | "-h" => Ok(Command::Help),
         "test" => parse_test(args),
-        "check-features" => match args.next() {
-            None => Ok(Command::CheckFeatures),
-            Some(extra) => Err(format!("check-features takes no argument, got `{extra}`")),
-        },
+        "check-features" => alone(Command::CheckFeatures, &name, args),
+        "check-sqlite" => alone(Command::CheckSqlite, &name, args),
         "api" => match (args.next().as_deref(), args.next()) {
             (None, _) => Ok(Command::Api { write: false }),
             (Some("--write"), None) => Ok(Command::Api { write: true }),
@@ -82,6 +86,18 @@ pub(crate) fn parse(args: impl IntoIterator<Item = String>) -> Result<Command, S
             (Some(_), Some(extra)) => Err(format!("api takes only --write, got `{extra}`")),
         },
         other => Err(format!("unknown command `{other}`")),
+    }
+}
+
+/// A command without arguments.
+fn alone(
+    command: Command,
+    name: &str,
+    mut args: impl Iterator<Item = String>,
+) -> Result<Command, String> {
+    match args.next() {
+        None => Ok(command),
+        Some(extra) => Err(format!("{name} takes no argument, got `{extra}`")),
     }
 }
 

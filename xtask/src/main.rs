@@ -11,6 +11,7 @@ mod find;
 mod install;
 mod job;
 mod missing;
+mod neighbours;
 mod order;
 mod plan;
 mod programs;
@@ -77,13 +78,15 @@ fn execute(command: &Command) -> io::Result<ExitCode> {
                 ExitCode::FAILURE
             }
         }),
-        Command::CheckFeatures => {
-            let failed = features::check(&root)?;
-            if failed.is_empty() {
-                return Ok(ExitCode::SUCCESS);
-            }
-            eprintln!("xtask: does not compile with: {}", failed.join(", "));
-            Ok(ExitCode::FAILURE)
-        }
+        Command::CheckFeatures => Ok(verdict("does not compile with", &features::check(&root)?)),
+        Command::CheckSqlite => Ok(verdict("SQLite beside others", &neighbours::check(&root)?)),
     }
+}
+
+fn verdict(what: &str, failed: &[String]) -> ExitCode {
+    if failed.is_empty() {
+        return ExitCode::SUCCESS;
+    }
+    eprintln!("xtask: {what}: {}", failed.join(", "));
+    ExitCode::FAILURE
 }

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -18,6 +18,10 @@ const LONGEST_REQUEST: usize = 8192;
 /// Then the oldest connection that has not asked yet makes room, so that those
 /// who are slow keep nobody out, and take no answer from who has asked.
 const MOST_AT_ONCE: usize = 128;
+/// Times the number of those who may be here: what each has to ask in before it is
+/// sent away. A second, however fast a crowd comes and whoever leaves by itself;
+/// less where there are few files, and all must come in turn.
+const TURN: Duration = Duration::from_millis(8);
 /// What the store and the program itself may need of the files that the process
 /// may open.
 const FILES_FOR_OTHERS: usize = 32;
@@ -132,18 +136,7 @@ where
     let mut open: Vec<Connection> = Vec::new();
     loop {
         let accepted = listener.accept().await;
-        open.retain(|connection| !connection.task.is_finished());
-        let has_room = accepted.is_ok() && open.len() < most_at_once();
-        if !has_room && !open.is_empty() {
-            let silent = open.iter().position(|connection| !connection.has_asked());
-            let Connection { task, .. } = open.remove(silent.unwrap_or(0));
-            task.abort();
-            // Then its file is closed.
-            let _ = task.await;
-        } else if accepted.is_err() {
-            // Out of files, most likely, and they are not ours.
-            tokio::time::sleep(Duration::from_millis(100)).await;
-        }
+        make_room(&mut open, accepted.is_err()).await;
         let Ok((stream, _)) = accepted else { continue };
         let (answer, asked) = (Arc::clone(&answer), Arc::new(AtomicBool::new(false)));
         let has_asked = Arc::clone(&asked);
@@ -151,9 +144,8 @@ where
             let conversation = converse(stream, &has_asked, &*answer);
             let _ = tokio::time::timeout(PATIENCE, conversation).await;
         });
-        open.push(Connection { task, asked });
-        // The newcomer reads its request before the next ones push it out.
-        tokio::task::yield_now().await;
+        let since = Instant::now();
+        open.push(Connection { task, asked, since });
     }
 }
 
@@ -162,6 +154,38 @@ struct Connection {
     task: JoinHandle<()>,
     /// Whether the whole request is there, and is being answered.
     asked: Arc<AtomicBool>,
+    since: Instant,
+}
+
+/// Returns when one more may come in.
+async fn make_room(open: &mut Vec<Connection>, is_out_of_files: bool) {
+    let most = most_at_once();
+    let turns = u32::try_from(most).unwrap_or(u32::MAX);
+    loop {
+        let before = open.len();
+        open.retain(|connection| !connection.task.is_finished());
+        let has_room = match is_out_of_files {
+            true => open.len() < before,
+            false => open.len() < most,
+        };
+        if has_room {
+            return;
+        }
+        if open.is_empty() {
+            // The files are not ours.
+            return tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        let silent = open.iter().position(|connection| !connection.has_asked());
+        let oldest = silent.unwrap_or(0);
+        if open[oldest].since.elapsed() >= TURN * turns {
+            let Connection { task, .. } = open.remove(oldest);
+            task.abort();
+            // Then its file is closed.
+            let _ = task.await;
+            return;
+        }
+        tokio::time::sleep(TURN).await;
+    }
 }
 
 impl Connection {
@@ -305,15 +329,53 @@ mod tests {
         let mut asker = TcpStream::connect(address).await.unwrap();
         asker.write_all(b"GET / HTTP/1.1\r\n\r\n").await.unwrap();
         let mut crowd = Vec::new();
-        for _ in 0..3 * MOST_AT_ONCE {
+        for _ in 0..2 * MOST_AT_ONCE {
             crowd.push(TcpStream::connect(address).await.unwrap());
         }
         // The oldest of the crowd were sent away: the last has been let in.
-        let sent_away = crowd[MOST_AT_ONCE].read(&mut [0; 1]).await;
+        let sent_away = crowd[MOST_AT_ONCE / 2].read(&mut [0; 1]).await;
         assert!(matches!(sent_away, Ok(0) | Err(_)), "{sent_away:?}");
         crowd_is_there.notify_one();
         let mut answer = String::new();
         asker.read_to_string(&mut answer).await.unwrap();
+        assert!(answer.ends_with("here\n"), "{answer:?}");
+        server.abort();
+    }
+
+    /// Nobody reads at once: between connecting and asking a client may be kept
+    /// from the processor while a crowd comes.
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn who_asks_a_little_later_is_answered_whoever_comes() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let server = tokio::spawn(serve(listener, |_| async {
+            Response::text("200 OK", "here\n")
+        }));
+        let is_over = Arc::new(AtomicBool::new(false));
+        let crowd = std::thread::spawn({
+            let is_over = Arc::clone(&is_over);
+            move || {
+                let mut crowd = std::collections::VecDeque::new();
+                while !is_over.load(Ordering::Relaxed) {
+                    crowd.push_back(std::net::TcpStream::connect(address));
+                    crowd.drain(..crowd.len().saturating_sub(MOST_AT_ONCE + 32));
+                }
+            }
+        });
+        let answer = loop {
+            let mut late = TcpStream::connect(address).await.unwrap();
+            let start = Instant::now();
+            tokio::time::sleep(Duration::from_millis(300)).await;
+            // Otherwise this test was kept for too long itself.
+            if start.elapsed() < Duration::from_millis(600) {
+                late.write_all(b"GET / HTTP/1.1\r\n\r\n").await.unwrap();
+                let mut answer = String::new();
+                let _ = late.read_to_string(&mut answer).await;
+                break answer;
+            }
+        };
+        is_over.store(true, Ordering::Relaxed);
+        crowd.join().unwrap();
         assert!(answer.ends_with("here\n"), "{answer:?}");
         server.abort();
     }

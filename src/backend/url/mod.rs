@@ -8,6 +8,8 @@
 
 mod brief;
 mod duration;
+#[cfg(any(feature = "mysql", feature = "postgres", feature = "redis"))]
+mod foreign;
 mod options;
 mod parse;
 mod scheme;
@@ -19,6 +21,8 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 pub(crate) use brief::brief;
 pub use duration::parse_duration;
+#[cfg(any(feature = "mysql", feature = "postgres", feature = "redis"))]
+pub(crate) use foreign::{Foreign, Meaning};
 pub use options::Options;
 pub use scheme::Scheme;
 

@@ -29,7 +29,7 @@ use crate::model::LeaseTerms;
 ///
 /// [`finish`]: Self::finish
 pub struct Options {
-    left: BTreeMap<String, String>,
+    pub(super) left: BTreeMap<String, String>,
     known: Vec<&'static str>,
 }
 
@@ -167,7 +167,7 @@ fn wrong(key: &str, wanted: &str, value: &str) -> Error {
     })
 }
 
-/// The options of all stores whose values are no secrets. The value of any
+/// The options of all stores, and what others call them, whose values are no secrets. The value of any
 /// other is not printed: a misspelt `passwrod` holds what `password` would.
 const PUBLIC: &[&str] = &[
     "acl",
@@ -189,8 +189,12 @@ const PUBLIC: &[&str] = &[
     "sentinel_user",
     "session_timeout",
     "socket",
+    "ssl-mode",
+    "sslMode",
+    "sslmode",
     "synchronous",
     "table",
+    "target_session_attrs",
     "tls",
     "tls_ca",
     "tls_cert",

@@ -156,6 +156,7 @@ impl Open {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
             | OpenFlags::SQLITE_OPEN_NO_MUTEX
             | OpenFlags::SQLITE_OPEN_NOFOLLOW;
+        #[allow(unused_mut, reason = "the newer drivers want it for the busy handler")]
         let mut connection = Connection::open_with_flags(path, flags).map_err(failed)?;
         // Until its first statement SQLite looks at nothing beside the file.
         if !is_there() {

@@ -51,6 +51,8 @@ async fn a_server_is_verified_and_nothing_goes_in_clear() {
         format!("tls=verify-ca&{}", ca(ours.path())),
         "tls=require".to_owned(),
         "tls=prefer".to_owned(),
+        // As hosted servers show it.
+        dialect::hosted(&ours.path().join("ca.pem")),
     ];
     for (round, options) in trusted.iter().enumerate() {
         let store = client(&url(options))
@@ -69,6 +71,9 @@ async fn a_server_is_verified_and_nothing_goes_in_clear() {
     assert!(error.to_string().contains("certificate"), "{error:?}");
     let error = client(&url("tls=require&tls_ca=x.pem")).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Invalid, "{error:?}");
+    let twice = format!("tls=off&{}", dialect::hosted(Path::new("x.pem")));
+    let error = client(&url(&twice)).await.unwrap_err();
+    assert!(error.to_string().contains("are the same"), "{error:?}");
     let error = client(&url("tls_cert=x.pem")).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Invalid, "{error:?}");
 }
