@@ -122,11 +122,8 @@ fn a_command_that_asks_for_a_terminal_that_nobody_can_give_it_is_ended() {
         let screen = Screen::show(&home, &script);
         assert_eq!(home.line("code"), expected, "deaf to {deaf_to}");
         let said = std::fs::read_to_string(home.path("said")).unwrap();
-        assert!(
-            said.contains("no shell is left that could give it"),
-            "{said}"
-        );
-        assert!(said.lines().count() <= 6, "{said}");
+        let refused = said.matches("no shell is left that could give it").count();
+        assert!((1..=3).contains(&refused), "{said}");
         assert_eq!(screen.end(), Some(0));
     }
 }
