@@ -117,7 +117,7 @@ impl LockGuard {
 
     /// Gives the lock back and waits for the store's word. The guard is dead
     /// at once, whatever the store does; of a lock that is held
-    /// [for at least a time](super::LockOptions::at_least_for), when that time
+    /// [for at least a time](super::LockOptions::with_at_least_for), when that time
     /// is over.
     ///
     /// # Errors
