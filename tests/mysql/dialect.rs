@@ -5,6 +5,10 @@ use tenure_testkit::servers::{MariaDb, MariaDbBuilder, Speech};
 
 pub(crate) const SPEECH: Speech = Speech::MySql;
 
+/// Whether every token is larger than those of the microseconds before: not
+/// within a second.
+pub(crate) const TOKENS_FOLLOW_THE_CLOCK: bool = false;
+
 /// What makes a row one that a revocation mends.
 pub(crate) const DAMAGE: &str = "transition_at = 9000000000000000";
 

@@ -234,3 +234,14 @@ async fn a_table_that_is_something_else_is_refused_with_the_ddl() {
         "{error}"
     );
 }
+
+#[tokio::test]
+async fn the_doctor_names_a_server_that_is_read_only_as_replicas_are() {
+    let server = crate::Server::start().unwrap();
+    let store = client(&server.url()).await.unwrap();
+    crate::dialect::set_read_only(&server, true);
+    let findings = store.check().await;
+    let named = findings.iter().find(|one| one.subject == "read-only");
+    let named = named.unwrap_or_else(|| panic!("{findings:?}"));
+    assert_eq!(named.severity, tenure::backend::Severity::Bad, "{named:?}");
+}

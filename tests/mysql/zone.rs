@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tenure::backend::{AnyBackend, Backend};
+use tenure::backend::{AnyBackend, Backend, Prune};
 use tenure_testkit::Whole as _;
 use tenure_testkit::servers::MariaDb;
 
@@ -118,4 +118,33 @@ async fn a_clock_set_forward_ends_leases_early_and_tokens_still_rise() {
     assert!(!renew(&here, &held).await.unwrap().is_won());
     let third = here.acquire(&bid("stepped", "c")).await.unwrap();
     assert!(!third.is_won(), "{third:?}");
+}
+
+/// What is removed takes its number along; the clock has a larger one, unless
+/// it is set back.
+#[tokio::test]
+async fn tokens_rise_over_a_pruning_unless_the_clock_goes_back_by_more_than_that_was_old() {
+    // All of its clocks are to be set.
+    let server = MariaDb::builder().set("sysdate-is-now", "1");
+    let server = server.start().unwrap();
+    let user = "CREATE USER app@'%' IDENTIFIED BY 'secret'; GRANT ALL ON tenure.* TO app@'%'";
+    server.sql(user).unwrap();
+    let start = 1_780_000_000;
+    let mut last = None;
+    // Granted at the first, removed at the second moment.
+    for (granted, removed) in [(0, 7200), (60, 9000)] {
+        let store = client_at(&server, start + granted).await;
+        let held = win(&store, &bid("m", "a")).await;
+        // The second time the clock was set back, by 7140 s.
+        assert!(Some(held.token) > last, "{held:?} after {last:?}");
+        assert!(store.release(&held).await.unwrap().is_won());
+        last = Some(held.token);
+        let store = client_at(&server, start + removed).await;
+        let hour = Prune::unused_for(Duration::from_secs(3600));
+        assert_eq!(store.prune(&hour).await.unwrap().mutexes, 1);
+    }
+    // By more than that was old: as after a loss of data, tokens come again.
+    let store = client_at(&server, start + 30).await;
+    let held = win(&store, &bid("m", "a")).await;
+    assert!(Some(held.token) < last, "stated, and so: {held:?}");
 }

@@ -7,6 +7,9 @@ pub(crate) const SPEECH: Speech = Speech::Postgres;
 
 const RULES: &str = "host all postgres all trust\nhost all all all scram-sha-256\n";
 
+/// Whether every token is larger than those of the microseconds before.
+pub(crate) const TOKENS_FOLLOW_THE_CLOCK: bool = true;
+
 /// What makes a row one that a revocation begins again.
 pub(crate) const DAMAGE: &str = "version = -5";
 

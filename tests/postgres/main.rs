@@ -8,6 +8,7 @@ mod odd_tables;
 mod pooler;
 mod push;
 mod races;
+mod standby;
 
 // What both SQL stores must stand.
 #[path = "../shared/sql/mod.rs"]

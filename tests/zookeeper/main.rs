@@ -11,6 +11,7 @@ mod quorum;
 mod schedule;
 mod session;
 mod stall;
+mod stopped;
 mod storm;
 mod tls;
 

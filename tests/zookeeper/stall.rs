@@ -14,7 +14,7 @@ use tenure_testkit::servers::{Flow, Proxy, Way, ZooKeeperEnsemble};
 use crate::ground::{coordinator, name, until};
 
 /// A session timeout T is two ticks or little more, the least that servers give.
-const TICK: Duration = Duration::from_secs(1);
+pub(crate) const TICK: Duration = Duration::from_secs(1);
 
 /// What stands still.
 #[derive(Clone, Copy, Debug)]
@@ -51,7 +51,7 @@ fn leader_millis() -> u64 {
 
 /// How long until a moment comes from which a tick of the leader ends `ahead`
 /// later.
-fn until_aligned(ahead: Duration) -> Duration {
+pub(crate) fn until_aligned(ahead: Duration) -> Duration {
     let tick = TICK.as_millis() as u64;
     Duration::from_millis(tick - (leader_millis() + ahead.as_millis() as u64) % tick)
 }
@@ -200,4 +200,10 @@ async fn an_owner_that_was_held_up_believes_no_longer_than_the_leader_remembers_
 async fn a_follower_that_was_held_up_does_not_vouch_for_its_clients() {
     let parts = [(0.37, 0), (0.37, 125), (0.37, 250), (0.37, 375)];
     pauses(Stall::Leader, &parts).await;
+}
+
+/// Beside the one above, so that neither takes for ever.
+#[tokio::test(flavor = "multi_thread")]
+async fn nor_one_that_was_held_up_for_a_shorter_or_a_longer_while() {
+    pauses(Stall::Leader, &[(0.3, 0), (0.6, 0)]).await;
 }

@@ -14,9 +14,13 @@ pub(super) fn fault(mysql: &MySql, error: &dyn DatabaseError) -> Fault {
     let Some(error) = error.try_downcast_ref::<MySqlDatabaseError>() else {
         return Fault::Ended;
     };
+    meaning(mysql, error.number(), error.message())
+}
+
+/// What the error of this `number` means.
+fn meaning(mysql: &MySql, number: u16, said: &str) -> Fault {
     let no = |kind, message: String| Error::new(kind, Outcome::DidNot).with_message(message);
-    let said = error.message();
-    Fault::Error(match error.number() {
+    Fault::Error(match number {
         // Deadlock, or a conflict with another node of a cluster; a row that
         // changed under a snapshot.
         1213 | 1020 | 3101 => return Fault::Race,
@@ -73,4 +77,84 @@ pub(super) fn fault(mysql: &MySql, error: &dyn DatabaseError) -> Fault {
             format!("{} answered error {number}: {said}", mysql.place),
         ),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::statements::Statements;
+    use super::*;
+
+    #[test]
+    fn what_servers_of_every_version_say_is_understood() {
+        use ErrorKind::{Conflict, Denied, NotFound, Store, Timeout, Unreachable};
+        use Retry::{Later, Never};
+        let statements = Statements::new("simba_mutex", "tenure_schedule");
+        let mysql = MySql::new(Default::default(), statements, "MySQL at db:3306".into());
+        for (number, kind, retry) in [
+            // InnoDB's own limit, and NOWAIT of MySQL 8 (MariaDB says 1205).
+            (1205, Timeout, Later),
+            (3572, Timeout, Later),
+            // The limit of a statement: MariaDB, MySQL.
+            (1969, Timeout, Later),
+            (3024, Timeout, Later),
+            // Table, column, a privilege, a routine.
+            (1142, Denied, Never),
+            (1143, Denied, Never),
+            (1227, Denied, Never),
+            (1370, Denied, Never),
+            // Accounts: wrong password, expired (1820, 1862), locked (MySQL
+            // 3118, MariaDB 4151), without TLS (3159), another plugin.
+            (1044, Denied, Never),
+            (1045, Denied, Never),
+            (1130, Denied, Never),
+            (1251, Denied, Never),
+            (1698, Denied, Never),
+            (1820, Denied, Never),
+            (1862, Denied, Never),
+            (3118, Denied, Never),
+            (3159, Denied, Never),
+            (4151, Denied, Never),
+            (1049, NotFound, Never),
+            (1146, NotFound, Never),
+            // Read-only: it may be over when the server has been moved.
+            (1290, Denied, Later),
+            (1792, Denied, Later),
+            (1836, Denied, Later),
+            // Full, blocked, without its cluster (1047), offline (3032).
+            (1040, Unreachable, Later),
+            (1047, Unreachable, Later),
+            (1129, Unreachable, Later),
+            (1203, Unreachable, Later),
+            (1226, Unreachable, Later),
+            (3032, Unreachable, Later),
+            // A CHECK of the table: MySQL, MariaDB.
+            (3819, Conflict, Never),
+            (4025, Conflict, Never),
+            (1054, Conflict, Never),
+            // Unknown to us.
+            (9999, Store, Later),
+        ] {
+            let Fault::Error(error) = meaning(&mysql, number, "it said so") else {
+                panic!("{number} is told to the caller");
+            };
+            let judged = (error.kind(), error.retry(), error.outcome());
+            assert_eq!(judged, (kind, retry, Outcome::DidNot), "{number}: {error}");
+        }
+        // Deadlock, a row changed under a snapshot, certification in a group.
+        for number in [1213, 1020, 3101] {
+            assert!(
+                matches!(meaning(&mysql, number, ""), Fault::Race),
+                "{number}"
+            );
+        }
+        // Also: idle for too long in MySQL 8.0.24 and later (4031), killed as
+        // MariaDB (1927) and MySQL (3169) say it.
+        for number in [1053, 1077, 1079, 1317, 1927, 3169, 4031] {
+            assert!(
+                matches!(meaning(&mysql, number, ""), Fault::Ended),
+                "{number}"
+            );
+        }
+        assert!(matches!(meaning(&mysql, 3988, ""), Fault::Outdated(_)));
+    }
 }

@@ -7,7 +7,7 @@
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
@@ -56,8 +56,8 @@ struct Route {
     /// How long a connection may take to be made.
     limit: Duration,
     trouble: Trouble,
-    /// The ports for all servers.
-    ports: Arc<[TcpListener]>,
+    /// The ports for all servers, while the relay listens.
+    ports: Weak<[TcpListener]>,
 }
 
 impl Relay {
@@ -75,9 +75,10 @@ impl Relay {
                 clock: clock.clone(),
                 limit,
                 trouble: Arc::clone(&trouble),
-                ports: Arc::clone(&ports),
+                ports: Arc::downgrade(&ports),
             };
-            let accepting = async move { route.accept(number).await };
+            let ports = Arc::clone(&ports);
+            let accepting = async move { route.accept(&ports[number]).await };
             tokio::spawn(listening.clone().run_until_cancelled_owned(accepting));
         }
         Ok(Self {
@@ -138,10 +139,10 @@ impl Strangers {
 impl Route {
     /// A few are looked at, before the next are accepted: a crowd waits outside,
     /// and takes no files, threads or memory of ours.
-    async fn accept(&self, number: usize) {
+    async fn accept(&self, port: &TcpListener) {
         let mut strangers = Strangers::default();
         loop {
-            let crowd = match crowd(&self.ports[number]).await {
+            let crowd = match crowd(port).await {
                 Ok(crowd) => crowd,
                 // Too many files are open, as a rule.
                 Err(error) => {
@@ -213,7 +214,10 @@ impl Route {
     /// who waits there now is none of ours, and is sent away. To be done before
     /// the driver hears of it.
     fn make_way(&self) {
-        for port in &*self.ports {
+        let Some(ports) = self.ports.upgrade() else {
+            return;
+        };
+        for port in &*ports {
             let waiting = (0..WAITING).map_while(|_| port.accept().now_or_never());
             waiting.for_each(drop);
         }

@@ -1,4 +1,10 @@
 //! One id, many bidders: never two owners.
+//!
+//! A process that was forked without exec is not among them: `fork` is `unsafe`
+//! in every library of Rust, a test binary has threads when it comes to it, and
+//! what another program forks is not ours. What a fork would have is a copy of
+//! the random numbers and of the tenure: `src/lock/ids.rs` and
+//! `src/engine/birth.rs` are tested as if in one.
 
 use std::time::Duration;
 

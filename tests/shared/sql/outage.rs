@@ -9,7 +9,7 @@ use tenure::{Coordinator, Outcome, Tenure};
 use tenure_testkit::servers::{Proxy, Way};
 
 use crate::ground::{bid, client, renew, terms, through, until, win};
-use crate::{SERVER, Server};
+use crate::{SERVER, Server, dialect};
 
 struct Standing {
     server: Server,
@@ -189,4 +189,29 @@ async fn a_half_open_connection_is_given_up_and_replaced() {
     let took = recovered(&store, &held).await;
     assert!(took < Duration::from_secs(5), "{took:?}");
     assert!(store.release(&held).await.unwrap().is_won());
+}
+
+/// An asynchronous fail-over: the copy that is promoted has all but the last
+/// grant. (Two servers, told the same until then.)
+#[tokio::test]
+async fn a_copy_that_is_promoted_without_the_last_grant_renews_nothing_of_it() {
+    let (old, new) = (Server::start().unwrap(), Server::start().unwrap());
+    let before = client(&old.url()).await.unwrap();
+    let after = client(&new.url()).await.unwrap();
+    for server in [&before, &after] {
+        let held = win(server, &bid("m", "earlier")).await;
+        assert!(server.release(&held).await.unwrap().is_won());
+    }
+    let ours = win(&before, &bid("m", "ours")).await;
+    // Two own, for the rest of the first one's lease.
+    let theirs = win(&after, &bid("m", "theirs")).await;
+    if dialect::TOKENS_FOLLOW_THE_CLOCK {
+        assert!(theirs.token > ours.token, "{theirs:?} after {ours:?}");
+    }
+    // No longer: whatever it asks for is refused, also under the same token.
+    let renewed = renew(&after, &ours).await.unwrap();
+    assert!(!renewed.is_won(), "{renewed:?}");
+    assert!(renewed.owner().is_owner(&theirs.contender), "{renewed:?}");
+    assert!(!after.release(&ours).await.unwrap().is_won());
+    assert!(renew(&after, &theirs).await.unwrap().is_won());
 }
