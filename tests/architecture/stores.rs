@@ -132,6 +132,7 @@ const STORES: &[(&str, &[&str], &[&str])] = &[
             "header",
             "inode",
             "open",
+            "presence",
             "table",
             "worker",
         ],

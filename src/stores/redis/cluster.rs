@@ -15,7 +15,7 @@ use super::keys;
 use super::scripts::Call;
 use super::server::{Manner, Redirect, Said, Server};
 use super::slots::{
-    Share, Word, agreed, assign, flatten, is_whole, masters, may_speak, owner_of, word,
+    NodeWord, Share, agreed, assign, flatten, is_whole, masters, may_speak, owner_of, word,
 };
 use crate::clock::Moment;
 use crate::error::{Error, ErrorKind, Outcome, Result};
@@ -186,7 +186,7 @@ impl Cluster {
     }
 
     /// The maps of those who answer, until most agree on every slot.
-    async fn ask_all(&self, addresses: &[Address], limit: Duration) -> Vec<Word> {
+    async fn ask_all(&self, addresses: &[Address], limit: Duration) -> Vec<NodeWord> {
         let mut questions = JoinSet::new();
         for address in addresses {
             let (server, address) = (self.server(address), address.clone());
@@ -215,7 +215,7 @@ impl Cluster {
 
     /// What all others say, beside the `answers` there are: what one says alone
     /// may be the word of a node that was reset, and names itself only.
-    async fn ask_around(&self, answers: &[Word], limit: Duration) -> Result<Vec<Word>> {
+    async fn ask_around(&self, answers: &[NodeWord], limit: Duration) -> Result<Vec<NodeWord>> {
         let others: Vec<Address> = self.others();
         let new = |at: &&Address| !answers.iter().any(|word| word.by == **at);
         let unheard: Vec<Address> = others.iter().filter(new).cloned().collect();
@@ -236,7 +236,7 @@ impl Cluster {
 
     /// How many nodes are named by those who answer, and how many nodes of the
     /// URL and masters of before neither answer nor are named.
-    fn weigh(&self, told: &[Word], answers: &[Word]) -> (usize, usize) {
+    fn weigh(&self, told: &[NodeWord], answers: &[NodeWord]) -> (usize, usize) {
         let said = || told.iter().chain(answers);
         let named: HashSet<&Address> = said().flat_map(|word| &word.nodes).collect();
         let answered: HashSet<&Address> = said().map(|word| &word.by).collect();
@@ -345,7 +345,7 @@ impl Cluster {
     }
 }
 
-async fn ask_map(server: &Server, address: &Address, limit: Duration) -> Result<Word> {
+async fn ask_map(server: &Server, address: &Address, limit: Duration) -> Result<NodeWord> {
     let mut question = redis::cmd("CLUSTER");
     question.arg("SLOTS");
     let answer = tokio::time::timeout(limit, server.ask(&question)).await;

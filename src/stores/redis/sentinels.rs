@@ -24,7 +24,7 @@ use tokio::task::JoinSet;
 use super::config::Address;
 use super::connect::{Connector, unreachable};
 use super::error::fault;
-use super::votes::{Votes, Word};
+use super::votes::{SentinelWord, Votes};
 use crate::clock::Moment;
 use crate::error::{Error, ErrorKind, Outcome, Result};
 
@@ -167,14 +167,14 @@ impl Sentinels {
         limit: Duration,
         address: Address,
         connector: Connector,
-    ) -> (Address, Result<Word>) {
+    ) -> (Address, Result<SentinelWord>) {
         let answer = tokio::time::timeout(limit, self.ask(&address, &connector)).await;
         let late = |_| Err(late(&address, limit));
         let answer = answer.unwrap_or_else(late);
         (address, answer)
     }
 
-    async fn ask(&self, address: &Address, connector: &Connector) -> Result<Word> {
+    async fn ask(&self, address: &Address, connector: &Connector) -> Result<SentinelWord> {
         let open = self.connections().remove(address);
         let old = match open {
             Some(open) => self.question(&open).await.ok().map(|answer| (open, answer)),
@@ -199,7 +199,7 @@ impl Sentinels {
     }
 
     /// Asks for all at once; `None` if it knows no such master.
-    async fn question(&self, open: &MultiplexedConnection) -> RedisResult<Option<Word>> {
+    async fn question(&self, open: &MultiplexedConnection) -> RedisResult<Option<SentinelWord>> {
         let ask = |words: &[&str]| {
             let mut question = redis::cmd("SENTINEL");
             question.arg(words);
@@ -215,7 +215,7 @@ impl Sentinels {
         let Some((host, port)) = named? else {
             return Ok(None);
         };
-        Ok(Some(Word {
+        Ok(Some(SentinelWord {
             master: Address::Tcp(host, port),
             id: if_said(id)?,
             others: if_said(others)?.map(|all| all.iter().filter_map(sentinel).collect()),

@@ -23,7 +23,7 @@ pub(super) fn owner_of(shares: &[Share], slot: u16) -> Option<&Address> {
 
 /// What one node says of the cluster.
 #[derive(Clone, Debug)]
-pub(super) struct Word {
+pub(super) struct NodeWord {
     /// Where it was asked.
     pub(super) by: Address,
     pub(super) shares: Vec<Share>,
@@ -52,7 +52,7 @@ pub(super) fn masters(shares: &[Share]) -> Vec<Address> {
 }
 
 /// The slots on whose owner at least `enough` of the `answers` agree.
-pub(super) fn agreed(answers: &[Word], enough: usize) -> Vec<Share> {
+pub(super) fn agreed(answers: &[NodeWord], enough: usize) -> Vec<Share> {
     let answers: Vec<&[Share]> = answers.iter().map(|word| word.shares.as_slice()).collect();
     // As a rule they all say the same.
     let is_common = |it: &&&[Share]| answers.iter().filter(|other| other == it).count() >= enough;
@@ -122,7 +122,7 @@ pub(super) fn is_whole(shares: &[Share]) -> bool {
 }
 
 /// What the answer to CLUSTER SLOTS says, asked at `by`.
-pub(super) fn word(answer: &Value, by: &Address) -> Option<Word> {
+pub(super) fn word(answer: &Value, by: &Address) -> Option<NodeWord> {
     let Value::Array(rows) = answer else {
         return None;
     };
@@ -144,7 +144,7 @@ pub(super) fn word(answer: &Value, by: &Address) -> Option<Word> {
         all.extend(nodes.flatten());
     }
     let by = by.clone();
-    (!shares.is_empty()).then_some(Word {
+    (!shares.is_empty()).then_some(NodeWord {
         by,
         shares,
         nodes: all,
@@ -200,7 +200,7 @@ mod tests {
             share(5_000, 9_999, 1),
             share(10_000, 16_383, 2),
         ];
-        let said = |shares: &Vec<Share>| Word {
+        let said = |shares: &Vec<Share>| NodeWord {
             by: shares[0].master.clone(),
             shares: shares.clone(),
             nodes: Vec::new(),

@@ -10,7 +10,7 @@ use super::config::Address;
 
 /// What one sentinel said.
 #[derive(Clone, Debug)]
-pub(super) struct Word {
+pub(super) struct SentinelWord {
     /// Whom it names.
     pub(super) master: Address,
     /// Its own id. Old ones have none, and a login may not be allowed to ask.
@@ -19,7 +19,7 @@ pub(super) struct Word {
     pub(super) others: Option<BTreeMap<String, Address>>,
 }
 
-impl Word {
+impl SentinelWord {
     /// Whether it says all that is asked.
     pub(super) fn is_whole(&self) -> bool {
         self.id.is_some() && self.others.is_some()
@@ -35,7 +35,7 @@ enum Voter {
 }
 
 struct Vote {
-    word: Word,
+    word: SentinelWord,
     /// Where it was heard; more than one if the URL has it under two names.
     at: Vec<Address>,
     is_listed: bool,
@@ -56,7 +56,7 @@ impl Votes {
     }
 
     /// Counts what was said at `address`.
-    pub(super) fn count(&mut self, address: Address, word: Word) {
+    pub(super) fn count(&mut self, address: Address, word: SentinelWord) {
         let is_listed = self.listed.contains(&address);
         let voter = match &word.id {
             Some(id) => Voter::Id(id.clone()),
@@ -83,7 +83,7 @@ impl Votes {
     }
 
     /// How many sentinels there are in the eyes of the one that said this.
-    fn known_to(&self, word: &Word) -> usize {
+    fn known_to(&self, word: &SentinelWord) -> usize {
         let others = word.others.as_ref().map_or(0, BTreeMap::len);
         self.listed.len().max(others + 1)
     }
@@ -163,17 +163,17 @@ mod tests {
     }
 
     /// What the sentinel `id` says, which knows `others`.
-    fn word(id: u16, master: u16, others: &[u16]) -> Word {
+    fn word(id: u16, master: u16, others: &[u16]) -> SentinelWord {
         let other = |id: &u16| (id.to_string(), at(*id));
-        Word {
+        SentinelWord {
             master: at(master),
             id: Some(id.to_string()),
             others: Some(others.iter().map(other).collect()),
         }
     }
 
-    fn nameless(master: u16) -> Word {
-        Word {
+    fn nameless(master: u16) -> SentinelWord {
+        SentinelWord {
             master: at(master),
             id: None,
             others: None,
