@@ -56,8 +56,15 @@ async fn one_node_of_three_that_forgets_lets_nobody_in() {
             let guard = owner.acquire().await.unwrap();
             let first = one_holder(&servers, &name);
             forget(&servers[0], &name, how);
-            let tried = rival.try_acquire().await.unwrap();
-            assert!(tried.is_none(), "{how:?}, {mode:?}: two hold");
+            // A busy machine may be too slow for an answer: then it is tried again.
+            eventually_async("an answer", async || match rival.try_acquire().await {
+                Ok(tried) => {
+                    assert!(tried.is_none(), "{how:?}, {mode:?}: two hold");
+                    true
+                }
+                Err(_) => false,
+            })
+            .await;
             // The holder has it again at its next renewal.
             eventually("taken back", || {
                 holder(&servers[0], &name).as_ref() == Some(&first)

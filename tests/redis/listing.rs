@@ -1,11 +1,12 @@
 //! Listing many mutexes: what it costs, and that nothing is left out.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use tenure::Coordinator;
 use tenure::backend::{Backend, Page};
 use tenure_testkit::Whole as _;
-use tenure_testkit::servers::{Redis, RedisCluster};
+use tenure_testkit::servers::{Flow, Proxy, Redis, RedisCluster, Way};
 
 use crate::shared_listing::damage::all;
 use crate::support::{bid, calls, client, fresh, long, open, url, win};
@@ -56,6 +57,36 @@ async fn thirty_thousand_mutexes_are_three_round_trips_a_thousand() {
     let after = (calls(&server, "scan"), calls(&server, "evalsha"));
     assert_eq!(after, (before.0, before.1 + 1));
     coordinator.close().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_walk_that_takes_long_is_told_in_pages_to_be_continued() {
+    const COUNT: usize = 30_000;
+    let server = Redis::start().unwrap();
+    for from in (1..=COUNT).step_by(5_000) {
+        fill(&server, from, from + 4_999);
+    }
+    // A key that nobody of ours made, whose name comes before all others.
+    server.command(&["SET", "simba:{}", "odd"]).unwrap();
+    let far = Proxy::start(server.address()).unwrap();
+    let client = open(&format!("redis://127.0.0.1:{}", far.port())).await;
+    far.set(Way::ToClient, Flow::Delay(Duration::from_millis(200)));
+    let (mut page, mut names, mut empty) = (Page::first(COUNT), Vec::new(), 0);
+    loop {
+        let listing = client.list(&page).await.unwrap();
+        assert!(listing.now > tenure::model::StoreTime::ZERO);
+        empty += usize::from(listing.entries.is_empty());
+        names.extend(listing.entries.iter().map(|entry| entry.name.clone()));
+        let Some(next) = listing.next_page(&page) else {
+            break;
+        };
+        page = next;
+    }
+    assert!(empty > 1, "eighteen strides of 200 ms: {empty}");
+    assert_eq!(names.len(), COUNT + 1);
+    assert!(names.is_sorted() && names[0].as_str().is_empty());
+    names.dedup();
+    assert_eq!(names.len(), COUNT + 1, "each once");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -82,7 +82,8 @@ async fn a_url_that_names_one_sentinel_of_three_does_not_follow_it_into_a_minori
     redis.heal().unwrap();
     redis.split();
     let next = tokio::time::timeout(PATIENCE, lock.acquire()).await;
-    assert!(next.unwrap().unwrap().token().unwrap() > second.token);
+    let next = next.unwrap().unwrap();
+    assert!(next.token().unwrap() > second.token);
     let owner = redis.nodes()[1].command(&["EXISTS", "simba:{m}"]);
     assert_eq!(owner.unwrap(), "1", "at the new master");
 }
