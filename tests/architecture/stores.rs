@@ -120,6 +120,7 @@ const STORES: &[(&str, &[&str], &[&str])] = &[
             "header",
             "inode",
             "open",
+            "presence",
             "table",
             "worker",
         ],
