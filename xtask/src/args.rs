@@ -24,6 +24,8 @@ pub(crate) struct TestArgs {
     /// The areas to run, in the order of [`Area::ALL`]; empty means all of them.
     pub(crate) only: Vec<Area>,
     pub(crate) no_install: bool,
+    /// Whether a few that failed are run again by themselves.
+    pub(crate) retry: bool,
     /// How many test programs run at a time.
     pub(crate) jobs: Option<NonZeroUsize>,
     /// Everything after `--`, for the test binaries.
@@ -33,12 +35,14 @@ pub(crate) struct TestArgs {
 pub(crate) const USAGE: &str = "\
 usage: cargo xtask <command>
 
-  test [--only AREA[,AREA…]] [--jobs N] [--no-install] [-- ARGS…]
+  test [--only AREA[,AREA…]] [--jobs N] [--no-install] [--retry] [-- ARGS…]
       Run the tests of all areas, or only of those named, and the examples.
       N test programs run at a time, by default one more than there are
       processors; with 1 their output is seen as it comes.
       On Debian and Ubuntu, as root or with sudo, missing servers are installed
       first; elsewhere, and with --no-install, they are listed and nothing runs.
+      With --retry up to five tests that failed are run once more by themselves,
+      unless one has seen two owners. Who passes then counts, and is named.
       ARGS go to the test binaries, as after `cargo test --`.
       areas: core, sqlite, redis, mysql, postgres, zookeeper, servers
       exit:  0 all passed, 1 a failure or no test at all, 2 usage, 3 programs missing
@@ -110,6 +114,7 @@ fn parse_test(mut args: impl Iterator<Item = String>) -> Result<Command, String>
                 select(&mut test.only, &list)?;
             }
             "--no-install" => test.no_install = true,
+            "--retry" => test.retry = true,
             "--jobs" => test.jobs = Some(number(args.next().as_deref())?),
             "--help" | "-h" => return Ok(Command::Help),
             "--" => test.runner = args.by_ref().collect(),

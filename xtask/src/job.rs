@@ -45,6 +45,14 @@ impl Job {
         }
         command
     }
+
+    /// The same program, for these of its tests.
+    pub(crate) fn only(&self, names: &[String]) -> Self {
+        let mut job = self.clone();
+        job.words.push("--exact".into());
+        job.words.extend(names.iter().map(OsString::from));
+        job
+    }
 }
 
 /// Writes what cargo wants to be run into a file of `directory`, and runs nothing: the directory,

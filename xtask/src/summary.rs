@@ -18,6 +18,20 @@ struct Outcome {
     names: Vec<String>,
 }
 
+/// Tests of one target that failed, to be run again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Failures {
+    pub(crate) target: String,
+    pub(crate) names: Vec<String>,
+}
+
+/// Where a failed test says one of these, it has seen what must never be. That is not run again,
+/// however rarely it happens.
+const NEVER: [&str; 4] = ["both own", "both held", "worked at once", "violation"];
+
+/// More than so many have a cause in common.
+const MOST_AGAIN: usize = 5;
+
 /// The outcomes of a run, and the target whose output is being read.
 #[derive(Debug, Default)]
 pub(crate) struct Summary {
@@ -26,6 +40,10 @@ pub(crate) struct Summary {
     block: Block,
     /// The failed tests of the block.
     names: Vec<String>,
+    /// Whether what must never be was seen.
+    is_grave: bool,
+    /// Those that failed among others and passed alone.
+    alone: Vec<Failures>,
     cut_short: bool,
     /// Failures counted when the last command ended.
     known: usize,
@@ -59,6 +77,8 @@ impl Summary {
             self.block = Block::Running;
         } else if !matches!(self.block, Block::None) {
             self.names.extend(failed(line));
+            let is_failure = !line.starts_with("test ");
+            self.is_grave |= is_failure && NEVER.iter().any(|word| line.contains(word));
             if let Some(outcome) = result(line) {
                 self.block = Block::Result(outcome);
             }
@@ -86,6 +106,34 @@ impl Summary {
             usize::from(!success),
             note,
         );
+    }
+
+    /// What failed and may be run again, alone: a few tests, each of which says its name, and none
+    /// of which has seen what must never be.
+    pub(crate) fn again(&self) -> Vec<Failures> {
+        let failed = self.outcomes.iter().filter(|o| o.failed > 0);
+        let is_named = failed.clone().all(|o| o.failed == o.names.len());
+        if self.is_grave || self.cut_short || !is_named || self.failed() > MOST_AGAIN {
+            return Vec::new();
+        }
+        let failures = failed.map(|o| Failures {
+            target: o.target.clone(),
+            names: o.names.clone(),
+        });
+        failures.collect()
+    }
+
+    /// These have passed by themselves.
+    pub(crate) fn passed_alone(&mut self, failures: Failures) {
+        let outcomes = self.outcomes.iter_mut();
+        for outcome in outcomes.filter(|o| o.target == failures.target && o.names == failures.names)
+        {
+            outcome.passed += outcome.failed;
+            outcome.failed = 0;
+            outcome.names.clear();
+        }
+        self.known = self.failed();
+        self.alone.push(failures);
     }
 
     fn end_of_block(&mut self) {
@@ -168,6 +216,14 @@ impl fmt::Display for Summary {
             }
             for name in &o.names {
                 writeln!(f, "        {name}")?;
+            }
+        }
+        for Failures { target, names } in &self.alone {
+            for name in names {
+                writeln!(
+                    f,
+                    " ALONE  {target}: {name} failed among others and passed alone: mend it"
+                )?;
             }
         }
         writeln!(f, "{} passed, {} failed", self.passed(), self.failed())

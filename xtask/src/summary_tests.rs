@@ -176,3 +176,58 @@ fn examples_count_as_tests() {
         Some("1 passed, 1 failed")
     );
 }
+
+/// The output of a program with one failed test that says this.
+fn failing(said: &str) -> Summary {
+    let mut summary = Summary::default();
+    summary.begin("redis (tests/redis/main.rs)");
+    for line in [
+        "running 2 tests",
+        "test a::well ... ok",
+        "test b::ill ... FAILED",
+        "---- b::ill stdout ----",
+        said,
+        "test result: FAILED. 1 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out",
+    ] {
+        summary.line(line);
+    }
+    summary.end("redis (tests/redis/main.rs)", false);
+    summary
+}
+
+#[test]
+fn one_that_passes_alone_counts_and_is_named() {
+    let mut summary = failing("never: it is started");
+    let again = summary.again();
+    assert_eq!(again.len(), 1);
+    assert_eq!(again[0].names, ["b::ill"]);
+    assert!(!summary.is_success());
+    summary.passed_alone(again[0].clone());
+    assert!(summary.is_success());
+    let shown = summary.to_string();
+    assert!(shown.ends_with("mend it\n2 passed, 0 failed\n"), "{shown}");
+}
+
+#[test]
+fn what_must_never_be_is_not_run_again() {
+    assert!(
+        failing("\"a\" and \"b\" both owned \"m\"")
+            .again()
+            .is_empty()
+    );
+    assert!(failing("they worked at once").again().is_empty());
+}
+
+#[test]
+fn many_failures_and_crashes_are_not_run_again() {
+    let mut summary = failing("late");
+    for number in 0..MOST_AGAIN {
+        summary.example(&number.to_string(), false);
+    }
+    assert!(summary.again().is_empty());
+    let mut crashed = Summary::default();
+    crashed.begin("x");
+    crashed.line("running 2 tests");
+    crashed.end("x", false);
+    assert!(crashed.again().is_empty());
+}

@@ -1,11 +1,13 @@
 //! `cargo xtask test`: check the programs, run the plan, close with what was seen.
 
+use std::io::Write;
 use std::path::Path;
 use std::{fmt, io};
 
 use crate::areas::Area;
 use crate::args::TestArgs;
 use crate::crew::Size;
+use crate::job::Job;
 use crate::plan::{Plan, selected};
 use crate::programs::{self, Missing, Program};
 use crate::summary::Summary;
@@ -43,7 +45,7 @@ pub(crate) fn test(root: &Path, args: &TestArgs) -> io::Result<End> {
             Area::list(&plan.empty)
         );
     }
-    let summary = execute(root, &plan, args.size())?;
+    let summary = execute(root, &plan, args)?;
     print!(
         "\n{summary}{}",
         LeftOut {
@@ -72,7 +74,7 @@ fn provide(lacking: &[Missing], needs: &[Program], args: &TestArgs) -> Result<()
     }
 }
 
-fn execute(root: &Path, plan: &Plan, size: Size) -> io::Result<Summary> {
+fn execute(root: &Path, plan: &Plan, args: &TestArgs) -> io::Result<Summary> {
     let mut summary = Summary::default();
     let mut jobs = Vec::new();
     if let Some(arguments) = &plan.programs {
@@ -104,8 +106,32 @@ fn execute(root: &Path, plan: &Plan, size: Size) -> io::Result<Summary> {
     if let Some(arguments) = plan.documentation.as_ref().filter(|_| !jobs.is_empty()) {
         jobs.push(job::cargo(root, "doc-tests", arguments));
     }
-    crew::run(jobs, size, &mut summary, &mut io::stdout());
+    crew::run(jobs.clone(), args.size(), &mut summary, &mut io::stdout());
+    if args.retry && args.runner.is_empty() {
+        run_again(&jobs, &mut summary, &mut io::stdout());
+    }
     Ok(summary)
+}
+
+/// Runs what failed once more, one test at a time on a machine that has nothing else to do.
+fn run_again(jobs: &[Job], summary: &mut Summary, out: &mut impl Write) {
+    for failures in summary.again() {
+        let Some(job) = jobs.iter().find(|job| job.name == failures.target) else {
+            continue;
+        };
+        let names = failures.names.join(", ");
+        let _ = writeln!(out, "xtask: again, alone: {names}");
+        let alone = job.only(&failures.names);
+        let mut again = Summary::default();
+        let size = Size {
+            jobs: 1,
+            threads: 1,
+        };
+        crew::run(vec![alone], size, &mut again, out);
+        if again.is_success() && again.passed() == failures.names.len() {
+            summary.passed_alone(failures);
+        }
+    }
 }
 
 /// The last line: everything that somebody could believe was tested, and was not.
@@ -180,5 +206,45 @@ mod tests {
             last_line(&[Core, Sqlite, Servers], &output),
             "left out: redis, mysql, postgres, zookeeper, 2 ignored, 3 filtered out\n"
         );
+    }
+
+    /// A program whose one test fails among others, and alone as `when_alone` says.
+    fn run_twice(when_alone: &str) -> Summary {
+        let shown = |verdict: &str, counts: &str| {
+            format!(
+                "echo 'running 1 test'; echo 'test a::slow ... {verdict}'; echo 'test result: {verdict}. {counts}; 0 ignored; 0 measured; 0 filtered out'"
+            )
+        };
+        let failed = shown("FAILED", "0 passed; 1 failed");
+        let alone = match when_alone {
+            "ok" => shown("ok", "1 passed; 0 failed"),
+            _ => format!("{failed}; exit 1"),
+        };
+        let script = format!(
+            "if [ \"$0 $1\" = '--exact a::slow' ]; then {alone}; else {failed}; exit 1; fi"
+        );
+        let job = Job {
+            name: "x (tests/x.rs)".to_owned(),
+            words: ["sh", "-c", &script].map(Into::into).to_vec(),
+            directory: ".".into(),
+            ..Job::default()
+        };
+        let mut summary = Summary::default();
+        let size = Size {
+            jobs: 1,
+            threads: 1,
+        };
+        crew::run(vec![job.clone()], size, &mut summary, &mut io::sink());
+        assert_eq!((summary.passed(), summary.failed()), (0, 1));
+        run_again(&[job], &mut summary, &mut io::sink());
+        summary
+    }
+
+    #[test]
+    fn who_passes_alone_has_passed_and_who_does_not_has_failed() {
+        let summary = run_twice("ok");
+        assert!(summary.is_success());
+        assert!(summary.to_string().contains("a::slow failed among others"));
+        assert!(!run_twice("FAILED").is_success());
     }
 }
