@@ -8,6 +8,7 @@ use crate::error::Result;
 use crate::lock::{self, DoneBefore};
 
 /// What [`Lock::once_per`] comes to.
+#[must_use = "dropped, the lock is given back and the work not done"]
 #[derive(Debug)]
 #[expect(clippy::large_enum_variant)] // Taken apart at once, and never kept.
 pub enum Once {

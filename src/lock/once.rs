@@ -16,6 +16,7 @@ use crate::model::{FencingToken, StoreTime};
 const PLAN: &str = "once, by ";
 
 /// Whether work is still to be done in this period.
+#[must_use = "work that is not recorded as done is repeated"]
 #[derive(Debug)]
 pub enum Turn {
     /// It is, by the holder of the guard.
@@ -25,6 +26,7 @@ pub enum Turn {
 }
 
 /// What [`Lock::once_per`] comes to.
+#[must_use = "dropped, the lock is given back and the work not done"]
 #[derive(Debug)]
 #[expect(clippy::large_enum_variant)] // Taken apart at once, and never kept.
 pub enum Once {

@@ -53,7 +53,7 @@ impl LockOptions {
     /// use tenure::lock::LockOptions;
     ///
     /// let coordinator = Coordinator::connect("memory:").await?;
-    /// let options = LockOptions::default().with_at_least_for(Duration::from_millis(50));
+    /// let options = LockOptions::default().with_at_least_for(Duration::from_secs(60));
     /// let lock = coordinator.lock_with("every-minute", options)?;
     /// let guard = lock.acquire().await?;
     /// println!("the work, which takes no time at all");

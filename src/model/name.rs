@@ -64,12 +64,12 @@ impl MutexName {
     /// # assert_ne!(name, MutexName::hashed(format!("{path}.bak")));
     /// ```
     ///
-    /// The rule, for peers in other languages: of the text the first
-    /// characters that fit into 33 bytes of UTF-8, with a `-` for each that is
-    /// not an ASCII letter or digit, one of `.`, `_`, `:` and `-`, or in
-    /// U+00C0–024F, U+0370–052F, U+3041–30FF, U+4E00–9FFF or U+AC00–D7A3; then
-    /// `-`; then the first 32 digits of the text's SHA-256 in lower-case
-    /// hexadecimal.
+    /// The rule, for peers in other languages. Replace every character by `-`
+    /// that is not an ASCII letter or digit, one of `.`, `_`, `:` and `-`, or in
+    /// U+00C0–024F, U+0370–052F, U+3041–30FF, U+4E00–9FFF or U+AC00–D7A3. Of
+    /// the result take the first characters that fit into 33 bytes of UTF-8.
+    /// Then follow `-` and the first 32 digits of the SHA-256 of the text (as
+    /// it was, in UTF-8), in lower-case hexadecimal.
     #[must_use]
     pub fn hashed(text: impl AsRef<str>) -> Self {
         let text = text.as_ref();

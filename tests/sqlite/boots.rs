@@ -248,3 +248,22 @@ async fn a_clock_behind_that_of_a_living_user_is_refused() {
     assert_eq!(error.kind(), ErrorKind::Conflict, "{error:?}");
     assert!(error.to_string().contains("another clock"), "{error}");
 }
+
+/// Whoever has never come in does not live there, however often it tries.
+#[tokio::test]
+async fn one_whose_opening_failed_keeps_nobody_out() {
+    let place = Place::new();
+    let mut before = peer(&place, "before").spawn();
+    before.wait_acquired(SOON);
+    before.kill();
+    let ahead = "UPDATE simba_mutex SET acquired_at = acquired_at + 31536000000,
+        ttl_at = ttl_at + 31536000000, transition_at = transition_at + 31536000000";
+    place.sql().execute_batch(ahead).unwrap();
+    let stranger = Stranger::locking(&[], "--shared", &place.file()).unwrap();
+    let error = open(&place.url()).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Conflict, "{error:?}");
+    drop(stranger);
+    // This process lives on, and has nothing.
+    let mut next = peer(&place, "next").spawn();
+    next.wait_acquired(SOON);
+}

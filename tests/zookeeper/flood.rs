@@ -142,7 +142,8 @@ fn an_owner_whose_connection_is_cut_comes_through_a_flood_of_strangers() {
     let mut owner = Peer::contending(&url, &name).id("owner").spawn();
     let first = owner.wait_acquired(PATIENCE);
     let port = listening(owner.pid())[0];
-    let ((), came) = flooded(port, 8, || {
+    // As many as leave the owner its share of two processors: it can be kept from those, too.
+    let ((), came) = flooded(port, 2, || {
         for cut in 0..4 {
             std::thread::sleep(Duration::from_millis(500));
             proxy.cut().unwrap();

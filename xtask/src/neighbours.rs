@@ -4,9 +4,10 @@
 //! want; and the store must be right with the oldest version of the driver that it accepts. The
 //! newest is what the lock file names: all other tests run with it.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::{fs, io};
+use std::{env, fs, io};
 
 use crate::run;
 
@@ -41,7 +42,8 @@ const NEIGHBOURS: [(&str, &str); 6] = [
 ///
 /// When a file cannot be written or a program not be started.
 pub(crate) fn check(root: &Path) -> io::Result<Vec<String>> {
-    let place = root.join("target").join("neighbours");
+    let built = env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
+    let place = built.join("neighbours");
     let mut failed = Vec::new();
     for (name, dependency) in NEIGHBOURS {
         println!("check-sqlite: beside {name}");
@@ -70,8 +72,11 @@ pub(crate) fn check(root: &Path) -> io::Result<Vec<String>> {
     let mut test = run::cargo(&copy);
     test.args(["test", "--workspace", "--all-features", "--test", "sqlite"])
         .args(["--", "--quiet"])
-        .env("CARGO_TARGET_DIR", root.join("target"));
-    if !(update.status()?.success() && test.status()?.success()) {
+        .env("CARGO_TARGET_DIR", built);
+    let updated = update.status()?.success();
+    // Passed on as it comes, and ended when it hangs.
+    let mut out = io::stdout();
+    if !(updated && run::tee(test, run::LONGEST_SILENCE, &mut out, |_| {})?.success()) {
         failed.push(format!("the tests with rusqlite {OLDEST}"));
     }
     Ok(failed)
@@ -86,8 +91,8 @@ fn manifest(root: &Path, name: &str, dependency: &str) -> String {
     )
 }
 
-/// The files that git knows, as they are now. What is the same stays untouched, so that cargo
-/// builds only what has changed since the last time.
+/// The files that git knows, as they are now, and no others. What is the same stays untouched, so
+/// that cargo builds only what has changed since the last time.
 fn copy_tree(root: &Path, copy: &Path) -> io::Result<()> {
     let mut git = Command::new("git");
     git.current_dir(root)
@@ -98,7 +103,9 @@ fn copy_tree(root: &Path, copy: &Path) -> io::Result<()> {
         return Err(io::Error::other("git does not list the files"));
     }
     let listed = String::from_utf8_lossy(&output.stdout);
-    for file in listed.split('\0').filter(|file| !file.is_empty()) {
+    let listed: BTreeSet<&str> = listed.split('\0').filter(|file| !file.is_empty()).collect();
+    remove_others(copy, copy, &listed)?;
+    for file in listed {
         // One that was removed and not yet committed.
         let Ok(text) = fs::read(root.join(file)) else {
             continue;
@@ -113,9 +120,48 @@ fn copy_tree(root: &Path, copy: &Path) -> io::Result<()> {
     Ok(())
 }
 
+/// Removes from `folder` what is not `listed`: a member of the workspace that is gone would still
+/// be built.
+fn remove_others(copy: &Path, folder: &Path, listed: &BTreeSet<&str>) -> io::Result<()> {
+    let Ok(entries) = fs::read_dir(folder) else {
+        return Ok(());
+    };
+    for entry in entries {
+        let path = entry?.path();
+        let name = path
+            .strip_prefix(copy)
+            .unwrap_or(&path)
+            .to_string_lossy()
+            .into_owned();
+        if path.is_dir() {
+            let inside = format!("{name}/");
+            match listed.range(&*inside..).next() {
+                Some(next) if next.starts_with(&inside) => remove_others(copy, &path, listed)?,
+                _ => fs::remove_dir_all(&path)?,
+            }
+        } else if !listed.contains(&*name) {
+            fs::remove_file(&path)?;
+        }
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_not_listed_any_more_goes() {
+        let scratch = crate::scratch::Scratch::new("neighbours");
+        for file in ["a.rs", "b/c.rs", "b/d.rs", "e/f/g.rs", "ee/x.rs"] {
+            scratch.write(file, "");
+        }
+        let listed = BTreeSet::from(["a.rs", "b/c.rs", "ee/x.rs"]);
+        remove_others(scratch.path(), scratch.path(), &listed).unwrap();
+        let is_there = |file: &str| scratch.path().join(file).exists();
+        assert!(is_there("a.rs") && is_there("b/c.rs") && is_there("ee/x.rs"));
+        assert!(!is_there("b/d.rs") && !is_there("e"));
+    }
 
     #[test]
     fn the_manifest_accepts_the_oldest_and_the_newest() {

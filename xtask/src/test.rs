@@ -29,13 +29,7 @@ pub(crate) enum End {
 /// When cargo cannot be started.
 pub(crate) fn test(root: &Path, args: &TestArgs) -> io::Result<End> {
     let areas = selected(args);
-    let needs = areas::needs(&areas);
-    let lacking = programs::missing(&needs);
-    if !lacking.is_empty()
-        && let Err(reason) = provide(&lacking, &needs, args)
-    {
-        let lacking = programs::missing(&areas::needs(&Area::ALL));
-        eprint!("{}", missing::message(&lacking, &areas, &reason));
+    if !is_provided(&areas, args) {
         return Ok(End::Missing);
     }
     let plan = Plan::new(args, &Targets::find(root));
@@ -58,6 +52,20 @@ pub(crate) fn test(root: &Path, args: &TestArgs) -> io::Result<End> {
     } else {
         End::Failed
     })
+}
+
+/// Whether the programs for these areas are there, or could be installed; says so if not.
+pub(crate) fn is_provided(areas: &[Area], args: &TestArgs) -> bool {
+    let needs = areas::needs(areas);
+    let lacking = programs::missing(&needs);
+    if !lacking.is_empty()
+        && let Err(reason) = provide(&lacking, &needs, args)
+    {
+        let lacking = programs::missing(&areas::needs(&Area::ALL));
+        eprint!("{}", missing::message(&lacking, areas, &reason));
+        return false;
+    }
+    true
 }
 
 fn provide(lacking: &[Missing], needs: &[Program], args: &TestArgs) -> Result<(), String> {

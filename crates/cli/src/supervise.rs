@@ -220,7 +220,11 @@ impl Guarded<'_> {
         }
         let had_terminal = self.terminal.take().is_some();
         // What the guardians do from here on is done to what is left behind.
-        was_stopped |= self.post.has_acted();
+        let (has_acted, refused) = self.post.acts();
+        was_stopped |= has_acted;
+        for pid in refused {
+            self.voice.warn(&cannot_be_told(pid));
+        }
         let mut left = self.sweep(lost.is_some()).await;
         // The guardian may have died meanwhile and left some of them to us.
         self.post.take_over();
@@ -320,7 +324,8 @@ impl Guarded<'_> {
             match Terminal::wait_and_lend(self.command) {
                 Lending::Lent(terminal) => self.terminal = Some(terminal),
                 Lending::NotYet => {}
-                Lending::Never => return self.refuse_terminal(),
+                Lending::Never if !self.tenure.is_lost() => return self.refuse_terminal(),
+                Lending::Never => return,
             }
         } else {
             // Without a shell that could wake it the kernel drops this signal.

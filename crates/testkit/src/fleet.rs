@@ -10,7 +10,7 @@ use crate::fault::{Call, Fault, FaultBackend, Faults};
 
 /// Several processes over one store, in a runtime whose clock is paused
 /// (`#[tokio::test(start_paused = true)]`): hours of leases, renewals and
-/// outages pass at once, in the same order every time.
+/// outages pass at once, however busy the machine is.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
@@ -69,13 +69,18 @@ impl Fleet {
         })
     }
 
-    /// Takes the mutex away from whoever owns it, as an operator would.
+    /// Takes the mutex away from its owner, as an operator would.
     ///
     /// # Errors
     /// For what is no name.
+    ///
+    /// # Panics
+    /// When nobody owns it: the test means another one.
     pub async fn revoke(&self, name: impl AsRef<str>) -> Result<()> {
         let name = MutexName::new(name)?;
-        self.store.revoke(&name, None).await.map(drop)
+        let answer = self.store.revoke(&name, None).await?;
+        assert!(answer.is_won(), "nobody owns {name:?}");
+        Ok(())
     }
 
     /// The clock that all of it goes by.
@@ -105,7 +110,8 @@ impl Process {
         &self.coordinator
     }
 
-    /// From now on the store is not reached, until [`reconnect`](Self::reconnect).
+    /// From now on the store is not reached, until [`reconnect`](Self::reconnect);
+    /// only wake-ups still come, and lead to nothing.
     pub fn cut_off(&self) {
         for call in [
             Call::Acquire,
@@ -113,7 +119,12 @@ impl Process {
             Call::Release,
             Call::Leave,
             Call::Owner,
+            Call::List,
+            Call::Revoke,
+            Call::Prune,
+            Call::Check,
             Call::ReadLedger,
+            Call::ListLedgers,
             Call::ClaimTick,
             Call::FinishTick,
         ] {
@@ -121,7 +132,7 @@ impl Process {
         }
     }
 
-    /// The store is reached again.
+    /// The store is reached again. Faults that were set by hand end as well.
     pub fn reconnect(&self) {
         self.faults.heal();
     }

@@ -182,6 +182,7 @@ impl Open {
         if !is_there() {
             return Err(replaced_while_opened(path));
         }
+        used.settle();
         Ok((Self { connection, clock }, used))
     }
 

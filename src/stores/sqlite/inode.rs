@@ -50,6 +50,8 @@ struct Users {
     count: usize,
     /// Whether the lock of earlier versions is ours too.
     has_flock: bool,
+    /// Whether one of them has got so far that it may have owned something.
+    is_settled: bool,
 }
 
 impl Inode {
@@ -95,20 +97,50 @@ impl Inode {
         alone: impl FnOnce() -> Result<()>,
     ) -> Result<InUse> {
         let mut users = lock(&self.users);
-        let fail = |error| io_failed("lock", path, error);
         if users.count == 0 {
-            let is_alone = presence::take_alone(&self.file).map_err(fail)?
-                && self.flock(FlockOperation::NonBlockingLockExclusive);
-            let done = if is_alone { alone() } else { Ok(()) };
-            // From exclusive to shared is no single step with this one: another
-            // may have been alone in between. So nobody relies on what it did
-            // there.
-            users.has_flock = self.flock(FlockOperation::NonBlockingLockShared);
-            self.stay(path, limit)?;
-            done?;
+            let entered = self.enter_first(path, limit, alone);
+            match entered {
+                Ok(has_flock) => users.has_flock = has_flock,
+                Err(error) => {
+                    self.leave(&mut users);
+                    return Err(error);
+                }
+            }
         }
         users.count += 1;
         Ok(InUse(Arc::clone(self)))
+    }
+
+    /// Returns whether it has the lock of earlier versions as well.
+    fn enter_first(
+        &self,
+        path: &Path,
+        limit: Duration,
+        alone: impl FnOnce() -> Result<()>,
+    ) -> Result<bool> {
+        let fail = |error| io_failed("lock", path, error);
+        let is_alone = presence::take_alone(&self.file).map_err(fail)?
+            && self.flock(FlockOperation::NonBlockingLockExclusive);
+        let done = if is_alone { alone() } else { Ok(()) };
+        // From exclusive to shared is no single step with this one: another
+        // may have been alone in between. So nobody relies on what it did
+        // there.
+        let has_flock = self.flock(FlockOperation::NonBlockingLockShared);
+        self.stay(path, limit)?;
+        done.map(|()| has_flock)
+    }
+
+    /// The last client has gone, or the first has not come in. The lock that
+    /// says who lives stays if any of them may have owned something. A process
+    /// whose every opening failed never did: it must not pass for one who lives,
+    /// or it would bar all others for as long as it tries again.
+    fn leave(&self, users: &mut Users) {
+        users.has_flock = false;
+        self.flock(FlockOperation::Unlock);
+        if !users.is_settled {
+            // Nothing can be done about it, and the end of the process does it.
+            let _ = presence::leave(&self.file);
+        }
     }
 
     /// Becomes one of those who use the file, whatever it was before.
@@ -146,19 +178,22 @@ impl InUse {
         }
     }
 
+    /// The opening has succeeded: from now on something may be owned.
+    pub(super) fn settle(&self) {
+        lock(&self.0.users).is_settled = true;
+    }
+
     pub(super) fn identity(&self) -> Identity {
         self.0.identity
     }
 }
 
 impl Drop for InUse {
-    /// The lock that says who lives stays, the other does not.
     fn drop(&mut self) {
         let mut users = lock(&self.0.users);
         users.count -= 1;
         if users.count == 0 {
-            users.has_flock = false;
-            self.0.flock(FlockOperation::Unlock);
+            self.0.leave(&mut users);
         }
     }
 }

@@ -18,7 +18,7 @@ use std::io;
 
 use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, fcntl};
-use nix::libc::{F_RDLCK, F_WRLCK, SEEK_SET, c_int, flock, off_t};
+use nix::libc::{F_RDLCK, F_UNLCK, F_WRLCK, SEEK_SET, c_int, flock, off_t};
 
 /// Which byte: not one of SQLite's, which are the 512 from 2³⁰ on.
 const BYTE: off_t = 0x7e4e_0000;
@@ -31,6 +31,11 @@ pub(super) fn take_alone(file: &File) -> io::Result<bool> {
 /// Shares it, whatever was held before; false when somebody excludes us.
 pub(super) fn share(file: &File) -> io::Result<bool> {
     set(file, F_RDLCK)
+}
+
+/// Gives it up.
+pub(super) fn leave(file: &File) -> io::Result<()> {
+    set(file, F_UNLCK).map(drop)
 }
 
 fn set(file: &File, kind: c_int) -> io::Result<bool> {
@@ -75,7 +80,7 @@ mod tests {
         // An attempt that fails takes nothing away.
         assert!(!take_alone(&one).unwrap());
         assert!(!take_alone(&other).unwrap());
-        drop(other);
+        leave(&other).unwrap();
         assert!(take_alone(&one).unwrap());
     }
 

@@ -199,7 +199,9 @@ async fn once(
         exit::LOST => Unfinished::new(failure.message).into(),
         _ => JobError::from(failure.message),
     })?;
-    ending.is_near.set(end.asked.is_some());
+    if end.asked.is_some() {
+        ending.is_near.set(true);
+    }
     if !end.left.is_empty() {
         ending.is_near.set(true);
         ending.is_somebody_left.set(true);

@@ -267,12 +267,17 @@ impl Post {
         Report::Replaced
     }
 
-    /// Whether a guardian has told the command to end.
-    pub(crate) fn has_acted(&mut self) -> bool {
+    /// Whether a guardian has told the command to end, and whom it could not
+    /// tell, of which nobody has read yet.
+    pub(crate) fn acts(&mut self) -> (bool, Vec<Pid>) {
         let mut words = self.witness.last_words();
         words.extend(self.parent.iter_mut().flat_map(Line::last_words));
         self.has_acted |= words.iter().any(Word::is_act);
-        self.has_acted
+        let refused = words.into_iter().filter_map(|word| match word {
+            Word::Refused(pid) => Some(pid),
+            _ => None,
+        });
+        (self.has_acted, refused.collect())
     }
 
     /// Lets the guardian go: whoever it left behind is our child then. Returns

@@ -64,7 +64,7 @@ impl Vigil<'_> {
                 if self.pair.is_some() {
                     let grace = self.grace.min(self.guard.tenure().remaining());
                     let left = self.sweep(grace).await;
-                    if let Err(lost) = self.guard.tenure().token() {
+                    if let (Err(lost), true) = (self.guard.tenure().token(), left.is_empty()) {
                         let name = self.guard.tenure().mutex();
                         self.voice.error(&format_args!(
                             "{lost}: what the script that held {name} left behind was ended"

@@ -34,7 +34,7 @@ fn stop_around_the_deadline(trial: u64) {
     let place = Home::new();
     let place = place.path("own.db").display().to_string();
     // With a margin: six trials at once keep a guardian waiting.
-    let home = Home::at(format!("sqlite:{place}?ttl=1s&transition=2s&margin=250ms"));
+    let home = Home::at(format!("sqlite:{place}?ttl=1s&transition=5s&margin=500ms"));
     let beat = |file: &str, beats: u32| {
         format!(
             "echo $$ > {file}-child; trap '' TERM; for i in $(seq {beats}); do \
@@ -46,7 +46,7 @@ fn stop_around_the_deadline(trial: u64) {
     let mut second = start(home.run_next(&beat("second", 20)).stderr(Stdio::null()));
     signal(&first.0, Signal::STOP);
     // From half a lease to one and a half.
-    thread::sleep(Duration::from_millis(1500 + 3000 * trial / STOPS));
+    thread::sleep(Duration::from_millis(3000 + 6000 * trial / STOPS));
     signal(&first.0, Signal::CONT);
     assert_eq!(code(&mut second.0), Some(0), "trial {trial}");
     let times = |file: &str| -> Vec<u64> {
@@ -138,7 +138,7 @@ const IN_A_LANE: u32 = 5;
 fn fifty_that_come_and_go_or_are_killed_never_work_at_once_and_leave_nobody() {
     let place = Home::new();
     let place = place.path("own.db").display().to_string();
-    let home = &Home::at(format!("sqlite:{place}?ttl=1s&transition=3s&margin=350ms"));
+    let home = &Home::at(format!("sqlite:{place}?ttl=1s&transition=5s&margin=500ms"));
     let done: u32 = thread::scope(|scope| {
         let lanes: Vec<_> = (0..LANES)
             .map(|lane| {

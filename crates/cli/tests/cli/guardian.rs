@@ -3,14 +3,15 @@
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::restart::time_left;
 use super::stores::{Lease, Store, on_every_store};
 use super::support::{
-    Home, bounded, code, eventually, guardian_of, is_running, signal, start, text, witness_of,
+    Home, PATIENCE, bounded, code, eventually, guardian_of, is_running, signal, start, text,
+    witness_of,
 };
 
 /// Has a child that sleeps, and waits for it.
@@ -96,12 +97,15 @@ fn a_guardian_that_starts_slowly_is_waited_for() {
 
 fn first_child(program: &Child) -> Pid {
     let children = format!("/proc/{0}/task/{0}/children", program.id());
-    loop {
+    let end = Instant::now() + PATIENCE;
+    // Without a pause: it is to be met before it has taken its name.
+    while Instant::now() < end {
         let text = fs::read_to_string(&children).unwrap();
         if let Some(first) = text.split_whitespace().next() {
             return Pid::from_raw(first.parse().unwrap()).unwrap();
         }
     }
+    panic!("it starts nobody");
 }
 
 /// With the guardian that is to open the gate the command would be gone.
@@ -109,7 +113,14 @@ fn first_child(program: &Child) -> Pid {
 fn a_guardian_that_is_slow_to_open_the_gate_is_waited_for() {
     for _ in 0..20 {
         let home = Home::new();
-        let words = ["run", home.mutex(), "--", "sh", "-c", "echo > begun"];
+        let words = [
+            "run",
+            home.mutex(),
+            "--",
+            "sh",
+            "-c",
+            "echo > begun; exec sleep 2",
+        ];
         let mut holder = start(home.tenure(words).stderr(Stdio::piped()));
         // The program stands still before it has heard that the guardian is ready.
         let guardian = first_child(&holder.0);
@@ -244,12 +255,14 @@ fn is_spared_after_short_stops(said: &mut String) -> bool {
         // Stopped until a renewal has come and gone.
         let _ = kill_process(guardian, Signal::STOP);
         let mut last = time_left(&home);
-        eventually("it is renewed", || {
+        eventually("it is renewed, or told to end", || {
             let left = time_left(&home);
-            std::mem::replace(&mut last, left) < left
+            let has_ended = holder.0.try_wait().unwrap().is_some();
+            std::mem::replace(&mut last, left) < left || has_ended
         });
         let _ = kill_process(guardian, Signal::CONT);
     }
+    said.clear();
     fs::write(home.path("end"), "").unwrap();
     let ended = code(&mut holder.0);
     let mut stderr = holder.0.stderr.take().unwrap();

@@ -148,7 +148,10 @@ fn a_neighbour_can_ask_who_leads() {
 fn after_a_sighup_the_command_is_started_again() {
     let home = Home::new();
     let script = "trap 'exit 3' HUP; echo $$ >> starts; while :; do sleep 0.02; done";
-    let mut leader = start(&mut home.tenure(["lead", "m", "--", "sh", "-c", script]));
+    // What is ignored stays so, and under nohup, where tests may run, this signal is.
+    let mut lead = home.command("env");
+    lead.args(["--default-signal=HUP", env!("CARGO_BIN_EXE_tenure")]);
+    let mut leader = start(lead.args(["lead", "m", "--", "sh", "-c", script]));
     let starts = || {
         let text = std::fs::read_to_string(home.path("starts")).unwrap_or_default();
         text.lines().count()

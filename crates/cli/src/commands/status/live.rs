@@ -64,7 +64,7 @@ impl Seen {
             (Some(error), _) => Some(format!("not all: {}", self::told(error))),
             // What was seen last stays, with its age.
             (None, Some(_)) => {
-                self.trouble = Some("the store does not answer".to_owned());
+                self.trouble = Some("the store takes its time".to_owned());
                 return Ok(());
             }
             (None, None) => None,
