@@ -28,6 +28,8 @@ pub enum Refusal {
         /// The highest seen.
         newest: FencingToken,
     },
+    /// Its resource has a parameter that the route has not, a mistake in the program: 500.
+    NoParameter(String),
     /// There is no room to remember one more resource: 503.
     NoRoom,
     /// The highest seen could not be asked in time: 503.
@@ -44,6 +46,7 @@ impl Refusal {
             Self::Missing => StatusCode::PRECONDITION_REQUIRED,
             Self::Malformed(_) | Self::BadResource(_) => StatusCode::BAD_REQUEST,
             Self::Stale { .. } => StatusCode::CONFLICT,
+            Self::NoParameter(_) => StatusCode::INTERNAL_SERVER_ERROR,
             Self::NoRoom | Self::Late | Self::Failed(_) => StatusCode::SERVICE_UNAVAILABLE,
         }
     }
@@ -72,6 +75,7 @@ impl fmt::Display for Refusal {
             Self::Stale { token, newest } => {
                 write!(f, "the token {token} is stale: {newest} has been seen")
             }
+            Self::NoParameter(name) => write!(f, "the route has no parameter {name:?}"),
             Self::NoRoom => f.write_str("there is no room to remember one more resource"),
             Self::Late => f.write_str("the highest token seen was not known in time"),
             Self::Failed(_) => f.write_str("what keeps the tokens has failed"),

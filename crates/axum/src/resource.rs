@@ -47,9 +47,9 @@ impl Resource {
                 Part::Text(text) => name += text,
                 Part::Parameter(wanted) => {
                     let mut found = parameters.iter().filter(|(name, _)| name == wanted);
-                    let (_, value) = found.next().ok_or_else(|| {
-                        Refusal::Failed(format!("the route has no {{{wanted}}}").into())
-                    })?;
+                    let (_, value) = found
+                        .next()
+                        .ok_or_else(|| Refusal::NoParameter(wanted.clone()))?;
                     name += value;
                 }
             }

@@ -186,8 +186,14 @@ async fn when_in_doubt_nobody_is_admitted_and_the_client_is_not_told_why() {
     let (status, body) = write(&service(Fenced::new("one", Broken)), "/accounts/7", 1).await;
     assert_eq!(status, 503);
     assert_eq!(body, r#"{"error":"what keeps the tokens has failed"}"#);
-    let named = service(Fenced::new("{other}", InMemory::default()));
-    assert_eq!(write(&named, "/accounts/7", 1).await.0, 503);
+}
+
+#[tokio::test]
+async fn a_resource_that_the_route_cannot_name_is_a_mistake_of_the_program() {
+    let app = service(Fenced::new("{other}", InMemory::default()));
+    let (status, body) = write(&app, "/accounts/7", 1).await;
+    assert_eq!(status, 500);
+    assert_eq!(body, r#"{"error":"the route has no parameter \"other\""}"#);
 }
 
 #[tokio::test]

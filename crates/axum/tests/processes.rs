@@ -104,7 +104,7 @@ fn the_late_write_of_a_stopped_owner_is_refused() {
     let resource = Process::start("serve 127.0.0.1:0");
     let address = resource.hear("listening on ");
     let work = format!(
-        "work {address} sqlite:{}?ttl=4s&transition=4s",
+        "work {address} sqlite:{}?ttl=4s&transition=8s",
         file.display()
     );
 

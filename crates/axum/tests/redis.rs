@@ -9,7 +9,8 @@ use std::time::Duration;
 use redis::AsyncConnectionConfig;
 use redis::aio::MultiplexedConnection;
 use shared::{newest, service, token, write};
-use tenure_axum::{Fenced, HighestSeen, InRedis, Refusal, fenced_set};
+use tenure::Coordinator;
+use tenure_axum::{Candidate, Fenced, HighestSeen, InRedis, Readiness, Refusal, fenced_set};
 use tenure_testkit::servers::{Redis, RedisCluster, wait};
 
 async fn place() -> (Redis, MultiplexedConnection) {
@@ -89,6 +90,22 @@ async fn nobody_is_admitted_while_redis_is_silent() {
     server.resume().unwrap();
     let app = service(gate.with_limit(wait::LIMIT));
     assert_eq!(write(&app, "/accounts/7", 3).await.0, 200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_candidate_is_ready_only_while_its_clock_agrees_with_the_servers() {
+    let (server, _) = place().await;
+    let url = format!("redis://{}", server.address());
+    let [here, there] = [Coordinator::connect(&url), Coordinator::connect(&url)];
+    let (here, there) = (here.await.unwrap(), there.await.unwrap());
+    let _guard = there.lock("billing").unwrap().acquire().await.unwrap();
+    let elector = here.elector("billing").unwrap();
+    let _campaign = elector.campaign().unwrap();
+    let candidate = Candidate::new(&here, &elector).with_limit(wait::LIMIT);
+    assert_eq!(candidate.readiness().await, Readiness::Waiting);
+    let strict = candidate.with_clocks_apart(Duration::ZERO);
+    let answer = strict.readiness().await.to_string();
+    assert!(answer.starts_with("the store's clock is "), "{answer}");
 }
 
 #[test]

@@ -17,7 +17,8 @@ const SEE: &str = "INSERT INTO fence (resource, token) VALUES ($1, $2) \
     RETURNING token";
 
 /// The highest tokens in the table `fence` of the application's own PostgreSQL, shared by all
-/// servers of the resource. One statement for each request, on a connection of the pool.
+/// servers of the resource. One statement for each request, on a connection of the pool; it writes
+/// the row, so requests for one resource are as many as one row can take.
 ///
 /// It decides before the handler. What the handler writes to the same database, it should write in
 /// a transaction that begins with [`fence_in`].
