@@ -9,10 +9,10 @@ use std::time::Duration;
 use axum::Router;
 use axum::extract::State;
 use axum::routing::put;
-use shared::{newest, service, token, write};
+use shared::{newest, patient, service, token, write};
 use sqlx::PgPool;
 use sqlx::postgres::PgPoolOptions;
-use tenure_axum::{Admitted, Fenced, HighestSeen, InPostgres, Refusal, fence_in};
+use tenure_axum::{Admitted, HighestSeen, InPostgres, Refusal, fence_in};
 use tenure_testkit::servers::{Postgres, wait};
 
 async fn place() -> (Postgres, PgPool) {
@@ -40,7 +40,7 @@ async fn a_table_keeps_what_it_promises() {
     shared::every_digit_counts(&*seen).await;
     shared::the_highest_never_falls(seen.clone()).await;
 
-    let app = service(Fenced::new("account:{id}", InPostgres::clone(&seen)));
+    let app = service(patient(InPostgres::clone(&seen)));
     assert_eq!(write(&app, "/accounts/7", 1 << 60).await.0, 200);
     let (status, body) = write(&app, "/accounts/7", (1 << 60) - 1).await;
     assert_eq!(status, 409);
@@ -95,7 +95,7 @@ async fn a_handler_writes_behind_the_gate_and_an_old_owner_does_not() {
     server
         .sql("CREATE TABLE account (balance BIGINT); INSERT INTO account VALUES (0)")
         .unwrap();
-    let gate = Fenced::new("account:{id}", seen);
+    let gate = patient(seen);
     let app = Router::new()
         .route("/accounts/{id}", put(deposit).layer(gate))
         .with_state(pool);
@@ -141,7 +141,7 @@ async fn a_stricter_transaction_fails_instead_of_admitting_an_old_owner() {
 async fn nobody_is_admitted_while_the_database_is_silent() {
     let (server, pool) = place().await;
     let seen = InPostgres::new(pool);
-    let gate = Fenced::new("account:{id}", seen.clone());
+    let gate = patient(seen.clone());
     // Without a table.
     assert_eq!(write(&service(gate.clone()), "/accounts/7", 1).await.0, 503);
     seen.prepare().await.unwrap();
@@ -150,6 +150,6 @@ async fn nobody_is_admitted_while_the_database_is_silent() {
     server.pause().unwrap();
     assert_eq!(write(&app, "/accounts/7", 2).await.0, 503);
     server.resume().unwrap();
-    let app = service(Fenced::new("account:{id}", seen).with_limit(wait::LIMIT));
+    let app = service(patient(seen));
     assert_eq!(write(&app, "/accounts/7", 3).await.0, 200);
 }

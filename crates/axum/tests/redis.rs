@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use redis::AsyncConnectionConfig;
 use redis::aio::MultiplexedConnection;
-use shared::{newest, service, token, write};
+use shared::{newest, patient, service, token, write};
 use tenure::Coordinator;
-use tenure_axum::{Candidate, Fenced, HighestSeen, InRedis, Readiness, Refusal, fenced_set};
+use tenure_axum::{Candidate, HighestSeen, InRedis, Readiness, Refusal, fenced_set};
 use tenure_testkit::servers::{Redis, RedisCluster, wait};
 
 async fn place() -> (Redis, MultiplexedConnection) {
@@ -29,7 +29,7 @@ async fn a_key_keeps_what_it_promises() {
     shared::every_digit_counts(&*seen).await;
     shared::the_highest_never_falls(seen.clone()).await;
 
-    let app = service(Fenced::new("account:{id}", InRedis::clone(&seen)));
+    let app = service(patient(InRedis::clone(&seen)));
     assert_eq!(write(&app, "/accounts/7", 1 << 60).await.0, 200);
     let (status, body) = write(&app, "/accounts/7", (1 << 60) - 1).await;
     assert_eq!(status, 409);
@@ -82,13 +82,13 @@ async fn what_others_left_in_the_fence_admits_nobody() {
 #[tokio::test(flavor = "multi_thread")]
 async fn nobody_is_admitted_while_redis_is_silent() {
     let (server, connection) = place().await;
-    let gate = Fenced::new("account:{id}", InRedis::new(connection));
+    let gate = patient(InRedis::new(connection));
     assert_eq!(write(&service(gate.clone()), "/accounts/7", 1).await.0, 200);
     server.pause().unwrap();
     let impatient = service(gate.clone().with_limit(Duration::from_millis(300)));
     assert_eq!(write(&impatient, "/accounts/7", 2).await.0, 503);
     server.resume().unwrap();
-    let app = service(gate.with_limit(wait::LIMIT));
+    let app = service(gate);
     assert_eq!(write(&app, "/accounts/7", 3).await.0, 200);
 }
 

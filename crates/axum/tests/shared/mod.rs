@@ -8,6 +8,7 @@ use axum::http::{Request, StatusCode};
 use axum::routing::put;
 use tenure::model::FencingToken;
 use tenure_axum::{Admitted, Fenced, HighestSeen, Refusal};
+use tenure_testkit::servers::wait;
 use tower::ServiceExt;
 
 /// Around 2^53, where a double loses the last digit, and up to the largest there is.
@@ -82,6 +83,11 @@ pub(crate) async fn the_highest_never_falls(seen: Arc<impl HighestSeen>) {
         Some(last)
     );
     assert_eq!(newest(seen.admit("many", token(last)).await), None);
+}
+
+/// A gate for a slow machine.
+pub(crate) fn patient<S: HighestSeen>(seen: S) -> Fenced<S> {
+    Fenced::new("account:{id}", seen).with_limit(wait::LIMIT)
 }
 
 /// A service that says what it was admitted with.
