@@ -142,6 +142,7 @@ impl Campaign {
         // An office that is held when the campaign is dropped is its holder's
         // for as long as it likes.
         let contention = Some(engine.contend(settings, true, sink).sparing_the_tenure());
+        offices.campaign_begins();
         Self {
             contention,
             contender: id,
@@ -195,6 +196,12 @@ impl Campaign {
     pub(crate) async fn end(mut self) {
         drop(self.contention.take());
         while self.events.recv().await.is_some() {}
+    }
+}
+
+impl Drop for Campaign {
+    fn drop(&mut self) {
+        self.offices.campaign_ends();
     }
 }
 

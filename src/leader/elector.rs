@@ -128,7 +128,33 @@ impl Elector {
     /// its own clock. No I/O.
     #[must_use]
     pub fn is_leading(&self) -> bool {
-        self.offices.is_any_held()
+        self.offices.held().is_some()
+    }
+
+    /// The tenure under which this elector or one of its clones leads at this
+    /// very moment, by its own clock. No I/O.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> tenure::Result<()> {
+    /// # let coordinator = tenure::Coordinator::connect("memory:").await?;
+    /// let elector = coordinator.elector("billing")?;
+    /// assert!(elector.tenure().is_none());
+    /// let leading = elector.lead(|_| async { elector.tenure() });
+    /// assert!(leading.await?.is_some());
+    /// # coordinator.close().await
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn tenure(&self) -> Option<Tenure> {
+        self.offices.held()
+    }
+
+    /// Whether a campaign of this elector or of one of its clones lives: then it
+    /// leads, or will when its turn comes. No I/O.
+    #[must_use]
+    pub fn is_standing(&self) -> bool {
+        self.offices.is_any_campaigning()
     }
 
     /// Stands for election for as long as the campaign lives, and tells

@@ -5,7 +5,8 @@
 //! | run something for as long as this process leads | [`Elector::lead`] |
 //! | hear of everything, in a loop of your own | [`Elector::campaign`] |
 //! | know the leader without standing | [`Elector::leader`], [`Elector::observe`] |
-//! | know whether it is this process | [`Elector::is_leading`] |
+//! | know whether it is this process, and with which token | [`Elector::is_leading`], [`Elector::tenure`] |
+//! | know whether it leads or waits to | [`Elector::is_standing`] |
 //! | give the office back, and be sure of it | [`Leadership::resign`] |
 //!
 //! Being elected begins a [`Tenure`](crate::Tenure). A leader that loses the

@@ -1,4 +1,4 @@
-//! [`Offices`]: what an elector's campaigns hold.
+//! [`Offices`]: what an elector's campaigns hold, and whether there are any.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -11,6 +11,8 @@ pub(super) struct Offices(Arc<Mutex<Numbered>>);
 /// Each with its number.
 #[derive(Debug, Default)]
 struct Numbered {
+    /// Campaigns that live.
+    campaigns: usize,
     next: u64,
     tenures: Vec<(u64, Tenure)>,
 }
@@ -24,10 +26,23 @@ impl Offices {
         offices.tenures.push((number, tenure.clone()));
     }
 
-    /// Whether one of them has not ended at this very moment.
-    pub(super) fn is_any_held(&self) -> bool {
+    /// The newest of those that have not ended at this very moment.
+    pub(super) fn held(&self) -> Option<Tenure> {
         self.forget_lost();
-        !self.lock().tenures.is_empty()
+        let newest = self.lock().tenures.last().cloned();
+        newest.map(|(_, tenure)| tenure)
+    }
+
+    pub(super) fn campaign_begins(&self) {
+        self.lock().campaigns += 1;
+    }
+
+    pub(super) fn campaign_ends(&self) {
+        self.lock().campaigns -= 1;
+    }
+
+    pub(super) fn is_any_campaigning(&self) -> bool {
+        self.lock().campaigns > 0
     }
 
     /// Asks outside the mutex: the first who sees a deadline pass wakes those

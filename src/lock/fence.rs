@@ -21,7 +21,8 @@ use crate::model::FencingToken;
 /// let (old, new) = (FencingToken::from_store(1)?, FencingToken::from_store(2)?);
 /// assert!(fence.admit(old).is_ok());
 /// assert!(fence.admit(new).is_ok());
-/// assert!(fence.admit(old).is_err());
+/// let stale = fence.admit(old).unwrap_err();
+/// assert_eq!((stale.token(), stale.newest()), (old, new));
 /// # Ok::<(), tenure::Error>(())
 /// ```
 #[derive(Debug, Default)]
@@ -49,11 +50,11 @@ impl Fence {
     /// [`StaleToken`] with the larger token.
     pub fn admit(&self, token: FencingToken) -> Result<(), StaleToken> {
         let newest = self.0.fetch_max(token.value(), Ordering::AcqRel);
-        if newest > token.value() {
-            Err(StaleToken { token, newest })
-        } else {
-            Ok(())
+        if newest <= token.value() {
+            return Ok(());
         }
+        let newest = FencingToken::from_value(newest).expect("it was a token's value");
+        Err(StaleToken { token, newest })
     }
 }
 
@@ -61,7 +62,21 @@ impl Fence {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StaleToken {
     token: FencingToken,
-    newest: u64,
+    newest: FencingToken,
+}
+
+impl StaleToken {
+    /// The one that was refused.
+    #[must_use]
+    pub fn token(&self) -> FencingToken {
+        self.token
+    }
+
+    /// The largest that had been admitted before it.
+    #[must_use]
+    pub fn newest(&self) -> FencingToken {
+        self.newest
+    }
 }
 
 impl fmt::Display for StaleToken {

@@ -21,18 +21,22 @@ async fn an_elector_knows_who_leads_and_whether_it_does() {
     let (ours, theirs) = (world.coordinator(), world.coordinator());
     let (ours, theirs) = (ours.elector("m").unwrap(), theirs.elector("m").unwrap());
     assert_eq!(theirs.leader().await.unwrap(), None);
+    assert!(!ours.is_standing());
     let mut campaign = ours.campaign().unwrap();
-    assert!(!ours.is_leading());
+    assert!(!ours.is_leading() && ours.is_standing() && ours.tenure().is_none());
     let office = elected(&mut campaign).await;
     assert!(ours.is_leading() && ours.clone().is_leading() && !theirs.is_leading());
     let leader = theirs.leader().await.unwrap().expect("a leader");
     assert!(leader.is(campaign.contender()));
     assert_eq!(leader.token(), office.tenure().token().ok());
+    let tenure = ours.clone().tenure().expect("it leads");
+    assert_eq!(tenure.token(), office.tenure().token());
     // Otherwise it would stand again at once.
     drop(campaign);
     assert!(ours.is_leading(), "an office outlives its campaign");
+    assert!(!ours.is_standing() && !theirs.is_standing());
     office.resign().await.unwrap();
-    assert!(!ours.is_leading());
+    assert!(!ours.is_leading() && ours.tenure().is_none());
     assert_eq!(theirs.leader().await.unwrap(), None);
 }
 

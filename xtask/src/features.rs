@@ -1,9 +1,12 @@
-//! `cargo xtask check-features`: the library must compile with no feature and with each alone.
+//! `cargo xtask check-features`: the libraries must compile with no feature and with each alone.
 
 use std::path::Path;
 use std::{fs, io};
 
 use crate::run;
+
+/// The packages that others build with features of their choice, and where they are.
+const PACKAGES: [(&str, &str); 2] = [("tenure", ""), ("tenure-axum", "crates/axum")];
 
 /// Runs all checks, even after one has failed; returns what failed.
 ///
@@ -11,17 +14,29 @@ use crate::run;
 ///
 /// When the manifest cannot be read or cargo cannot be started.
 pub(crate) fn check(root: &Path) -> io::Result<Vec<String>> {
-    let manifest = fs::read_to_string(root.join("Cargo.toml"))?;
     let mut failed = Vec::new();
+    for (package, place) in PACKAGES {
+        check_package(root, package, &root.join(place), &mut failed)?;
+    }
+    Ok(failed)
+}
+
+fn check_package(
+    root: &Path,
+    package: &str,
+    place: &Path,
+    failed: &mut Vec<String>,
+) -> io::Result<()> {
+    let manifest = fs::read_to_string(place.join("Cargo.toml"))?;
     for feature in std::iter::once(None).chain(features(&manifest).into_iter().map(Some)) {
         let name = feature.unwrap_or("no feature");
-        println!("check-features: {name}");
+        println!("check-features: {package}, {name}");
         let mut cargo = run::cargo(root);
         cargo.args([
             "check",
             "--quiet",
             "--package",
-            "tenure",
+            package,
             "--lib",
             "--no-default-features",
         ]);
@@ -29,10 +44,10 @@ pub(crate) fn check(root: &Path) -> io::Result<Vec<String>> {
             cargo.args(["--features", feature]);
         }
         if !cargo.status()?.success() {
-            failed.push(name.to_owned());
+            failed.push(format!("{package}, {name}"));
         }
     }
-    Ok(failed)
+    Ok(())
 }
 
 /// The keys of `[features]`, without `default`, which only names others. Reads the manifest as this

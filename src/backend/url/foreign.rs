@@ -16,7 +16,8 @@ pub(crate) struct Foreign {
 pub(crate) enum Meaning {
     /// Our option, with their value.
     Same(&'static str),
-    /// Our option, with our word for each of their values.
+    /// Our option, with our word for each of their values. SQL only.
+    #[cfg_attr(not(any(feature = "mysql", feature = "postgres")), allow(dead_code))]
     Each(&'static str, &'static [(&'static str, &'static str)]),
     /// These values ask for what is so anyway.
     AsItIs(&'static [&'static str]),
