@@ -29,7 +29,7 @@ const CLOCKS_APART: Duration = Duration::from_secs(60);
 /// let elector = coordinator.elector("billing")?;
 /// let app: axum::Router = axum::Router::new()
 ///     // and what else the service does
-///     .merge(Candidate::new(&coordinator, &elector).routes());
+///     .merge(Candidate::new(&coordinator, &elector)?.routes());
 /// // Beside serving `app`: elector.lead(|tenure| async move { … }).await
 /// # drop(app);
 /// # coordinator.close().await
@@ -64,12 +64,14 @@ impl Candidate {
     /// For `elector`, or a clone of it, which stands by a campaign or by `lead`. Watches who leads
     /// for as long as it or a clone lives.
     ///
+    /// # Errors
+    /// [`Closed`](tenure::ErrorKind::Closed) after the coordinator was closed.
+    ///
     /// # Panics
     /// Outside a Tokio runtime.
-    #[must_use]
-    pub fn new(coordinator: &Coordinator, elector: &Elector) -> Self {
+    pub fn new(coordinator: &Coordinator, elector: &Elector) -> tenure::Result<Self> {
         let (tell, leader) = watch::channel(None);
-        let mut observer = elector.observe();
+        let mut observer = elector.observe()?;
         tokio::spawn(async move {
             loop {
                 let state = tokio::select! {
@@ -81,13 +83,13 @@ impl Candidate {
                 tell.send_replace(id);
             }
         });
-        Self {
+        Ok(Self {
             coordinator: coordinator.clone(),
             elector: elector.clone(),
             limit: LIMIT,
             clocks_apart: CLOCKS_APART,
             leader,
-        }
+        })
     }
 
     /// The same, which gives the store this time to answer `/readyz`; 2 s unless set.

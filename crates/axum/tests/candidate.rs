@@ -52,7 +52,7 @@ fn leads(elector: &Elector, id: &str) -> String {
 }
 
 fn routes(coordinator: &Coordinator, elector: &Elector) -> Router {
-    Candidate::new(coordinator, elector).routes()
+    Candidate::new(coordinator, elector).unwrap().routes()
 }
 
 #[tokio::test(start_paused = true)]
@@ -136,7 +136,7 @@ async fn a_store_that_does_not_answer_in_time_is_named() {
     let _guard = there.coordinator().lock("billing").unwrap().acquire().await;
     let elector = here.coordinator().elector("billing").unwrap();
     let _campaign = elector.campaign().unwrap();
-    let candidate = Candidate::new(here.coordinator(), &elector);
+    let candidate = Candidate::new(here.coordinator(), &elector).unwrap();
     let candidate = candidate.with_limit(Duration::from_millis(100));
     assert_eq!(candidate.readiness().await, Readiness::Waiting);
     here.faults().always(Call::Owner, Fault::Hang);

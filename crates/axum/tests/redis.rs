@@ -101,7 +101,9 @@ async fn a_candidate_is_ready_only_while_its_clock_agrees_with_the_servers() {
     let _guard = there.lock("billing").unwrap().acquire().await.unwrap();
     let elector = here.elector("billing").unwrap();
     let _campaign = elector.campaign().unwrap();
-    let candidate = Candidate::new(&here, &elector).with_limit(wait::LIMIT);
+    let candidate = Candidate::new(&here, &elector)
+        .unwrap()
+        .with_limit(wait::LIMIT);
     assert_eq!(candidate.readiness().await, Readiness::Waiting);
     let strict = candidate.with_clocks_apart(Duration::ZERO);
     let answer = strict.readiness().await.to_string();
