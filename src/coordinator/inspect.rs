@@ -1,5 +1,7 @@
 //! What a person asks a store: who owns what, is it well, free that one.
 
+use std::time::Duration;
+
 use super::Coordinator;
 use crate::backend::{
     Administration, AnyHoldStore, Backend, Finding, Hold, HoldServer, Inventory, Ledger, Listing,
@@ -12,6 +14,10 @@ use crate::schedule::Schedules;
 
 /// A call that may look at the whole store has so many times the usual time.
 const LONG: u32 = 4;
+
+/// A check has at least this long: no lease depends on it, and it is there to
+/// name whoever is silent.
+const CHECK: Duration = Duration::from_secs(5);
 
 impl Coordinator {
     /// The mutexes of the store, also those of others, a page at a time in the
@@ -211,10 +217,10 @@ impl Coordinator {
     /// Dropping it changes nothing.
     pub async fn check(&self) -> Result<Vec<Finding>> {
         let backend = self.engine.backend();
-        self.ask(1, async {
-            Ok(backend.needed_administration()?.check().await)
-        })
-        .await
+        self.engine.check_open()?;
+        let limit = self.terms().call_timeout().max(CHECK);
+        let call = async { Ok(backend.needed_administration()?.check().await) };
+        self.engine.call_within(limit, call).await
     }
 
     /// What fails from now on and is tried again: of locks that are waited for,

@@ -109,6 +109,29 @@ async fn a_node_that_comes_late_and_is_another_node_has_no_vote() {
     );
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_nodes_that_come_late_and_are_one_server_have_one_vote() {
+    let (name, servers) = ("late-twins", servers(4));
+    // Two names for the last server, which must not say who it is for now.
+    let ways = [(); 2].map(|()| Proxy::start(servers[3].address()).unwrap());
+    let permit = |what| servers[3].command(&["ACL", "SETUSER", "default", what]);
+    permit("-info").unwrap();
+    let builder = patient().nodes(over(&servers[..3]));
+    let builder = builder.nodes(ways.iter().map(|way| url(way.port())));
+    let lock = build(builder, name).await;
+    let guard = lock.try_acquire().await.unwrap().expect("three are enough");
+    // Both may be asked at once, while somebody wants them; and it takes a
+    // while to compare them with the others.
+    servers[2].pause().unwrap();
+    permit("+info").unwrap();
+    eventually("locked there too", || holder(&servers[3], name).is_some()).await;
+    servers[2].resume().unwrap();
+    guard.release().await.unwrap();
+    servers[0].kill().unwrap();
+    servers[1].kill().unwrap();
+    eventually_error(&lock, "is the server of").await;
+}
+
 /// Tries until the error says this; it must never be won.
 async fn eventually_error(lock: &tenure::CombinationLock, part: &str) -> String {
     let mut last = String::new();

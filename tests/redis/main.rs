@@ -18,6 +18,7 @@ mod interop;
 mod jvm;
 mod lazy;
 mod listing;
+mod one_shard;
 mod outage;
 mod partition;
 mod permits;

@@ -1,8 +1,11 @@
 //! A node of a cluster that was reset by mistake, and given all slots: it takes
 //! itself for a cluster of one.
 
+use std::time::Duration;
+
 use tenure::backend::{Answer, Backend};
 use tenure_testkit::servers::{Redis, RedisCluster};
+use tokio::task::JoinSet;
 
 use crate::cluster::{name_at, url};
 use crate::support::{bid, eventually, held, long, lose, open, try_open, win};
@@ -91,4 +94,37 @@ async fn a_url_of_one_node_cannot_know_that_it_was_reset() {
     .await;
     // A fenced resource knows the later one.
     assert!(second.token > first.token);
+}
+
+/// Two of three answer, and agree on a part only: what the one says of the rest
+/// makes it no voter of its own.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_node_that_was_reset_is_not_the_only_voter_while_another_is_silent() {
+    let cluster = start().await;
+    let all = url_of_all(&cluster);
+    let mutex = name_at(&cluster, 2, "m");
+    let owner = open(&all).await;
+    win(&owner, &bid(&mutex, "owner", long())).await;
+    let mut others = Vec::new();
+    for number in 0..8 {
+        let other = open(&all).await;
+        let theirs = bid(&mutex, &format!("other-{number}"), long());
+        lose(&other, &theirs).await;
+        others.push((other, theirs));
+    }
+    reset(&cluster).await;
+    cluster.nodes()[1].pause().unwrap();
+    for _ in 0..3 {
+        // What was heard a second ago is not asked for again.
+        tokio::time::sleep(Duration::from_millis(1_200)).await;
+        let mut tries = JoinSet::new();
+        for (other, theirs) in others.clone() {
+            tries.spawn(async move { other.acquire(&theirs).await });
+        }
+        for tried in tries.join_all().await {
+            let won = tried.is_ok_and(|answer| answer.is_won());
+            assert!(!won, "the owner lives, at the third node");
+        }
+    }
+    cluster.nodes()[1].resume().unwrap();
 }

@@ -150,3 +150,61 @@ async fn sentinels_may_be_replaced_one_by_one_under_an_old_url() {
     let renewed = client.renew(std::slice::from_ref(&held)).await.remove(0);
     assert!(renewed.unwrap().is_won());
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_sentinel_that_has_forgotten_the_others_does_not_decide_alone() {
+    let redis = start(true).await;
+    let hosts = all(&redis);
+    let client = open(&url([hosts[0].as_str()])).await;
+    let held = win(&client, &bid(&name("m"), "a", long())).await;
+    assert!(client.release(&held).await.unwrap().is_won());
+    redis.split();
+    redis.hide(1);
+    redis.hide(2);
+    let next = bid(&name("m"), "b", long());
+    eventually("one of three is not enough", async || {
+        match client.acquire(&next).await {
+            Ok(answer) => {
+                // What was heard a second ago still counts.
+                let held = next.held(answer.token()?);
+                let _ = client.release(&held).await;
+                None
+            }
+            Err(_undecided) => Some(()),
+        }
+    })
+    .await;
+    let one = &redis.sentinels()[0];
+    let master = RedisSentinel::MASTER_NAME;
+    one.command(&["SENTINEL", "RESET", master]).unwrap();
+    eventually("it knows nobody", async || {
+        let others = one.command(&["SENTINEL", "SENTINELS", master]).ok()?;
+        others.trim().is_empty().then_some(())
+    })
+    .await;
+    let end = Instant::now() + LEASE;
+    while Instant::now() < end {
+        let tried = client.acquire(&next).await;
+        tried.expect_err("this process has known three");
+        tokio::time::sleep(LEASE / 10).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_doctor_names_a_silent_sentinel_also_where_leases_are_short() {
+    let redis = start(false).await;
+    let hosts = all(&redis);
+    let coordinator = Coordinator::builder().terms(terms(1_000, 3_000));
+    let url = url(hosts.iter().map(String::as_str));
+    let coordinator = coordinator.connect(&url).await.unwrap();
+    redis.sentinels()[2].pause().unwrap();
+    // On a machine that stands still the time of the call is soon over.
+    let told = eventually("the doctor is not too late", async || {
+        let findings = coordinator.check().await.ok()?;
+        findings.into_iter().find(|it| it.subject == "sentinels")
+    })
+    .await;
+    redis.sentinels()[2].resume().unwrap();
+    assert_eq!(told.severity, Severity::Warning, "{told:?}");
+    assert!(told.detail.contains(&hosts[2]), "{told:?}");
+}

@@ -18,6 +18,11 @@ impl Store {
 
     async fn admit(&self, index: usize) -> bool {
         let node = &self.nodes[index];
+        // Of two that come late and are one server, the second finds the first.
+        let _one = self.one_admission_at_a_time.lock().await;
+        if node.is_admitted() {
+            return true;
+        }
         let admitted = self.identify(index).await;
         // What it is refused for is told as if it had refused a take.
         node.said_of_itself(&admitted);

@@ -44,6 +44,8 @@ pub(super) struct Store {
     /// How many unlocks are under way on each node.
     pub(super) pending: watch::Sender<Vec<usize>>,
     bids: Mutex<OwnBids>,
+    /// Who asks whether a node may have a vote, and gives it.
+    pub(super) one_admission_at_a_time: tokio::sync::Mutex<()>,
 }
 
 impl Combined {
@@ -64,6 +66,7 @@ impl Combined {
             runtime,
             closing: Closing::of("this combination lock"),
             bids: Mutex::default(),
+            one_admission_at_a_time: tokio::sync::Mutex::default(),
         }))
     }
 }

@@ -4,12 +4,12 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use redis::Value;
+use redis::{FromRedisValue as _, Value};
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
 
 use super::config::Address;
-use super::connect::{Connector, Route};
+use super::connect::{Connector, Route, field};
 use super::error::nonsense;
 use super::keys;
 use super::scripts::Call;
@@ -50,6 +50,17 @@ pub(super) struct Seen {
     shares: Arc<Vec<Share>>,
     /// Read before the first of them was asked.
     pub(super) asked_at: Moment,
+}
+
+/// What there is for and against those who answer.
+struct Weight {
+    /// How many nodes they name.
+    named: usize,
+    /// How many names of others are missing.
+    missing: usize,
+    /// How many servers that is at least: a URL may have another name for a
+    /// server than the cluster has.
+    fewest: usize,
 }
 
 impl Seen {
@@ -137,15 +148,15 @@ impl Cluster {
         let mut answers = self.ask_all(&asked, limit / 2).await;
         // Too few of those we knew, or none yet: others may have their slots.
         if asked.is_empty() || answers.len() <= asked.len() / 2 {
-            let told = self.ask_around(&answers, limit / 2).await?;
+            // All that follows has what is left of the limit.
+            let left = || limit.saturating_sub(self.connector.clock.now().since(asked_at));
+            let told = self.ask_around(&asked, &answers, left() / 2).await?;
             let shares: Vec<Share> = told.iter().flat_map(|word| word.shares.clone()).collect();
             asked = masters(&shares);
             self.adopt(flatten(&told[0].shares));
-            answers = self.ask_all(&asked, limit / 2).await;
-            let (named, missing) = self.weigh(&told, &answers);
-            if !may_speak(asked.len(), named, missing) {
-                return Err(alone(named, missing));
-            }
+            answers = self.ask_all(&asked, left()).await;
+            let weight = self.weigh(&told, &answers);
+            self.check_weight(&asked, &weight, left()).await?;
         }
         let enough = asked.len() / 2 + 1;
         let shares = agreed(&answers, enough);
@@ -158,7 +169,9 @@ impl Cluster {
             map.extend(answers.into_iter().flat_map(|word| word.shares));
             map = flatten(&map);
         }
-        *self.voters() = masters(&map);
+        // What is not agreed on is what one of them told: it names no voters.
+        let is_agreed = is_whole(&shares);
+        *self.voters() = if is_agreed { masters(&shares) } else { asked };
         self.adopt(map);
         let seen = Seen {
             shares: Arc::new(shares),
@@ -214,10 +227,16 @@ impl Cluster {
     }
 
     /// What all others say, beside the `answers` there are: what one says alone
-    /// may be the word of a node that was reset, and names itself only.
-    async fn ask_around(&self, answers: &[NodeWord], limit: Duration) -> Result<Vec<NodeWord>> {
+    /// may be the word of a node that was reset, and names itself only. Those
+    /// who were `asked` have had their time.
+    async fn ask_around(
+        &self,
+        asked: &[Address],
+        answers: &[NodeWord],
+        limit: Duration,
+    ) -> Result<Vec<NodeWord>> {
         let others: Vec<Address> = self.others();
-        let new = |at: &&Address| !answers.iter().any(|word| word.by == **at);
+        let new = |at: &&Address| !asked.contains(at);
         let unheard: Vec<Address> = others.iter().filter(new).cloned().collect();
         let mut told = self.ask_all(&unheard, limit).await;
         told.extend(answers.iter().cloned());
@@ -234,17 +253,42 @@ impl Cluster {
         }
     }
 
-    /// How many nodes are named by those who answer, and how many nodes of the
-    /// URL and masters of before neither answer nor are named.
-    fn weigh(&self, told: &[NodeWord], answers: &[NodeWord]) -> (usize, usize) {
+    /// Who is named by those who answer, and which nodes of the URL and masters
+    /// of before neither answer nor are named.
+    fn weigh(&self, told: &[NodeWord], answers: &[NodeWord]) -> Weight {
         let said = || told.iter().chain(answers);
         let named: HashSet<&Address> = said().flat_map(|word| &word.nodes).collect();
         let answered: HashSet<&Address> = said().map(|word| &word.by).collect();
+        let is_away = |at: &&Address| !named.contains(at) && !answered.contains(at);
         let voters = self.voters();
-        let known: HashSet<&Address> = self.seeds.iter().chain(voters.iter()).collect();
-        let is_there = |at: &&&Address| named.contains(*at) || answered.contains(*at);
-        let missing = known.iter().filter(|at| !is_there(at)).count();
-        (named.len(), missing)
+        let listed: HashSet<&Address> = self.seeds.iter().filter(is_away).collect();
+        let before: HashSet<&Address> = voters.iter().filter(is_away).collect();
+        Weight {
+            named: named.len(),
+            missing: listed.union(&before).count(),
+            fewest: listed.len().max(before.len()),
+        }
+    }
+
+    /// Whether those who answer speak for the cluster. Those who are down are
+    /// not named; but the only master, if it is that of a cluster, knows them.
+    async fn check_weight(
+        &self,
+        asked: &[Address],
+        weight: &Weight,
+        limit: Duration,
+    ) -> Result<()> {
+        if may_speak(asked.len(), weight.named, weight.missing) {
+            return Ok(());
+        }
+        let known = match asked {
+            [only] => ask_known(&self.server(only), limit).await,
+            _ => None,
+        };
+        match known {
+            Some(known) if may_speak(1, known, weight.fewest) => Ok(()),
+            _ => Err(alone(weight.named, weight.missing)),
+        }
     }
 
     /// Servers that have no slots any more are not kept connected.
@@ -352,6 +396,16 @@ async fn ask_map(server: &Server, address: &Address, limit: Duration) -> Result<
     let late = || Error::late(ErrorKind::Timeout, address, limit, Outcome::DidNot);
     let answer = answer.map_err(|_| late())??;
     word(&answer, address).ok_or_else(|| nonsense("CLUSTER SLOTS without slots"))
+}
+
+/// How many nodes this one knows, dead or alive, itself included; `None` if it
+/// may not be asked.
+async fn ask_known(server: &Server, limit: Duration) -> Option<usize> {
+    let mut question = redis::cmd("CLUSTER");
+    question.arg("INFO");
+    let answer = tokio::time::timeout(limit, server.ask(&question)).await;
+    let info = String::from_redis_value(answer.ok()?.ok()?).ok()?;
+    field(&info, "cluster_known_nodes")?.trim().parse().ok()
 }
 
 fn undecided(answered: usize, enough: usize, all: usize) -> Error {

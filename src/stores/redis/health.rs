@@ -15,7 +15,7 @@ use crate::error::Result;
 /// The only policy under which a held lock cannot be thrown away.
 const SAFE_POLICY: &str = "noeviction";
 
-/// How long sentinels have to answer the doctor.
+/// How long sentinels have at most to answer the doctor.
 const SURVEY_LIMIT: Duration = Duration::from_secs(2);
 
 pub(super) async fn check(redis: &Redis) -> Vec<Finding> {
@@ -77,7 +77,9 @@ async fn check_server(redis: &Redis, server: &Server, all: &mut Vec<Address>) ->
 /// Whether the URL lists the sentinels that there are.
 async fn check_sentinels(connector: &Connector) -> Option<Finding> {
     let sentinels = connector.sentinels.as_ref()?;
-    let (votes, troubles) = sentinels.survey(connector, SURVEY_LIMIT).await;
+    // All of the check has little more than the time of one call.
+    let limit = SURVEY_LIMIT.min(connector.config.probe_limit);
+    let (votes, troubles) = sentinels.survey(connector, limit).await;
     let (listed, all) = (sentinels.listed(), votes.all());
     let list_all = "list every sentinel once in the URL";
     Some(if votes.decided().is_none() {

@@ -76,7 +76,7 @@ fn line(config: &Config, user: &str, all: bool) -> String {
             matches!(config.topology, Topology::Sentinel { .. }),
             "+role",
         ),
-        (config.is_cluster(), "+cluster|slots +asking"),
+        (config.is_cluster(), "+cluster|slots +cluster|info +asking"),
     ] {
         if needed {
             line.push(' ');
@@ -112,7 +112,7 @@ mod tests {
         assert!(with_options.contains(" ~app:* &app:* "));
         assert!(with_options.contains(" +hello +info +select +wait\n"));
         assert!(!with_options.contains("s3cret"));
-        assert!(text("redis+cluster://h").contains("+cluster|slots +asking\n"));
+        assert!(text("redis+cluster://h").contains("+cluster|slots +cluster|info +asking\n"));
         let sentinel = text("redis+sentinel://h?master=m&sentinel_user=guest");
         assert!(sentinel.contains("+role\n"));
         assert!(sentinel.ends_with(

@@ -12,7 +12,7 @@
 //! as well, at the addresses by which they know them.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -37,6 +37,9 @@ pub(super) struct Sentinels {
     connections: Mutex<HashMap<Address, MultiplexedConnection>>,
     named: watch::Sender<Option<Named>>,
     one_look_at_a_time: tokio::sync::Mutex<()>,
+    /// How many sentinels those knew that decided last: one that has forgotten
+    /// the others since then does not decide alone.
+    floor: AtomicUsize,
     /// It has been told once that they do not say who they are.
     warned: AtomicBool,
 }
@@ -57,6 +60,7 @@ impl Sentinels {
             connections: Mutex::default(),
             named: watch::Sender::new(None),
             one_look_at_a_time: tokio::sync::Mutex::default(),
+            floor: AtomicUsize::new(0),
             warned: AtomicBool::new(false),
         }
     }
@@ -81,18 +85,20 @@ impl Sentinels {
         let Some(address) = votes.decided().cloned() else {
             return Err(self.undecided(&votes, &troubles));
         };
+        // Also a smaller number: it took a majority of the larger one.
+        self.floor.store(votes.known(&address), Ordering::Relaxed);
         let named = Named { address, asked_at };
         self.named.send_replace(Some(named.clone()));
         Ok(named)
     }
 
-    /// What all of them say, for a person to know.
+    /// What all of them say, for a person to know. Nobody waits for it: looks
+    /// go on meanwhile.
     pub(super) async fn survey(
         self: &Arc<Self>,
         connector: &Connector,
         limit: Duration,
     ) -> (Votes, Vec<Error>) {
-        let _one = self.one_look_at_a_time.lock().await;
         self.ask_all(connector, limit, |_| false).await
     }
 
@@ -108,7 +114,8 @@ impl Sentinels {
         limit: Duration,
         enough: impl Fn(&Votes) -> bool,
     ) -> (Votes, Vec<Error>) {
-        let (mut votes, mut troubles) = (Votes::of(&self.listed), Vec::new());
+        let floor = self.floor.load(Ordering::Relaxed);
+        let (mut votes, mut troubles) = (Votes::of(&self.listed, floor), Vec::new());
         let mut questions = JoinSet::new();
         for address in &self.listed {
             questions.spawn(Arc::clone(self).ask_within(limit, address.clone(), connector.clone()));
@@ -248,11 +255,7 @@ impl Sentinels {
                 .map(|(who, number)| format!("{number} for {who}")),
         );
         let hint = if votes.all() > self.listed.len() {
-            format!(
-                " (the URL lists {}: it should list all; those that are gone for good are \
-                 forgotten by SENTINEL RESET)",
-                self.listed.len()
-            )
+            format!(" (the URL lists {}: it should list all)", self.listed.len())
         } else {
             String::new()
         };

@@ -24,6 +24,11 @@ impl SentinelWord {
     pub(super) fn is_whole(&self) -> bool {
         self.id.is_some() && self.others.is_some()
     }
+
+    /// How many it knows, itself included.
+    fn known(&self) -> usize {
+        self.others.as_ref().map_or(0, BTreeMap::len) + 1
+    }
 }
 
 /// Who has a vote: one sentinel has one, whatever its names.
@@ -43,14 +48,18 @@ struct Vote {
 
 pub(super) struct Votes {
     listed: Vec<Address>,
+    /// There are at least so many, whatever anybody knows.
+    floor: usize,
     heard: HashMap<Voter, Vote>,
 }
 
 impl Votes {
-    /// Nobody of those that the URL lists has been heard yet.
-    pub(super) fn of(listed: &[Address]) -> Self {
+    /// Nobody of those that the URL lists has been heard yet. There are at least
+    /// `floor`.
+    pub(super) fn of(listed: &[Address], floor: usize) -> Self {
         Self {
             listed: listed.to_vec(),
+            floor: floor.max(listed.len()),
             heard: HashMap::new(),
         }
     }
@@ -84,14 +93,13 @@ impl Votes {
 
     /// How many sentinels there are in the eyes of the one that said this.
     fn known_to(&self, word: &SentinelWord) -> usize {
-        let others = word.others.as_ref().map_or(0, BTreeMap::len);
-        self.listed.len().max(others + 1)
+        self.floor.max(word.known())
     }
 
     /// How many there are: as many as the URL lists, or as anybody knows.
     pub(super) fn all(&self) -> usize {
         let known = self.votes().map(|vote| self.known_to(&vote.word));
-        known.max().unwrap_or(self.listed.len())
+        known.max().unwrap_or(self.floor)
     }
 
     /// How many must agree.
@@ -119,6 +127,15 @@ impl Votes {
             let mut by_number = known.iter().zip(1..);
             by_number.any(|(known, number)| number > known / 2)
         })
+    }
+
+    /// How many those know that name `master`: the largest number of which they
+    /// are more than half.
+    pub(super) fn known(&self, master: &Address) -> usize {
+        let named = || self.votes().filter(|vote| vote.word.master == *master);
+        let number = named().count();
+        let known = named().map(|vote| vote.word.known().max(self.listed.len()));
+        known.filter(|known| number > known / 2).max().unwrap_or(0)
     }
 
     /// Where sentinels are that others know and that were not asked yet.
@@ -182,7 +199,7 @@ mod tests {
 
     #[test]
     fn more_than_half_of_all_that_are_known_decide() {
-        let mut votes = Votes::of(&[at(1)]);
+        let mut votes = Votes::of(&[at(1)], 0);
         votes.count(at(1), word(1, 100, &[2, 3]));
         assert_eq!(votes.decided(), None, "one of three");
         assert_eq!((votes.all(), votes.enough()), (3, 2));
@@ -196,7 +213,7 @@ mod tests {
     #[test]
     fn one_sentinel_has_one_vote_whatever_its_names() {
         let listed = [at(1), at(11), at(2)];
-        let mut votes = Votes::of(&listed);
+        let mut votes = Votes::of(&listed, 0);
         votes.count(at(1), word(1, 100, &[2]));
         votes.count(at(11), word(1, 100, &[2]));
         assert_eq!(votes.decided(), None);
@@ -207,7 +224,7 @@ mod tests {
 
     #[test]
     fn where_nobody_says_who_he_is_those_of_the_url_decide() {
-        let mut votes = Votes::of(&[at(1), at(2), at(3)]);
+        let mut votes = Votes::of(&[at(1), at(2), at(3)], 0);
         votes.count(at(1), nameless(100));
         assert!(votes.is_partial());
         // Somebody who was only heard of may be one of them.
@@ -220,11 +237,38 @@ mod tests {
 
     #[test]
     fn one_that_remembers_the_dead_does_not_stop_the_others() {
-        let mut votes = Votes::of(&[at(1), at(2), at(3)]);
+        let mut votes = Votes::of(&[at(1), at(2), at(3)], 0);
         votes.count(at(1), word(1, 100, &[2, 3, 4, 5, 6, 7]));
         votes.count(at(2), word(2, 100, &[1, 3]));
         assert_eq!(votes.decided(), None, "two of seven, one of three");
         votes.count(at(3), word(3, 100, &[1, 2]));
         assert_eq!(votes.decided(), Some(&at(100)));
+    }
+
+    #[test]
+    fn one_that_has_forgotten_the_others_is_no_majority() {
+        let mut votes = Votes::of(&[at(1)], 3);
+        votes.count(at(1), word(1, 100, &[]));
+        assert_eq!(votes.decided(), None, "there were three");
+        assert_eq!((votes.all(), votes.enough()), (3, 2));
+        // With another that remembers them it is, and there are still three.
+        votes.count(at(2), word(2, 100, &[1, 3]));
+        assert_eq!(votes.decided(), Some(&at(100)));
+        assert_eq!(votes.known(&at(100)), 3);
+    }
+
+    #[test]
+    fn fewer_are_needed_once_a_majority_knows_fewer() {
+        let mut votes = Votes::of(&[at(1)], 5);
+        for id in 1..=3 {
+            assert_eq!(votes.decided(), None);
+            let others: Vec<u16> = (1..=3).filter(|other| *other != id).collect();
+            votes.count(at(id), word(id, 100, &others));
+        }
+        assert_eq!(votes.decided(), Some(&at(100)));
+        assert_eq!(votes.known(&at(100)), 3);
+        // One that remembers the dead does not make them count.
+        votes.count(at(4), word(4, 100, &[1, 2, 3, 5, 6, 7, 8, 9]));
+        assert_eq!(votes.known(&at(100)), 3);
     }
 }
