@@ -116,8 +116,9 @@ async fn two_nodes_that_come_late_and_are_one_server_have_one_vote() {
     let ways = [(); 2].map(|()| Proxy::start(servers[3].address()).unwrap());
     let permit = |what| servers[3].command(&["ACL", "SETUSER", "default", what]);
     permit("-info").unwrap();
-    let builder = patient().nodes(over(&servers[..3]));
-    let builder = builder.nodes(ways.iter().map(|way| url(way.port())));
+    // They come first, and are compared with each other first.
+    let builder = patient().nodes(ways.iter().map(|way| url(way.port())));
+    let builder = builder.nodes(over(&servers[..3]));
     let lock = build(builder, name).await;
     let guard = lock.try_acquire().await.unwrap().expect("three are enough");
     // Both may be asked at once, while somebody wants them; and it takes a
