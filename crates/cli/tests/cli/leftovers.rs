@@ -81,7 +81,7 @@ impl TwoUsers {
         run(&["cp", "/usr/bin/setpriv", program.to_str().unwrap()]);
         run(&["chmod", "4755", program.to_str().unwrap()]);
         // Where that user may go, wherever this one was built.
-        let tenure = home.path("tenure");
+        let tenure = home.path("program");
         run(&["cp", env!("CARGO_BIN_EXE_tenure"), tenure.to_str().unwrap()]);
         run(&["chmod", "0755", tenure.to_str().unwrap()]);
         Some(Self { home })
@@ -91,7 +91,7 @@ impl TwoUsers {
     fn tenure(&self, words: &[&str]) -> Command {
         let mut program = self.home.command("setpriv");
         program.args(["--reuid=65534", "--regid=65534", "--clear-groups"]);
-        program.arg(self.home.path("tenure")).args(words);
+        program.arg(self.home.path("program")).args(words);
         program
     }
 
