@@ -120,10 +120,11 @@ async fn in_a_cluster_too_and_nothing_is_left_out() {
         .collect();
     assert_eq!(told, names);
     assert_eq!(listing.next, None);
-    // What three servers read from their sockets, this question included; one
-    // by one it would be a thousand.
+    // What three servers read from their sockets, this question included, and
+    // a large request in as many pieces as come; one by one it would be more
+    // than a thousand.
     println!("{reads} reads for {COUNT} mutexes");
-    assert!(reads < 150, "{reads} reads");
+    assert!(reads < 400, "{reads} reads");
     client.close().await.unwrap();
 }
 
