@@ -1,6 +1,6 @@
 //! Who listens in this process, and what they are told.
 //!
-//! The bell says only that something happened to some mutex of the file. One
+//! The wake file says only that something happened to some mutex of the file. One
 //! look at the rows that somebody here listens to finds out what, so that a
 //! release of another mutex wakes nobody.
 
@@ -13,9 +13,9 @@ use crate::stores::kit::{HintSender, Listeners};
 
 /// Who listens, and of each name what was last seen.
 #[derive(Debug, Default)]
-pub(super) struct Watch(Listeners<Option<Sight>>);
+pub(super) struct Registry(Listeners<Option<Sight>>);
 
-impl Watch {
+impl Registry {
     pub(super) fn add(&mut self, interest: &Interest, hints: HintSender, database: &mut Database) {
         self.0.sweep();
         // A change is one from here on.
@@ -44,7 +44,7 @@ impl Watch {
         let names: Vec<MutexName> = self.0.names().map(|(name, _)| name.clone()).collect();
         for name in names {
             let now = see(database, &name)
-                // Asked again at the next ring; the waiters' own looks tell
+                // Asked again at the next write; the waiters' own looks tell
                 // them of the trouble.
                 .inspect_err(|error| {
                     tracing::debug!(target: "tenure::store", %error, "cannot look who owns");

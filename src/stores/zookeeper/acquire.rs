@@ -245,11 +245,11 @@ impl Store {
     }
 
     fn watch(&self, bid: &Bid, child: &str, watcher: OneshotWatcher) {
-        let watch = std::sync::Arc::clone(&self.watch);
+        let registry = std::sync::Arc::clone(&self.registry);
         let (name, contender): (MutexName, ContenderId) = (bid.name.clone(), bid.contender.clone());
         let task = self.runtime.spawn(async move {
             watcher.changed().await;
-            watch.turn(&name, &contender);
+            registry.turn(&name, &contender);
         });
         self.places.watch(bid.nonce, child.to_owned(), task);
     }
