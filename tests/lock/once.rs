@@ -218,6 +218,24 @@ fn kept(hosts: &[Host; 2]) -> [Lock; 2] {
     })
 }
 
+#[tokio::test]
+async fn a_lock_cannot_be_held_for_longer_than_it_may_be() {
+    let (_, hosts) = hosts();
+    let coordinator = &hosts[0].coordinator;
+    let with = |most| {
+        let options = LockOptions::default().with_at_least_for(LEAST);
+        coordinator.lock_with("minutely", options.with_max_hold(most))
+    };
+    let error = with(LEAST - Duration::from_millis(1)).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Invalid);
+    let said = error.to_string();
+    assert!(
+        said.contains("at_least_for") && said.contains("max_hold"),
+        "{said}"
+    );
+    with(LEAST).unwrap();
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_lock_that_is_held_for_at_least_a_time_is_not_free_before() {
     let (_, hosts) = hosts();
