@@ -183,7 +183,7 @@ impl Coordinator {
 
     /// Ends everything that this coordinator and its clones own and wait for,
     /// waits until the store has been told, and closes the store. Guards are
-    /// dead at once; whoever holds an office is asked to
+    /// dead at once; the holder of an office is asked to
     /// [end](crate::Tenure::ending), and waited for. Later calls
     /// fail with [`Closed`](ErrorKind::Closed); closing again is fine.
     ///

@@ -20,7 +20,7 @@ pub enum GuardedTurn {
 
 /// Work that is the holder's to do, as
 /// [`tenure::lock::OpenTurn`](crate::lock::OpenTurn). Dropped without a word it
-/// was cut short, and whoever comes next may repeat it.
+/// was cut short, and the next owner may repeat it.
 #[must_use = "work that is not recorded as done is repeated"]
 #[derive(Debug)]
 pub struct OpenTurn {
@@ -81,7 +81,7 @@ impl OpenTurn {
         self.background.wait(async move { turn.done().await })
     }
 
-    /// Records that the work failed: whoever comes next may repeat it.
+    /// Records that the work failed: the next owner may repeat it.
     ///
     /// # Errors
     /// As [`done`](Self::done).

@@ -1,4 +1,4 @@
-//! [`Turn`]: work that is done once in a period, by whoever comes first.
+//! [`Turn`]: work that is done once in a period, by the process that comes first.
 
 use std::time::Duration;
 
@@ -53,7 +53,7 @@ pub struct DoneBefore {
 }
 
 /// Work that is the holder's to do. Dropped without a word it was cut short,
-/// and whoever comes next may repeat it.
+/// and the next owner may repeat it.
 #[must_use = "work that is not recorded as done is repeated"]
 #[derive(Debug)]
 pub struct OpenTurn {
@@ -246,7 +246,7 @@ impl OpenTurn {
         self.end(true).await
     }
 
-    /// Records that the work failed: whoever comes next may repeat it.
+    /// Records that the work failed: the next owner may repeat it.
     ///
     /// # Errors
     /// As [`done`](Self::done).

@@ -37,7 +37,7 @@ impl SharedConnection {
         (shared, connection)
     }
 
-    /// The use by one more lock; `None` when the last has left: whoever comes
+    /// The use by one more lock; `None` when the last has left: the lock that comes
     /// then must open a new one.
     pub(crate) fn join(self: &Arc<Self>) -> Option<ConnectionUse> {
         let mut users = self.users();

@@ -1,4 +1,4 @@
-//! Hints by LISTEN and NOTIFY: one connection, only while somebody listens.
+//! Hints by LISTEN and NOTIFY: one connection, only while there is a listener.
 
 use std::time::Duration;
 

@@ -201,7 +201,7 @@ impl Server {
             }
         }
         let sent = match send(connection, live, &call.by_hash(), manner.asking).await {
-            // The server has restarted, or somebody flushed its scripts. It has
+            // The server has restarted, or an operator flushed its scripts. It has
             // run nothing, so this is no second attempt.
             Err(Lost::Said(error)) if error.kind() == NO_SCRIPT => {
                 send(connection, live, &call.by_text(), manner.asking).await

@@ -1,5 +1,5 @@
 //! Keeps the subscriptions of a client where they belong: one connection per
-//! server, opened when somebody first listens there.
+//! server, opened with the first listener there.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

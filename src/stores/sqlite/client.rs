@@ -178,7 +178,7 @@ impl Sqlite {
     }
 
     /// Frees something, and writes to the wake file if that was so. Done also when
-    /// nobody waits for the answer any more: somebody waits for the mutex.
+    /// the caller has gone: a waiter waits for the mutex.
     async fn free(
         &self,
         work: impl FnOnce(&mut Database) -> Result<Answer> + Send + 'static,

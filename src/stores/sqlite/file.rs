@@ -18,7 +18,7 @@ use crate::error::{Error, ErrorKind, Outcome, Result};
 pub(super) struct Files {
     pub(super) database: PathBuf,
     pub(super) wake_file: PathBuf,
-    /// Locked while somebody opens, creates or repairs the files.
+    /// Locked while a process opens, creates or repairs the files.
     lock: PathBuf,
     pub(super) mode: u32,
 }
@@ -122,7 +122,7 @@ impl Files {
         }
     }
 
-    /// Whoever can open a file can lock it. So this one cannot be opened by
+    /// A program that can open a file can lock it. So this one cannot be opened by
     /// who may only read.
     fn open_lock(&self) -> Result<File> {
         use std::os::unix::fs::PermissionsExt;
@@ -180,7 +180,7 @@ impl Files {
     }
 }
 
-/// A link to a file of ours that somebody else has made is a trap.
+/// A link to a file of ours that another user has made is a trap.
 fn examine_link(path: &Path, target: &Path) -> Result<()> {
     let (Ok(link), Ok(target)) = (path.symlink_metadata(), target.metadata()) else {
         return Ok(());

@@ -7,7 +7,7 @@
 //! by grants.
 //!
 //! The wake file is opened for each write: what is written is always the file that
-//! others watch, also after somebody has deleted it.
+//! others watch, also after an operator has deleted it.
 
 use std::fs::File;
 use std::io;
@@ -188,7 +188,7 @@ impl WakeFile {
             flags |= WatchFlags::ATTRIB;
         }
         let before = watched.take();
-        // Not created here: somebody may be removing the whole directory. Who
+        // Not created here: an operator may be removing the whole directory. Who
         // writes to it creates it.
         *watched = inotify::add_watch(&*inotify, &self.files.wake_file, flags).ok();
         // A wake file that was moved away is watched until we say no more.

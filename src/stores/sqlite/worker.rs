@@ -109,7 +109,7 @@ impl Worker {
         self.until_first_end().is_some_and(|left| left.is_zero())
     }
 
-    /// How long until the first lease that somebody waits for is over.
+    /// How long until the first lease that a waiter waits for is over.
     fn until_first_end(&self) -> Option<Duration> {
         let end = self.registry.first_end()?;
         let now = self.database.now()?;

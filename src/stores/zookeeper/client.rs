@@ -23,7 +23,7 @@ use crate::model::{FencingToken, LeaseTerms, MutexName, MutexOwner};
 use crate::stores::kit::{Closing, HeardClock};
 
 /// How often a waiter looks without having been told. Watches are not lost,
-/// so this is for nodes that somebody deleted by hand, and for a loser to
+/// so this is for nodes that an operator deleted by hand, and for a loser to
 /// learn of a new leader that was not the one before it.
 const SAFETY_LOOK: Duration = Duration::from_secs(5);
 

@@ -60,7 +60,7 @@ pub(crate) fn is_open(id: &str) -> bool {
         .is_ok()
 }
 
-/// Somebody at the desk of a holder.
+/// A visitor at the desk of a holder.
 #[derive(Debug)]
 pub(crate) struct Visit {
     line: BufReader<UnixStream>,
@@ -143,7 +143,7 @@ impl Desk {
         }
     }
 
-    /// Nobody is at the desk from now on: whoever comes finds none.
+    /// The desk is closed from now on: a visitor finds none.
     pub(super) async fn close(&mut self) {
         self.accepting.abort();
         let _ = (&mut self.accepting).await;

@@ -114,7 +114,7 @@ fn detach() {
     unblock();
 }
 
-/// Whoever has the other end of stderr may fill it between a look and a word.
+/// The reader of stderr may fill it between a look and a word.
 /// Opened once more, a pipe or a terminal can be written to without waiting,
 /// and stays as it is for everybody else.
 fn unblock() {
@@ -155,7 +155,7 @@ async fn take(order: &Order, front: Front, voice: &Voice) -> Result<u8, Failure>
 
 type FrontAndShell = (mpsc::UnboundedReceiver<FrontMessage>, oneshot::Receiver<()>);
 
-/// Whoever asked may be gone before the lock is here.
+/// The shell that asked may be gone before the lock is here.
 async fn gone(
     front: &mut mpsc::UnboundedReceiver<FrontMessage>,
     shell_ended: &mut oneshot::Receiver<()>,

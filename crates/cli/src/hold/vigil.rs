@@ -25,7 +25,7 @@ pub(super) enum FrontMessage {
     Gone,
 }
 
-/// A lock, the script that it is for, and whoever may end it.
+/// A lock, the script that it is for, and its guardians.
 pub(super) struct Vigil<'a> {
     pub(super) guard: LockGuard,
     /// `None` when the script is only to be warned.

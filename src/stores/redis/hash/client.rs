@@ -93,7 +93,7 @@ impl RedisHash {
         match aged {
             // Of a caller with little time: it hears later what it missed.
             "1" => registry.go_on_without(&ear),
-            // Whoever listens must be heard before it is sent away to wait.
+            // The waiter must be subscribed before it is sent away to wait.
             _ if bid.queue => registry.ready(&ear).await,
             _ => {}
         }
