@@ -3,9 +3,12 @@
 mod contract;
 mod counts;
 mod dialect;
+mod galera;
 mod jvm;
 mod listing;
 mod odd_tables;
+mod splitter;
+mod swapper;
 mod tables;
 mod zone;
 
