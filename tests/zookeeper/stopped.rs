@@ -17,8 +17,17 @@ use crate::stall::{TICK, until_aligned};
 const T: Duration = TICK.saturating_mul(2);
 
 /// How long each owner is stopped, in parts of T. From 5/8 on it has lost by
-/// its own clock when it goes on.
-const PARTS: [f64; 5] = [0.7, 0.6, 0.5, 0.4, 0.3];
+/// its own clock when it goes on. Half of T is the worst: the last that the
+/// leader was told of the session is then just old enough.
+const PARTS: [f64; 7] = [0.7, 0.58, 0.55, 0.52, 0.5, 0.47, 0.3];
+
+/// That the owners' server tells the leader of its clients is four times in T,
+/// when is chance: so there are several cuts.
+const CUTS: usize = 6;
+
+/// The owners' server is cut off when those that were stopped for half of T
+/// have been answered, and at the latest so long after they went on.
+const ANSWERED: Duration = Duration::from_millis(200);
 
 fn is_left(peer: &mut Peer) -> bool {
     // Hears all that it has said by now.
@@ -30,9 +39,9 @@ fn sleep_until(at: Instant) {
     std::thread::sleep(at.saturating_duration_since(Instant::now()));
 }
 
-/// One cut, `after` the owners have gone on. False when the machine was too slow
-/// for their sessions before it came to that.
-fn stopped(ensemble: &ZooKeeperEnsemble, after: Duration) -> bool {
+/// One cut, at once after the owners have gone on and were answered. False when
+/// the machine was too slow for their sessions before it came to that.
+fn stopped(ensemble: &ZooKeeperEnsemble) -> bool {
     let folder = tempfile::tempdir().unwrap();
     let journal = folder.path().join("journal");
     let name = name("stopped");
@@ -74,9 +83,12 @@ fn stopped(ensemble: &ZooKeeperEnsemble, after: Duration) -> bool {
     }
     sleep_until(end);
     owners.iter().for_each(Peer::resume);
-    // Time for an answer to those who ask at once, and no more.
-    std::thread::sleep(after);
+    // Answered, and no more: under a lease that is counted from a request after
+    // the pause they have more than half of T by now.
+    let half = PARTS.iter().position(|part| *part == 0.5).unwrap();
+    while end.elapsed() < ANSWERED && owners[half].left(PATIENCE) < T / 2 {}
     ensemble.sever().unwrap();
+    let cut = end.elapsed();
     for rival in &mut rivals {
         rival.wait_acquired(PATIENCE);
     }
@@ -88,7 +100,10 @@ fn stopped(ensemble: &ZooKeeperEnsemble, after: Duration) -> bool {
     ensemble.rejoin().unwrap();
     drop((owners, rivals));
     let judged = judge(&read_journal(&journal));
-    assert!(judged.is_ok(), "{after:?} after the pauses: {judged:#?}");
+    assert!(
+        judged.is_ok(),
+        "cut off {cut:?} after the pauses: {judged:#?}"
+    );
     true
 }
 
@@ -96,9 +111,9 @@ fn stopped(ensemble: &ZooKeeperEnsemble, after: Duration) -> bool {
 fn owners_that_were_stopped_believe_no_longer_than_the_leader_remembers_them() {
     let tick = format!("tickTime={}", TICK.as_millis());
     let ensemble = ZooKeeperEnsemble::start_severable_with(false, 10, &[&tick]).unwrap();
-    for after in [20, 60] {
+    for _ in 0..CUTS {
         let mut trials = 0;
-        while !stopped(&ensemble, Duration::from_millis(after)) {
+        while !stopped(&ensemble) {
             trials += 1;
             assert!(trials < 10, "the machine is too slow for these sessions");
         }

@@ -23,12 +23,10 @@ impl Remembered {
     /// Keeps what the store has told, if it is higher.
     pub(super) fn saw(&self, resource: &str, newest: FencingToken) {
         let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        match seen.get_mut(resource) {
-            Some(highest) => *highest = newest.max(*highest),
-            None if seen.len() < ROOM => {
-                seen.insert(resource.to_owned(), newest);
-            }
-            None => {}
+        if let Some(highest) = seen.get_mut(resource) {
+            *highest = newest.max(*highest);
+        } else if seen.len() < ROOM {
+            seen.insert(resource.to_owned(), newest);
         }
     }
 }
