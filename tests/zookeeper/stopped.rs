@@ -3,6 +3,12 @@
 //!
 //! What the leader knows of their sessions is then as old as the pause. The
 //! pauses end together, so that one cut serves all of them.
+//!
+//! The whole is tried here, as it is in the world; the rule of `proof.rs` is
+//! attacked in `stall.rs`. A process that was stopped for more than 2/5 of T
+//! connects anew when it goes on, because its driver does not believe in the
+//! connection any more, and by that the leader hears of its session: so a rule
+//! that counts from the last answer would not be found out here.
 
 use std::time::{Duration, Instant};
 
@@ -17,17 +23,8 @@ use crate::stall::{TICK, until_aligned};
 const T: Duration = TICK.saturating_mul(2);
 
 /// How long each owner is stopped, in parts of T. From 5/8 on it has lost by
-/// its own clock when it goes on. Half of T is the worst: the last that the
-/// leader was told of the session is then just old enough.
-const PARTS: [f64; 7] = [0.7, 0.58, 0.55, 0.52, 0.5, 0.47, 0.3];
-
-/// That the owners' server tells the leader of its clients is four times in T,
-/// when is chance: so there are several cuts.
-const CUTS: usize = 6;
-
-/// The owners' server is cut off when those that were stopped for half of T
-/// have been answered, and at the latest so long after they went on.
-const ANSWERED: Duration = Duration::from_millis(200);
+/// its own clock when it goes on.
+const PARTS: [f64; 5] = [0.7, 0.6, 0.5, 0.4, 0.3];
 
 fn is_left(peer: &mut Peer) -> bool {
     // Hears all that it has said by now.
@@ -39,9 +36,9 @@ fn sleep_until(at: Instant) {
     std::thread::sleep(at.saturating_duration_since(Instant::now()));
 }
 
-/// One cut, at once after the owners have gone on and were answered. False when
-/// the machine was too slow for their sessions before it came to that.
-fn stopped(ensemble: &ZooKeeperEnsemble) -> bool {
+/// One cut, `after` the owners have gone on. False when the machine was too slow
+/// for their sessions before it came to that.
+fn stopped(ensemble: &ZooKeeperEnsemble, after: Duration) -> bool {
     let folder = tempfile::tempdir().unwrap();
     let journal = folder.path().join("journal");
     let name = name("stopped");
@@ -83,12 +80,9 @@ fn stopped(ensemble: &ZooKeeperEnsemble) -> bool {
     }
     sleep_until(end);
     owners.iter().for_each(Peer::resume);
-    // Answered, and no more: under a lease that is counted from a request after
-    // the pause they have more than half of T by now.
-    let half = PARTS.iter().position(|part| *part == 0.5).unwrap();
-    while end.elapsed() < ANSWERED && owners[half].left(PATIENCE) < T / 2 {}
+    // Time for an answer to those who ask at once, and no more.
+    std::thread::sleep(after);
     ensemble.sever().unwrap();
-    let cut = end.elapsed();
     for rival in &mut rivals {
         rival.wait_acquired(PATIENCE);
     }
@@ -100,10 +94,7 @@ fn stopped(ensemble: &ZooKeeperEnsemble) -> bool {
     ensemble.rejoin().unwrap();
     drop((owners, rivals));
     let judged = judge(&read_journal(&journal));
-    assert!(
-        judged.is_ok(),
-        "cut off {cut:?} after the pauses: {judged:#?}"
-    );
+    assert!(judged.is_ok(), "{after:?} after the pauses: {judged:#?}");
     true
 }
 
@@ -111,9 +102,9 @@ fn stopped(ensemble: &ZooKeeperEnsemble) -> bool {
 fn owners_that_were_stopped_believe_no_longer_than_the_leader_remembers_them() {
     let tick = format!("tickTime={}", TICK.as_millis());
     let ensemble = ZooKeeperEnsemble::start_severable_with(false, 10, &[&tick]).unwrap();
-    for _ in 0..CUTS {
+    for after in [20, 60] {
         let mut trials = 0;
-        while !stopped(&ensemble) {
+        while !stopped(&ensemble, Duration::from_millis(after)) {
             trials += 1;
             assert!(trials < 10, "the machine is too slow for these sessions");
         }

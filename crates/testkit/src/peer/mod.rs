@@ -15,14 +15,13 @@
 //!
 //! It contends until it is told otherwise. With `--hold` it gives up each
 //! tenure after that long, rests for `--rest`, and stands again, `--rounds`
-//! times if given. On standard input it takes `stop`, `start`, `left` and
-//! `quit`; the end of input is `quit`. On standard output it says, a line each:
+//! times if given. On standard input it takes `stop`, `start` and `quit`; the
+//! end of input is `quit`. On standard output it says, a line each:
 //!
 //! | line | when |
 //! | --- | --- |
 //! | `ready` | the store is open and the service started |
 //! | `acquired TOKEN MILLIS` | it owns, for so many milliseconds by its own deadline |
-//! | `left MILLIS` | it was asked `left`: for how long its tenure is valid |
 //! | `released` | `on_released` was called |
 //! | `stopped` | the service has stopped; with an error behind it if it failed |
 //! | `trouble TEXT` | a warning or error of the library |

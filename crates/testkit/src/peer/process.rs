@@ -186,23 +186,13 @@ impl Peer {
         &self.said
     }
 
-    /// Tells it `stop`, `start`, `left` or `quit`.
+    /// Tells it `stop`, `start` or `quit`.
     ///
     /// # Panics
     /// When it has ended.
     pub fn tell(&mut self, command: &str) {
         let input = self.input.as_mut().expect("it was not told to quit");
         writeln!(input, "{command}").expect("the peer takes commands");
-    }
-
-    /// For how long its tenure is valid, by its own deadline.
-    ///
-    /// # Panics
-    /// When it does not say so within `limit`.
-    pub fn left(&mut self, limit: Duration) -> Duration {
-        self.tell("left");
-        let left = |line: &str| line.strip_prefix("left ")?.parse().ok();
-        Duration::from_millis(self.wait_for(limit, "left", left))
     }
 
     /// Lets it release and close everything, and waits for its end.

@@ -99,10 +99,6 @@ async fn run(args: Args) -> Result<()> {
             Event::Line(line) => match line.trim() {
                 "stop" => stop(&service).await,
                 "start" => service.start()?,
-                "left" => {
-                    let left = service.tenure().map(|tenure| tenure.remaining());
-                    say(&format!("left {}", left.unwrap_or_default().as_millis()));
-                }
                 "quit" => break,
                 "" => {}
                 other => say(&format!("trouble there is no command {other:?}")),
