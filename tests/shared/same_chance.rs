@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tenure_testkit::peer::{Peer, SameChance};
+use tenure_testkit::peer::{Peer, PeerBuilder, SameChance};
 
 const SOON: Duration = Duration::from_secs(60);
 
@@ -15,7 +15,7 @@ pub(crate) fn one_of_two_owns(url: &str) {
         let mutex = format!("same-chance-{}", id.unwrap_or("made"));
         let peer = |number| {
             let peer = Peer::contending(url, &mutex).option("--try-lock", "1");
-            let peer = id.into_iter().fold(peer, |peer, id| peer.id(id));
+            let peer = id.into_iter().fold(peer, PeerBuilder::id);
             chance.of(number, peer).spawn()
         };
         let mut first = peer(1);
