@@ -86,7 +86,7 @@ fn mark() -> String {
 
 /// This machine's address, looked up once: it should not change under the ids
 /// of one process.
-fn address() -> &'static str {
+pub(super) fn address() -> &'static str {
     static ADDRESS: OnceLock<String> = OnceLock::new();
     ADDRESS.get_or_init(|| local_ip().map_or_else(host_name, |ip| ip.to_string()))
 }
@@ -114,7 +114,7 @@ fn local_ip() -> Option<IpAddr> {
 }
 
 #[cfg(unix)]
-fn host_name() -> String {
+pub(super) fn host_name() -> String {
     let name = rustix::system::uname()
         .nodename()
         .to_string_lossy()
@@ -123,7 +123,7 @@ fn host_name() -> String {
 }
 
 #[cfg(not(unix))]
-fn host_name() -> String {
+pub(super) fn host_name() -> String {
     usable(&std::env::var("COMPUTERNAME").unwrap_or_default())
 }
 

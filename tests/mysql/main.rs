@@ -3,9 +3,12 @@
 mod contract;
 mod counts;
 mod dialect;
+mod galera;
 mod jvm;
 mod listing;
 mod odd_tables;
+mod splitter;
+mod swapper;
 mod tables;
 mod zone;
 
@@ -14,6 +17,8 @@ mod zone;
 mod sql;
 
 // What every store must stand.
+#[path = "../shared/same_chance.rs"]
+mod same_chance;
 #[path = "../shared/listing/mod.rs"]
 mod shared_listing;
 

@@ -15,6 +15,8 @@ mod standby;
 mod sql;
 
 // What every store must stand.
+#[path = "../shared/same_chance.rs"]
+mod same_chance;
 #[path = "../shared/listing/mod.rs"]
 mod shared_listing;
 

@@ -36,6 +36,8 @@ mod voters;
 mod wakeups;
 
 // What every store must stand.
+#[path = "../shared/same_chance.rs"]
+mod same_chance;
 #[path = "../shared/listing/mod.rs"]
 mod shared_listing;
 

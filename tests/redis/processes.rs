@@ -60,3 +60,8 @@ fn killed_and_stopped_processes_never_own_together() {
     let rest: Vec<&str> = keys.lines().filter(|key| !key.ends_with(":kept")).collect();
     assert_eq!(rest, [format!("simba:{{{mutex}}}:fence")]);
 }
+
+#[test]
+fn two_processes_that_are_given_the_same_chance_do_not_both_own() {
+    crate::same_chance::one_of_two_owns(&url(shared()));
+}

@@ -377,3 +377,8 @@ async fn five_hundred_contenders_survive_a_reconnect_storm() {
     }
     assert_eq!(standing().await, 0, "nothing is left behind");
 }
+
+#[test]
+fn two_processes_that_are_given_the_same_chance_do_not_both_own() {
+    crate::same_chance::one_of_two_owns(&format!("zookeeper://{}", SERVER.address()));
+}

@@ -3,6 +3,12 @@
 //!
 //! What the leader knows of their sessions is then as old as the pause. The
 //! pauses end together, so that one cut serves all of them.
+//!
+//! The whole is tried here, as it is in the world; the rule of `proof.rs` is
+//! attacked in `stall.rs`. A process that was stopped for more than 2/5 of T
+//! connects anew when it goes on, because its driver does not believe in the
+//! connection any more, and by that the leader hears of its session: so a rule
+//! that counts from the last answer would not be found out here.
 
 use std::time::{Duration, Instant};
 

@@ -61,7 +61,7 @@ impl Area {
             Self::Core => &[],
             Self::Sqlite => &[Server::Faketime],
             Self::Redis => &[Server::Redis, Server::Faketime],
-            Self::Mysql => &[Server::MariaDb],
+            Self::Mysql => &[Server::MariaDb, Server::Galera],
             Self::Postgres => &[Server::Postgres],
             Self::Zookeeper => &[Server::ZooKeeper, Server::Curator, Server::Faketime],
             Self::Servers => &Server::ALL,

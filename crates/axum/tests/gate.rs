@@ -208,3 +208,13 @@ async fn what_was_kept_of_a_turn_goes_on_after_the_answer() {
     drop(kept);
     assert!(seen.admit("one", token(2)).await.is_ok());
 }
+
+/// What lives in a process ends with it: so must the resource.
+#[tokio::test]
+async fn a_process_that_begins_anew_has_seen_nothing() {
+    let before = service(gate());
+    assert_eq!(write(&before, "/accounts/7", 2048).await.0, 200);
+    assert_eq!(write(&before, "/accounts/7", 1024).await.0, 409);
+    let after = service(gate());
+    assert_eq!(write(&after, "/accounts/7", 1024).await.0, 200);
+}

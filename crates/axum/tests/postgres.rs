@@ -153,3 +153,14 @@ async fn nobody_is_admitted_while_the_database_is_silent() {
     let app = service(patient(seen));
     assert_eq!(write(&app, "/accounts/7", 3).await.0, 200);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_lives_brings_back_what_the_table_lost() {
+    let (server, pool) = place().await;
+    InPostgres::new(pool.clone()).prepare().await.unwrap();
+    let begin = || InPostgres::new(pool.clone());
+    shared::a_server_that_lives_does_not_forget(begin, async || {
+        server.sql("TRUNCATE fence").unwrap();
+    })
+    .await;
+}

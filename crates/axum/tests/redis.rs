@@ -121,3 +121,13 @@ fn in_a_cluster_the_fence_lies_beside_its_key() {
         assert_eq!(slot(key).unwrap(), slot(fence).unwrap(), "{key}");
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_lives_brings_back_what_redis_forgets() {
+    let (server, connection) = place().await;
+    let begin = || InRedis::new(connection.clone());
+    shared::a_server_that_lives_does_not_forget(begin, async || {
+        server.command(&["FLUSHALL"]).unwrap();
+    })
+    .await;
+}

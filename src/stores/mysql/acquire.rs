@@ -8,14 +8,14 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use super::calls::{Insert, Take};
+use super::calls::{Commits, Insert, Prove, Take};
 use super::dialect::MySql;
 use super::schema::{self, INT_WARNING};
 use super::stamp::Stamp;
 use crate::backend::{Answer, Bid};
 use crate::error::Result;
 use crate::model::{FencingToken, MutexOwner};
-use crate::stores::sql::{Client, Dialect as _, Find, Inspect, locked};
+use crate::stores::sql::{Client, Dialect as _, Find, Inspect, Row, locked};
 
 /// The pauses before a take is tried again that failed though the row is free:
 /// another takes it just now, or holds it for longer.
@@ -70,11 +70,31 @@ pub(super) async fn acquire(client: &Client<MySql>, bid: &Bid) -> Result<Answer>
         let seen = bid.seen.map_or(0, FencingToken::store);
         let is_ours = bid.unique_id && row.owner_id == bid.contender.as_str();
         if is_ours && row.version > seen {
-            return row.won();
+            let version = row.version;
+            let prove = Prove {
+                bid: bid.clone(),
+                version,
+            };
+            match client.ask(prove).await? {
+                Some(left) => return found_again(client, &row, left),
+                // What was read is no longer so.
+                None => continue,
+            }
         }
         return Ok(Answer::refused(row.owner()?, row.now()));
     }
+    if !client.ask(Commits).await? {
+        return Err(schema::does_not_commit(mysql).with_mutex(&bid.name));
+    }
     Err(locked(&bid.name))
+}
+
+/// The answer to a bid whose grant was found, with `left` milliseconds left.
+fn found_again(client: &Client<MySql>, row: &Row, left: u64) -> Result<Answer> {
+    let now = client.about_now();
+    let owner = row.won()?.owner().clone();
+    let end = now + Duration::from_millis(left);
+    Ok(Answer::won(owner.owning_until(end), now))
 }
 
 /// Finds out what the table is like now: an operator may have made room.

@@ -50,6 +50,8 @@ pub(super) fn millis(length: std::time::Duration) -> u64 {
 // An Insert writes; but a row without an owner is nothing to undo.
 questions! {
     Take => Option<u64>, Writes;
+    Prove => Option<u64>, Writes;
+    Commits => bool, Reads;
     Insert => (), Reads;
     Renew => Renewed, Writes, |renewed| renewed.at;
     CanSkip => bool, Reads;
@@ -83,7 +85,55 @@ impl Answers<Take> for MySql {
             query = query.bind(name);
         }
         let done = query.bind(name).bind(*below).execute(&mut *on).await?;
-        stamp_of(&done, on).await
+        if done.rows_affected() == 0 || done.last_insert_id() > 0 {
+            return Ok((done.rows_affected() > 0).then(|| done.last_insert_id()));
+        }
+        // The table has a trigger. Zero, which is no stamp, where a pooler has
+        // sent the question to another session, or the trigger rewrites rows.
+        let stamp = query_of(&self.statements.stamp, name, bid.contender.as_str());
+        let stamp = stamp.fetch_optional(on).await?;
+        let stamp = stamp.map(|row| number(&row, "stamp")).transpose()?;
+        Ok(Some(stamp.unwrap_or(0)))
+    }
+}
+
+/// A statement about the row of a name and an owner's id.
+fn query_of<'q>(sql: &Arc<str>, name: &'q str, id: &'q str) -> Query<'q> {
+    query(sql).bind(name).bind(name).bind(id)
+}
+
+/// Writes to a grant that a bid has read of and takes for its own, and answers
+/// for how many milliseconds it still runs.
+///
+/// A read may come from a replica or from a node of a cluster that has not
+/// heard of its end; a write cannot.
+pub(super) struct Prove {
+    pub(super) bid: Bid,
+    pub(super) version: u64,
+}
+
+impl Answers<Prove> for MySql {
+    async fn answer(
+        &self,
+        on: &mut Connection,
+        Prove { bid, version }: &Prove,
+    ) -> sqlx::Result<Option<u64>> {
+        let (name, id) = (bid.name.as_str(), bid.contender.as_str());
+        let proof = query_of(&self.statements.prove, name, id).bind(*version);
+        let done = proof.execute(&mut *on).await?;
+        let left = stamp_of(&done, on).await?;
+        // One of them went for the proof.
+        Ok(left.filter(|left| *left > 1).map(|left| left - 1))
+    }
+}
+
+/// Whether statements are committed by themselves.
+pub(super) struct Commits;
+
+impl Answers<Commits> for MySql {
+    async fn answer(&self, on: &mut Connection, _: &Commits) -> sqlx::Result<bool> {
+        let row = sqlx::query("SELECT @@autocommit AS commits");
+        number(&row.fetch_one(on).await?, "commits").map(|commits| commits > 0)
     }
 }
 

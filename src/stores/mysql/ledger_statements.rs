@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::statements::NOW;
+use super::statements::{COMMITS, NOW};
 
 #[derive(Clone, Debug)]
 pub(super) struct LedgerStatements {
@@ -49,12 +49,13 @@ impl LedgerStatements {
                  WHERE name = ? AND IF(BINARY plan = ?, NOT ?, ?) \
                  AND ((last_tick < ? OR last_tick = ? AND state = 'planned') AND token <= ? \
                  OR ? AND last_tick = ? AND state = 'claimed' AND token < ?) \
-                 AND EXISTS (SELECT 1 FROM {table} WHERE {grant})"
+                 AND {COMMITS} AND EXISTS (SELECT 1 FROM {table} WHERE {grant})"
             )
             .into(),
             claim_first: format!(
                 "INSERT INTO {schedule} (name, {ledger}{column}) \
-                 SELECT ?, ?, ?, ?, ?, ?, ?, NULL{value} FROM {table} WHERE {grant}"
+                 SELECT ?, ?, ?, ?, ?, ?, ?, NULL{value} FROM {table} \
+                 WHERE {grant} AND {COMMITS}"
             )
             .into(),
             finish: format!(

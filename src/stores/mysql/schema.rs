@@ -185,3 +185,12 @@ pub(super) fn version_ended(mysql: &MySql) -> Error {
              make room with:\nALTER TABLE {table} MODIFY version BIGINT UNSIGNED NOT NULL;"
     ))
 }
+
+pub(super) fn does_not_commit(mysql: &MySql) -> Error {
+    unfit(format!(
+        "statements are not committed by themselves at {}, though its sessions are told to: \
+         a pooler gives them other sessions. Let it keep one for each connection, or let the \
+         server begin them with autocommit = 1",
+        mysql.place
+    ))
+}

@@ -30,6 +30,10 @@ const IS_OWNER: &str = "BINARY CONVERT(owner_id USING utf8mb4) = ?";
 /// Who frees also says when: the answer carries the time.
 const FREE: &str = "owner_id = '', acquired_at = 0, ttl_at = 0";
 
+/// What makes an owner, or keeps one, is committed with its statement or does
+/// not happen: a pooler may give a statement a session that was never set up.
+pub(super) const COMMITS: &str = "@@autocommit";
+
 /// MySQL 8.0, MariaDB 10.6.
 pub(super) const SKIP: &str = " FOR UPDATE SKIP LOCKED";
 
@@ -53,6 +57,12 @@ pub(super) struct Statements {
     /// first. Nothing but the inner question may find the row by its key, or
     /// MySQL reads it there, and waits.
     pub(super) take_unlocked: Arc<str>,
+    /// The stamp that this session's last statement left, if it is that of the
+    /// grant in the row: the name twice, and the id.
+    pub(super) stamp: Arc<str>,
+    /// Proves a grant that was read by writing to it, and answers what is left
+    /// of it: the name twice, id and version.
+    pub(super) prove: Arc<str>,
     pub(super) find: Arc<str>,
     pub(super) insert: Arc<str>,
     pub(super) release: Arc<str>,
@@ -71,7 +81,7 @@ impl Statements {
         let (table, schedule) = (quoted(table), quoted(schedule));
         let freed = format!("UPDATE {table} SET {FREE}, transition_at = 0 * LAST_INSERT_ID({NOW})");
         // NULL is in tables of other makes only.
-        let is_free = format!("IFNULL(m.transition_at, 0) < {NOW}");
+        let is_free = format!("IFNULL(m.transition_at, 0) < {NOW} AND {COMMITS}");
         let grant = format!("{IS_NAME} AND {IS_OWNER} AND version = ? AND transition_at >= {NOW}");
         Self {
             take: format!(
@@ -86,6 +96,21 @@ impl Statements {
                  ON m.mutex = unlocked.mutex SET {granted} WHERE {is_free} \
                  AND BINARY CONVERT(m.mutex USING utf8mb4) = ? AND IFNULL(m.version, 0) < ?",
                 granted = granted(),
+            )
+            .into(),
+            stamp: format!(
+                "SELECT LAST_INSERT_ID() AS stamp FROM {table} \
+                 WHERE {IS_NAME} AND {IS_OWNER} AND version = LAST_INSERT_ID() DIV {SCALE}"
+            )
+            .into(),
+            // It costs the lease a millisecond, because a write that changes
+            // nothing is not told to the other nodes of a cluster, nor judged
+            // by them.
+            prove: format!(
+                "UPDATE {table} SET transition_at = transition_at - 1 \
+                 + 0 * LAST_INSERT_ID(transition_at - {NOW}), \
+                 ttl_at = LEAST(ttl_at, transition_at) \
+                 WHERE {grant} AND transition_at > {NOW} AND {COMMITS}"
             )
             .into(),
             // Also a row whose name the collation holds equal: the caller
@@ -132,7 +157,7 @@ impl Statements {
             "UPDATE (SELECT mutex FROM {table} WHERE mutex IN ({}) LIMIT {count}{}) AS unlocked \
              STRAIGHT_JOIN {table} AS m ON m.mutex = unlocked.mutex \
              SET m.ttl_at = LAST_INSERT_ID({NOW}) + ?, m.transition_at = {NOW} + ? \
-             WHERE m.transition_at >= {NOW} AND (BINARY CONVERT(m.mutex USING utf8mb4), \
+             WHERE m.transition_at >= {NOW} AND {COMMITS} AND (BINARY CONVERT(m.mutex USING utf8mb4), \
              BINARY CONVERT(m.owner_id USING utf8mb4), m.version) IN ({})",
             places("?", count),
             if skips { SKIP } else { "" },

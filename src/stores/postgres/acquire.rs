@@ -15,6 +15,9 @@ pub(super) async fn acquire(client: &Client<Postgres>, bid: &Bid) -> Result<Answ
     let find = || client.ask(Find(bid.name.clone()));
     let mut taken = take().await?;
     let mut looks = 0;
+    // Whether the row was shown by a statement that writes. What only reads may
+    // be answered by a standby that lags, where a proxy sends it there.
+    let mut is_proven = true;
     loop {
         // Refused, and no row: another first bid has just made it, after this
         // statement took its snapshot.
@@ -24,6 +27,7 @@ pub(super) async fn acquire(client: &Client<Postgres>, bid: &Bid) -> Result<Answ
             }
             looks += 1;
             taken = find().await?.into();
+            is_proven = false;
             continue;
         };
         if taken.won {
@@ -34,17 +38,23 @@ pub(super) async fn acquire(client: &Client<Postgres>, bid: &Bid) -> Result<Answ
         if row.is_free() && looks < LOOKS {
             looks += 1;
             // Seen free by a fresh look, it is free to take.
-            taken = if looks == 1 {
-                find().await?.into()
-            } else {
+            is_proven = looks > 1;
+            taken = if is_proven {
                 take().await?
+            } else {
+                find().await?.into()
             };
             continue;
         }
         // An answer that was lost: the nonce says whose grant it is.
         let is_ours = row.nonce == bid.nonce.to_string();
         if is_ours && !row.is_free() && row.owner_id == bid.contender.as_str() {
-            return row.won();
+            if is_proven {
+                return row.won();
+            }
+            is_proven = true;
+            taken = take().await?;
+            continue;
         }
         return Client::<Postgres>::refused(&bid.name, taken.found);
     }

@@ -5,6 +5,8 @@ pub(crate) mod memory;
 pub(crate) mod postgres;
 #[cfg(feature = "redis")]
 pub(crate) mod redis;
+#[cfg(any(feature = "postgres", feature = "redis"))]
+mod remembered;
 
 use tenure::model::FencingToken;
 

@@ -3,6 +3,7 @@
 use sqlx::{PgExecutor, PgPool, Postgres, Transaction};
 use tenure::model::FencingToken;
 
+use super::remembered::Remembered;
 use super::{HighestSeen, judged};
 use crate::admitted::Admitted;
 use crate::refusal::Refusal;
@@ -20,18 +21,24 @@ const SEE: &str = "INSERT INTO fence (resource, token) VALUES ($1, $2) \
 /// servers of the resource. One statement for each request, on a connection of the pool; it writes
 /// the row, so requests for one resource are as many as one row can take.
 ///
+/// The rows must stay for as long as an old owner may come. Each server also remembers what it has
+/// seen, so a table that was emptied is filled again by the servers that live; one that begins
+/// after that, and [`fence_in`], know no more than the table.
+///
 /// It decides before the handler. What the handler writes to the same database, it should write in
 /// a transaction that begins with [`fence_in`].
 #[derive(Clone, Debug)]
 pub struct InPostgres {
     pool: PgPool,
+    remembered: Remembered,
 }
 
 impl InPostgres {
     /// On connections of this pool.
     #[must_use]
     pub fn new(pool: PgPool) -> Self {
-        Self { pool }
+        let remembered = Remembered::default();
+        Self { pool, remembered }
     }
 
     /// Makes the table if it is not there; many may do so at a time.
@@ -52,7 +59,12 @@ impl InPostgres {
 
 impl HighestSeen for InPostgres {
     async fn admit(&self, resource: &str, token: FencingToken) -> Result<Admitted, Refusal> {
-        see(&self.pool, resource, token).await
+        let least = self.remembered.at_least(resource, token);
+        let newest = see(&self.pool, resource, least).await?;
+        if let Ok(newest) = newest {
+            self.remembered.saw(resource, newest);
+        }
+        judged(resource, token, newest)
     }
 }
 
@@ -90,16 +102,16 @@ pub async fn fence_in(
     resource: &str,
     token: FencingToken,
 ) -> Result<(), Refusal> {
-    let admitted = see(&mut **transaction, resource, token).await;
-    admitted.map(drop)
+    let newest = see(&mut **transaction, resource, token).await?;
+    judged(resource, token, newest).map(drop)
 }
 
 async fn see(
     database: impl PgExecutor<'_>,
     resource: &str,
     token: FencingToken,
-) -> Result<Admitted, Refusal> {
+) -> sqlx::Result<tenure::Result<FencingToken>> {
     let question = sqlx::query_scalar::<_, i64>(SEE).bind(resource);
     let answer = question.bind(i64::from(token)).fetch_one(database).await;
-    judged(resource, token, FencingToken::try_from(answer?))
+    Ok(FencingToken::try_from(answer?))
 }

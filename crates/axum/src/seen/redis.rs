@@ -7,6 +7,7 @@ use redis::aio::ConnectionLike;
 use redis::{Script, ToRedisArgs};
 use tenure::model::FencingToken;
 
+use super::remembered::Remembered;
 use super::{HighestSeen, judged};
 use crate::admitted::Admitted;
 use crate::refusal::Refusal;
@@ -20,11 +21,14 @@ static SEE: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("see.lu
 /// The connection is any that can be cloned. Its limit for an answer should be below that of the
 /// gate.
 ///
-/// The fence is as durable as the server: after a fail-over to a replica that lags, after a restart
-/// without `appendonly`, or when keys are evicted, an old owner may be admitted once more.
+/// The fence is as durable as the server: it may be lost by a fail-over to a replica that lags, by a
+/// restart without `appendonly`, or when keys are evicted. Each server of the resource also remembers
+/// what it has seen, and brings it back; one that begins after the loss, and [`fenced_set`], may
+/// admit an old owner once more.
 #[derive(Clone)]
 pub struct InRedis<C> {
     connection: C,
+    remembered: Remembered,
 }
 
 impl<C> InRedis<C>
@@ -34,7 +38,11 @@ where
     /// On clones of this connection.
     #[must_use]
     pub fn new(connection: C) -> Self {
-        Self { connection }
+        let remembered = Remembered::default();
+        Self {
+            connection,
+            remembered,
+        }
     }
 }
 
@@ -50,9 +58,13 @@ where
 {
     async fn admit(&self, resource: &str, token: FencingToken) -> Result<Admitted, Refusal> {
         let mut script = SEE.key(fence_of(resource));
-        script.arg(token.value());
-        let newest = script.invoke_async(&mut self.connection.clone()).await;
-        answer(resource, token, newest)
+        script.arg(self.remembered.at_least(resource, token).value());
+        let newest: String = script.invoke_async(&mut self.connection.clone()).await?;
+        let newest = newest.parse();
+        if let Ok(newest) = newest {
+            self.remembered.saw(resource, newest);
+        }
+        judged(resource, token, newest)
     }
 }
 
@@ -82,8 +94,8 @@ pub async fn fenced_set(
 ) -> Result<(), Refusal> {
     let mut script = SEE.key(fence_of(key));
     script.key(key).arg(token.value()).arg(value);
-    let newest = script.invoke_async(connection).await;
-    answer(key, token, newest).map(drop)
+    let newest: String = script.invoke_async(connection).await?;
+    judged(key, token, newest.parse()).map(drop)
 }
 
 /// On the same server of a cluster as `key` itself.
@@ -93,12 +105,4 @@ fn fence_of(key: &str) -> String {
     } else {
         format!("{{{key}}}:fence")
     }
-}
-
-fn answer(
-    resource: &str,
-    token: FencingToken,
-    newest: redis::RedisResult<String>,
-) -> Result<Admitted, Refusal> {
-    judged(resource, token, newest?.parse())
 }

@@ -85,6 +85,28 @@ pub(crate) async fn the_highest_never_falls(seen: Arc<impl HighestSeen>) {
     assert_eq!(newest(seen.admit("many", token(last)).await), None);
 }
 
+/// The store loses all it had: a server that lives refuses the old owner all the same, and brings
+/// the highest back. One that has begun since, and hears of the old owner first, admits it: that is
+/// where the promise ends.
+pub(crate) async fn a_server_that_lives_does_not_forget<S: HighestSeen>(
+    server: impl Fn() -> S,
+    forget: impl AsyncFn(),
+) {
+    let [old, new] = [1 << 53, (1 << 53) + 1].map(token);
+    let lives = server();
+    for resource in ["kept", "lost"] {
+        assert_eq!(newest(lives.admit(resource, old).await), None);
+        assert_eq!(newest(lives.admit(resource, new).await), None);
+    }
+    forget().await;
+    assert_eq!(newest(lives.admit("kept", old).await), Some(new.value()));
+    let begins = server();
+    assert_eq!(newest(begins.admit("kept", old).await), Some(new.value()));
+    assert_eq!(newest(begins.admit("lost", old).await), None);
+    assert_eq!(newest(lives.admit("lost", old).await), Some(new.value()));
+    assert_eq!(newest(begins.admit("lost", old).await), Some(new.value()));
+}
+
 /// A gate for a slow machine.
 pub(crate) fn patient<S: HighestSeen>(seen: S) -> Fenced<S> {
     Fenced::new("account:{id}", seen).with_limit(wait::LIMIT)

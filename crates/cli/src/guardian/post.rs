@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use rustix::io::Errno;
 use rustix::process::{Pid, WaitId, WaitIdOptions, getpid, waitid};
+use tenure::model::{ContenderIdGenerator as _, Uuid};
 use tokio::sync::mpsc;
 
 use super::Role;
@@ -83,7 +84,9 @@ impl Post {
     ) -> io::Result<Self> {
         let strangers = tree::children();
         let around = std::env::var(MARK).unwrap_or_default();
-        let marks = format!("{around} {:032x}", fastrand::u128(..));
+        // Who bears the mark of a command is ended with it: no other may.
+        let mark = Uuid.generate().map_err(io::Error::other)?;
+        let marks = format!("{around} {mark}");
         environment.push((MARK, Some(marks.trim().to_owned())));
         // Meanwhile the others begin.
         let (enclosure, cgroup) = match Enclosure::begin() {

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use rustix::process::geteuid;
 use serde::{Deserialize, Serialize};
+use tenure::model::{ContenderIdGenerator as _, Uuid};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::mpsc;
 
@@ -38,7 +39,8 @@ pub(crate) struct Outcome {
 }
 
 pub(crate) fn new_id() -> String {
-    format!("{:0width$x}", fastrand::u128(..), width = ID)
+    let id = Uuid.generate().expect("32 digits are a valid id");
+    id.as_str().to_owned()
 }
 
 /// The ids in the environment.

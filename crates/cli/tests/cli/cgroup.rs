@@ -306,6 +306,45 @@ fn an_empty_group_that_was_left_is_removed_by_the_next_and_nobody_is_ended() {
     }
 }
 
+/// A resource that remembers the largest token: a file, and a lock around it.
+const WRITE: &str = "write() ( exec 9> turn; flock 9; seen=$(cat seen 2>/dev/null || echo 0); \
+                     if [ \"$1\" -lt \"$seen\" ]; then echo \"$1\" >> refused; else \
+                     echo \"$1\" > seen; echo \"$1\" >> written; fi )";
+
+/// All three are killed, and the command works on beside the next owner: with a
+/// group of its own and without. What it writes is refused by its token.
+#[test]
+fn a_command_that_outlives_all_three_is_refused_by_its_token() {
+    let _ = place();
+    let home = Home::new();
+    let works =
+        format!("{WRITE}; echo $$ > command; while :; do write $TENURE_TOKEN; sleep 0.02; done");
+    let mut program = start(home.run_script(&works).stderr(Stdio::null()));
+    let command = Child(home.pid("command"));
+    home.line("written");
+    kill_at_once(&[
+        own(&program),
+        guardian_of(&program.0),
+        witness_of(&program.0),
+    ]);
+    let _ = code(&mut program.0);
+    let next = format!("{WRITE}; write $TENURE_TOKEN; echo $TENURE_TOKEN > next");
+    let next = bounded(&mut home.run_next(&next)).status.code();
+    assert_eq!(next, Some(0));
+    let token: u64 = home.line("next").parse().unwrap();
+    // It works on, and is refused.
+    let late: u64 = home
+        .line("refused")
+        .lines()
+        .next()
+        .unwrap()
+        .parse()
+        .unwrap();
+    assert!(command.is_running() && late < token, "{late} and {token}");
+    let written = fs::read_to_string(home.path("written")).unwrap();
+    assert_eq!(written.lines().last(), Some(token.to_string().as_str()));
+}
+
 /// A program in another container cannot be seen by its number: what it has made
 /// and not used yet stays, for it holds a lock on the folder.
 #[test]

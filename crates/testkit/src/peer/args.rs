@@ -32,7 +32,7 @@ pub struct Args {
     /// levels deep.
     pub reentrant: Option<u64>,
     /// Instead of contending with a service: try once to take the lock, under a
-    /// generator that makes the same id for ever.
+    /// generator that makes the same id for ever, or without one under a UUID.
     pub try_lock: bool,
     /// Where observations are appended.
     pub journal: Option<PathBuf>,

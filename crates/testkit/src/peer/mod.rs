@@ -10,7 +10,7 @@
 //! ```text
 //! tenure-peer URL NAME [--id ID] [--ttl D] [--transition D]
 //!                      [--hold D] [--rest D] [--rounds N] [--journal FILE]
-//!                      [--churn N]
+//!                      [--churn N] [--reentrant N] [--try-lock 1]
 //! ```
 //!
 //! It contends until it is told otherwise. With `--hold` it gives up each
@@ -42,6 +42,7 @@ mod journal;
 mod process;
 mod program;
 mod reentrant;
+mod same_chance;
 mod trouble;
 mod twin;
 
@@ -49,6 +50,7 @@ pub use args::Args;
 pub use journal::read_journal;
 pub use process::{Acquired, Peer, PeerBuilder};
 pub use program::main;
+pub use same_chance::SameChance;
 
 /// The name of the test that is the other process.
 pub(crate) const TEST: &str = "peer_process";

@@ -1,8 +1,8 @@
 //! Trying a lock under an id that others make too.
 
 use tenure::CoordinatorBuilder;
-use tenure::model::{ContenderId, ContenderIdGenerator};
-use tenure::{Error, Result};
+use tenure::Result;
+use tenure::model::{ContenderId, ContenderIdGenerator, Uuid};
 use tokio::sync::mpsc;
 
 use super::args::Args;
@@ -20,9 +20,10 @@ impl ContenderIdGenerator for Constant {
 
 /// Says `acquired` or `refused`, and keeps what it has until it is told to end.
 pub(super) async fn try_lock(builder: CoordinatorBuilder, args: &Args) -> Result<()> {
-    let id = args.id.as_ref();
-    let id = id.ok_or_else(|| Error::invalid("--try-lock needs --id"))?;
-    let builder = builder.ids(Constant(ContenderId::new(id)?));
+    let builder = match &args.id {
+        Some(id) => builder.ids(Constant(ContenderId::new(id)?)),
+        None => builder.ids(Uuid),
+    };
     let coordinator = builder.connect(&args.url).await?;
     let guard = coordinator.lock(&args.name)?.try_acquire().await?;
     match &guard {

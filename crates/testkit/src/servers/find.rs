@@ -18,6 +18,8 @@ pub enum Server {
     Redis,
     /// MariaDB, with the command-line client.
     MariaDb,
+    /// Galera, which makes several servers of MariaDB one. A library that the server loads.
+    Galera,
     /// PostgreSQL, with the command-line client.
     Postgres,
     /// ZooKeeper: a Java runtime and the jars.
@@ -41,9 +43,10 @@ pub struct Packages {
 
 impl Server {
     /// Everything the tests need.
-    pub const ALL: [Server; 6] = [
+    pub const ALL: [Server; 7] = [
         Server::Redis,
         Server::MariaDb,
+        Server::Galera,
         Server::Postgres,
         Server::ZooKeeper,
         Server::Curator,
@@ -55,6 +58,7 @@ impl Server {
         match self {
             Server::Redis => "redis",
             Server::MariaDb => "mariadb",
+            Server::Galera => "galera",
             Server::Postgres => "postgres",
             Server::ZooKeeper => "zookeeper",
             Server::Curator => "curator",
@@ -73,6 +77,7 @@ impl Server {
         match self {
             Server::Redis => &["redis-server"],
             Server::MariaDb => &["mariadbd", "mariadb-install-db", "mariadb"],
+            Server::Galera => &["libgalera_smm.so"],
             Server::Postgres => &["postgres", "initdb", "psql"],
             Server::ZooKeeper => &["zookeeper.jar", "java"],
             Server::Curator => &["curator-recipes.jar", "javac"],
@@ -93,6 +98,11 @@ impl Server {
                 apt: &["mariadb-server-core", "mariadb-client-core"],
                 dnf: &["mariadb-server", "mariadb"],
                 brew: &["mariadb"],
+            },
+            Server::Galera => Packages {
+                apt: &["galera-4"],
+                dnf: &["galera"],
+                brew: &[],
             },
             Server::Postgres => Packages {
                 apt: &["postgresql"],
@@ -129,6 +139,11 @@ impl Server {
                 "/usr/local/mysql/bin",
                 "/opt/homebrew/opt/mariadb/bin",
                 "/usr/local/opt/mariadb/bin",
+            ],
+            Server::Galera => &[
+                "/usr/lib/galera",
+                "/usr/lib64/galera",
+                "/usr/lib64/galera-4",
             ],
             Server::Postgres => &[
                 "/usr/lib/postgresql/*/bin",

@@ -109,6 +109,13 @@ pub(super) fn command(program: impl AsRef<std::ffi::OsStr>, directory: &Path) ->
     command
 }
 
+/// Copies what is in one directory into another.
+pub(super) fn copy(from: &Path, to: &Path) -> Result<(), ServerError> {
+    let mut cp = command("cp", to);
+    cp.arg("-Rp").arg(from.join(".")).arg(to);
+    run(cp).map(drop)
+}
+
 /// Runs a tool of a server to its end, as the servers' user.
 pub(super) fn run(mut command: Command) -> Result<String, ServerError> {
     let name = command.get_program().to_string_lossy().into_owned();

@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{self, Read};
 use std::net::{SocketAddr, TcpStream};
 use std::ops::Deref;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
@@ -104,6 +104,7 @@ impl Deref for MariaDb {
 #[derive(Clone, Debug, Default)]
 pub struct MariaDbBuilder {
     extras: Extras,
+    origin: Option<PathBuf>,
 }
 
 impl MariaDbBuilder {
@@ -127,12 +128,25 @@ impl MariaDbBuilder {
         self
     }
 
+    /// Adds a switch that has no value.
+    pub(super) fn switch(mut self, switch: &str) -> Self {
+        self.extras.arguments.push(format!("--{switch}"));
+        self
+    }
+
+    /// Begins with a copy of this data instead of with none.
+    pub(super) fn copy_of(mut self, data: PathBuf) -> Self {
+        self.origin = Some(data);
+        self
+    }
+
     /// Starts it and waits until it greets.
     pub fn start(self) -> Result<MariaDb, ServerError> {
         Port::start(|port| {
             let recipe = Node {
                 address: port.address(),
                 extras: self.extras.clone(),
+                origin: self.origin.clone(),
             };
             Ok(MariaDb {
                 process: Process::launch("mariadb", Box::new(recipe))?,
@@ -146,10 +160,14 @@ impl MariaDbBuilder {
 struct Node {
     address: SocketAddr,
     extras: Extras,
+    origin: Option<PathBuf>,
 }
 
 impl Recipe for Node {
     fn fill(&self, data: &Path) -> Result<(), ServerError> {
+        if let Some(origin) = &self.origin {
+            return home::copy(origin, data);
+        }
         let mut version = home::command(Server::MariaDb.find("mariadbd")?, data);
         version.args(["--no-defaults", "--version"]);
         template::copy(

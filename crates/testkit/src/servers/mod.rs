@@ -27,6 +27,7 @@ mod certificates;
 mod error;
 mod extras;
 pub mod find;
+mod galera;
 mod home;
 mod mariadb;
 mod port;
@@ -34,6 +35,7 @@ mod postgres;
 mod process;
 mod proxy;
 mod redis;
+mod router;
 mod template;
 mod tree;
 pub mod wait;
@@ -41,6 +43,7 @@ mod zookeeper;
 
 pub use certificates::Certificates;
 pub use error::ServerError;
+pub use galera::Galera;
 pub use mariadb::{MariaDb, MariaDbBuilder};
 pub use port::Port;
 pub use postgres::{Postgres, PostgresBuilder};
@@ -50,4 +53,5 @@ pub use redis::{
     Redis, RedisBuilder, RedisCluster, RedisClusterBuilder, RedisSentinel, RedisSentinelBuilder,
     Sentinel,
 };
+pub use router::Router;
 pub use zookeeper::{ZooKeeper, ZooKeeperBuilder, ZooKeeperEnsemble};

@@ -44,9 +44,7 @@ pub(super) fn copy(
         )));
     }
     drop(lock);
-    let mut cp = home::command("cp", data);
-    cp.arg("-Rp").arg(template.join(".")).arg(data);
-    home::run(cp).map(drop)
+    home::copy(&template, data)
 }
 
 fn make_atomically(

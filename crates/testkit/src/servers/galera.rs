@@ -1,0 +1,157 @@
+//! Several MariaDB servers that are one: a Galera cluster.
+
+use std::fs;
+use std::path::Path;
+
+use super::error::ServerError;
+use super::find::Server;
+use super::mariadb::{MariaDb, MariaDbBuilder};
+use super::port::Port;
+use super::{home, wait};
+
+/// Stands in for the scripts that copy a node's data to one that joins, and that are not
+/// installed everywhere: ours joins with the same data, and says its number.
+const JOIN: &str = r#"#!/bin/sh
+while [ $# -gt 0 ]; do
+    case $1 in
+        --role) role=$2 ;;
+        --gtid) number=$2 ;;
+        --datadir) data=$2 ;;
+    esac
+    shift
+done
+case $role in
+    donor) echo "done $number" ;;
+    *) echo "ready 127.0.0.1:1/same" && cat "$data/number" ;;
+esac
+"#;
+
+/// Two MariaDB servers on 127.0.0.1 that are one Galera cluster: each takes reads and writes.
+/// The first alone has the majority, so it goes on when the second is cut off.
+#[derive(Debug)]
+pub struct Galera {
+    nodes: [MariaDb; 2],
+    // Where the nodes speak to each other.
+    _ports: [Ports; 2],
+}
+
+/// Of one node: for the group, and for what a node has missed.
+#[derive(Debug)]
+struct Ports {
+    group: Port,
+    missed: Port,
+}
+
+impl Ports {
+    fn choose() -> Result<Ports, ServerError> {
+        Ok(Ports {
+            group: Port::choose()?,
+            missed: Port::choose()?,
+        })
+    }
+}
+
+impl Galera {
+    /// Starts the two.
+    pub fn start() -> Result<Galera, ServerError> {
+        let ports = [Ports::choose()?, Ports::choose()?];
+        let builder = node(&ports[0], "", 3)?.switch("wsrep-new-cluster");
+        // It is ended once in an orderly way, so that its data has a number.
+        let first = builder.start()?;
+        wait_for(&first, 1)?;
+        first.stop()?;
+        let data = first.directory().join("data");
+        let _ = fs::remove_file(data.join("galera.cache"));
+        write_number(&data)?;
+        let same = home::directory("galera")?;
+        home::copy(&data, &same)?;
+        first.start()?;
+        wait_for(&first, 1)?;
+        let group = ports[0].group.address().to_string();
+        let second = node(&ports[1], &group, 1)?.copy_of(same).start()?;
+        wait_for(&second, 2)?;
+        wait_for(&first, 2)?;
+        Ok(Galera {
+            nodes: [first, second],
+            _ports: ports,
+        })
+    }
+
+    /// The two.
+    pub fn nodes(&self) -> &[MariaDb; 2] {
+        &self.nodes
+    }
+
+    /// Cuts the second off from the first, or lets it come back; clients still reach both.
+    pub fn part(&self, is_apart: bool) -> Result<(), ServerError> {
+        let sql = format!(
+            "SET GLOBAL wsrep_provider_options = 'gmcast.isolate={}'",
+            u8::from(is_apart)
+        );
+        self.nodes[1].sql(&sql).map(drop)
+    }
+
+    /// Waits until the first counts so many nodes.
+    pub fn wait_for(&self, count: usize) -> Result<(), ServerError> {
+        wait_for(&self.nodes[0], count)
+    }
+}
+
+/// Waits until `node` works, in a cluster of so many.
+fn wait_for(node: &MariaDb, count: usize) -> Result<(), ServerError> {
+    let status = |name: &str| {
+        let asked = node.sql(&format!("SHOW STATUS LIKE '{name}'"));
+        let row = asked.unwrap_or_default();
+        row.split_once('\t').map(|(_, value)| value.to_owned())
+    };
+    let ready = |name: &str, wanted: &str| {
+        let is = status(name).unwrap_or_default();
+        (is == wanted)
+            .then_some(())
+            .ok_or(format!("{name} is {is:?}"))
+    };
+    let waited = wait::until("a cluster", || {
+        ready("wsrep_ready", "ON")?;
+        ready("wsrep_cluster_size", &count.to_string())
+    });
+    waited.map_err(|error| ServerError::new(format!("{error}; its log:\n{}", node.log())))
+}
+
+fn node(ports: &Ports, group: &str, weight: u32) -> Result<MariaDbBuilder, ServerError> {
+    let library = Server::Galera.find("libgalera_smm.so")?;
+    let scripts = home::directory("galera")?;
+    let script = scripts.join("wsrep_sst_same");
+    fs::write(&script, JOIN)?;
+    home::give(&script, 0o700)?;
+    let path = std::env::var("PATH").unwrap_or_default();
+    let options = format!(
+        "gmcast.listen_addr=tcp://{};ist.recv_addr={};gcache.size=4M;pc.weight={weight};\
+         evs.keepalive_period=PT0.5S;evs.suspect_timeout=PT2S;evs.inactive_timeout=PT4S",
+        ports.group.address(),
+        ports.missed.address(),
+    );
+    Ok(MariaDb::builder()
+        .env("PATH", &format!("{}:{path}", scripts.display()))
+        .set("wsrep-on", "ON")
+        .set("wsrep-provider", &library.display().to_string())
+        .set("wsrep-provider-options", &options)
+        .set("wsrep-cluster-name", "tenure")
+        .set("wsrep-cluster-address", &format!("gcomm://{group}"))
+        .set("wsrep-node-address", "127.0.0.1")
+        .set("wsrep-sst-method", "same")
+        .set("binlog-format", "ROW")
+        .set("innodb-autoinc-lock-mode", "2"))
+}
+
+/// Notes the number of the data where the script finds it: running, the server hides it.
+fn write_number(data: &Path) -> Result<(), ServerError> {
+    let state = fs::read_to_string(data.join("grastate.dat"))?;
+    let field = |name: &str| {
+        let line = state.lines().find_map(|line| line.strip_prefix(name));
+        line.map(str::trim).unwrap_or_default().to_owned()
+    };
+    let number = format!("{}:{}\n", field("uuid:"), field("seqno:"));
+    let path = data.join("number");
+    fs::write(&path, number)?;
+    Ok(home::give(&path, 0o600)?)
+}
