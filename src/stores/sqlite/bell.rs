@@ -7,18 +7,23 @@
 //! by grants.
 //!
 //! The bell is opened for each ring: what is rung is always the file that
-//! others watch, also after somebody has deleted it.
+//! others watch, also after somebody has deleted it. (Kept open, it would not
+//! be known as deleted to those who watch it.) Nobody watches it while nobody
+//! here listens, or a process that takes its turns alone would wake itself at
+//! each of its releases.
 
 use std::fs::File;
 use std::io;
 use std::mem::MaybeUninit;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::{FileExt, MetadataExt};
+use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, Reader, WatchFlags};
 use rustix::fs::{AtFlags, CWD, Timespec, Timestamps, UTIME_NOW, utimensat};
 
+use super::error::io_failed;
 use super::file::Files;
 use super::open;
 use crate::clock::Clock;
@@ -34,14 +39,22 @@ const WITHOUT_A_BELL: Duration = Duration::from_millis(200);
 pub(super) struct Bell {
     files: Files,
     watch: BellWatch,
-    /// Whether grants are to be heard too.
-    grants: bool,
+    listening: Listening,
+}
+
+/// What is listened to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Listening {
+    Not,
+    ToRings,
+    /// To these too.
+    ToGrants,
 }
 
 #[derive(Debug)]
 enum BellWatch {
     Told {
-        inotify: OwnedFd,
+        inotify: Arc<OwnedFd>,
         /// `None` while the bell cannot be watched.
         bell: Option<i32>,
     },
@@ -61,13 +74,14 @@ pub(super) enum Heard {
 }
 
 impl Bell {
-    /// Hangs up the bell and listens, if nothing else works by looking.
+    /// Hangs up the bell. It will be listened to by looking if nothing else
+    /// works.
     pub(super) fn hang(files: &Files, poll: bool) -> Result<Self> {
         // Written once: it exists, it can be written, and on an overlay it is
         // from now on the upper file, which is the one that others watch.
         let file = files.open_bell()?;
         file.write_all_at(&sound(), 0)
-            .map_err(|error| super::error::io_failed("write", &files.bell, error))?;
+            .map_err(|error| io_failed("write", &files.bell, error))?;
         let flags = CreateFlags::CLOEXEC | CreateFlags::NONBLOCK;
         let inotify = if poll {
             None
@@ -76,16 +90,14 @@ impl Bell {
             inotify::init(flags).ok()
         };
         let watch = inotify.map_or(BellWatch::Polled(None), |inotify| BellWatch::Told {
-            inotify,
+            inotify: Arc::new(inotify),
             bell: None,
         });
-        let mut bell = Self {
+        Ok(Self {
             files: files.clone(),
             watch,
-            grants: false,
-        };
-        bell.heard();
-        Ok(bell)
+            listening: Listening::Not,
+        })
     }
 
     pub(super) fn is_polled(&self) -> bool {
@@ -119,18 +131,18 @@ impl Bell {
         }
     }
 
-    /// Whether grants are of interest.
-    pub(super) fn listen_to_grants(&mut self, grants: bool) {
-        if self.grants != grants {
-            self.grants = grants;
+    /// What is of interest from now on.
+    pub(super) fn listen_to(&mut self, listening: Listening) {
+        if self.listening != listening {
+            self.listening = listening;
             self.watch_again();
         }
     }
 
     /// What becomes readable when the bell is rung.
-    pub(super) fn fd(&self) -> Option<BorrowedFd<'_>> {
+    pub(super) fn fd(&self) -> Option<Arc<OwnedFd>> {
         match &self.watch {
-            BellWatch::Told { inotify, .. } => Some(inotify.as_fd()),
+            BellWatch::Told { inotify, .. } => Some(Arc::clone(inotify)),
             BellWatch::Polled(_) => None,
         }
     }
@@ -138,6 +150,7 @@ impl Bell {
     /// How long to wait at most before asking, if not told.
     pub(super) fn interval(&self) -> Option<Duration> {
         match &self.watch {
+            _ if self.listening == Listening::Not => None,
             BellWatch::Told { bell: Some(_), .. } => None,
             BellWatch::Told { bell: None, .. } => Some(WITHOUT_A_BELL),
             BellWatch::Polled(_) => Some(POLL),
@@ -145,6 +158,9 @@ impl Bell {
     }
 
     pub(super) fn heard(&mut self) -> Heard {
+        if self.listening == Listening::Not {
+            return Heard::Nothing;
+        }
         match &mut self.watch {
             BellWatch::Polled(last) => {
                 let now = self.files.listen().ok();
@@ -175,9 +191,15 @@ impl Bell {
         let BellWatch::Told { inotify, bell } = &mut self.watch else {
             return true;
         };
+        if self.listening == Listening::Not {
+            if let Some(bell) = bell.take() {
+                let _ = inotify::remove_watch(&*inotify, bell);
+            }
+            return true;
+        }
         let mut flags = WatchFlags::MODIFY | WatchFlags::DELETE_SELF | WatchFlags::MOVE_SELF;
         flags |= WatchFlags::DONT_FOLLOW;
-        if self.grants {
+        if self.listening == Listening::ToGrants {
             flags |= WatchFlags::ATTRIB;
         }
         let before = bell.take();

@@ -4,6 +4,7 @@
 //! look at the rows that somebody here listens to finds out what, so that a
 //! release of another mutex wakes nobody.
 
+use super::bell::Listening;
 use super::database::Database;
 use super::table::Sight;
 use crate::backend::{Hint, Interest};
@@ -27,9 +28,15 @@ impl Watch {
         self.0.is_empty()
     }
 
-    /// Whether somebody follows every change of owner.
-    pub(super) fn follows_owners(&self) -> bool {
-        self.0.has_observers()
+    /// What those who listen want to hear of the bell.
+    pub(super) fn listening(&self) -> Listening {
+        if self.0.is_empty() {
+            Listening::Not
+        } else if self.0.has_observers() {
+            Listening::ToGrants
+        } else {
+            Listening::ToRings
+        }
     }
 
     /// When the first of the leases that somebody waits for runs out.
