@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::watch::Watch;
+use super::watch::Registry;
 use crate::clock::{Clock, Moment};
 use crate::error::Result;
 use crate::model::MutexName;
@@ -52,21 +52,21 @@ struct Known {
 }
 
 /// Looks for all listeners, until the last has gone.
-pub(in crate::stores) async fn poll(watch: Arc<Watch>, look: impl Look, clock: Clock) {
+pub(in crate::stores) async fn poll(registry: Arc<Registry>, look: impl Look, clock: Clock) {
     let mut known: BTreeMap<MutexName, Known> = BTreeMap::new();
     let mut interval = QUICK;
     let mut moved_at = clock.now();
     let mut in_trouble = false;
-    while let Some(names) = watch.names() {
+    while let Some(names) = registry.names() {
         let looked_at = clock.now();
         match look.look(names.clone()).await {
             Ok(seen) => {
                 if std::mem::replace(&mut in_trouble, false) {
-                    watch.tell_all_resumed();
+                    registry.tell_all_resumed();
                     moved_at = looked_at;
                 }
-                note_ends(&watch, &names, &seen, clock.now());
-                if tell(&watch, &names, seen, &mut known, looked_at) {
+                note_ends(&registry, &names, &seen, clock.now());
+                if tell(&registry, &names, seen, &mut known, looked_at) {
                     moved_at = looked_at;
                 }
                 interval = (looked_at.since(moved_at) / PART).clamp(QUICK, POLL);
@@ -79,7 +79,7 @@ pub(in crate::stores) async fn poll(watch: Arc<Watch>, look: impl Look, clock: C
                 interval = (interval * 2).min(TROUBLE);
             }
         }
-        if wait(&watch, &clock, looked_at, interval).await == Woken::ByListener {
+        if wait(&registry, &clock, looked_at, interval).await == Woken::ByListener {
             moved_at = clock.now();
         }
     }
@@ -93,20 +93,20 @@ enum Woken {
 }
 
 /// Waits for the next look, and tells of the leases that end meanwhile.
-async fn wait(watch: &Watch, clock: &Clock, looked_at: Moment, interval: Duration) -> Woken {
+async fn wait(registry: &Registry, clock: &Clock, looked_at: Moment, interval: Duration) -> Woken {
     let mut woken = Woken::ByTime;
     let mut next = looked_at + interval;
     loop {
-        let at = watch.first_end().map_or(next, |end| end.min(next));
-        let is_woken = clock.limit(at, watch.changed()).await.is_some();
-        if is_woken && watch.has_new() {
+        let at = registry.first_end().map_or(next, |end| end.min(next));
+        let is_woken = clock.limit(at, registry.changed()).await.is_some();
+        if is_woken && registry.has_new() {
             // Soon, but those who come together share a look.
             next = next.min(looked_at + QUICK);
             woken = Woken::ByListener;
-        } else if is_woken && watch.is_empty() {
+        } else if is_woken && registry.is_empty() {
             return woken;
         }
-        watch.tell_ended(clock.now());
+        registry.tell_ended(clock.now());
         if clock.now() >= next {
             return woken;
         }
@@ -114,10 +114,12 @@ async fn wait(watch: &Watch, clock: &Clock, looked_at: Moment, interval: Duratio
 }
 
 /// Remembers when the leases are over of which was heard at `now`.
-fn note_ends(watch: &Watch, names: &[MutexName], seen: &[Seen], now: Moment) {
-    for seen in seen.iter().filter(|seen| seen.owner.is_some()) {
-        if let Some(name) = names.iter().find(|name| name.as_str() == seen.name) {
-            watch.note_end(name, Some(after(now, seen.left)));
+fn note_ends(registry: &Registry, names: &[MutexName], seen: &[Seen], now: Moment) {
+    for seen in seen {
+        // In order, as they were asked for.
+        if let Ok(at) = names.binary_search_by(|name| name.as_str().cmp(&seen.name)) {
+            let ends_at = seen.owner.as_ref().map(|_| after(now, seen.left));
+            registry.note_end(&names[at], ends_at);
         }
     }
 }
@@ -130,7 +132,7 @@ pub(in crate::stores) fn after(now: Moment, left: Duration) -> Moment {
 
 /// Tells who must know; whether anything has changed.
 fn tell(
-    watch: &Watch,
+    registry: &Registry,
     names: &[MutexName],
     seen: Vec<Seen>,
     known: &mut BTreeMap<MutexName, Known>,
@@ -144,19 +146,19 @@ fn tell(
     let mut any = false;
     for name in names {
         let owner = owners.remove(name.as_str()).flatten();
-        let is_new = watch.take_new(name);
+        let is_new = registry.take_new(name);
         let before = known.get(name);
         let moved = before.is_none_or(|before| before.owner != owner);
         // What happened between the listener's last look and our first, no
         // look has seen.
         if moved || is_new {
-            watch.tell_observers(name);
+            registry.tell_observers(name);
         }
         let called_at = before.and_then(|before| before.called_at);
         let call = owner.is_none()
             && (moved || is_new || called_at.is_none_or(|at| now >= at + CALL_AGAIN));
         if call {
-            watch.tell_waiters(name);
+            registry.tell_waiters(name);
         }
         let called_at = if call { Some(now) } else { called_at };
         known.insert(name.clone(), Known { owner, called_at });

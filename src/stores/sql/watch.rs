@@ -1,4 +1,4 @@
-//! [`Watch`]: who waits or observes in this process.
+//! [`Registry`]: who waits or observes in this process.
 
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,7 +15,7 @@ use crate::stores::kit::{HintStream, Listeners};
 /// Who listens to which name. The watcher, which watches the store for them (a
 /// poll, or a push connection), runs only while there is a listener.
 #[derive(Debug, Default)]
-pub(in crate::stores) struct Watch {
+pub(in crate::stores) struct Registry {
     watched: Mutex<Watched>,
     /// A listener is new, or the last has gone, or a lease ends sooner than any
     /// that was known, or it is closed.
@@ -37,7 +37,7 @@ struct Known {
     ends_at: Option<Moment>,
 }
 
-impl Watch {
+impl Registry {
     /// A stream for `interest`, and whether the caller must start a watcher.
     pub(in crate::stores) fn add(self: &Arc<Self>, interest: &Interest) -> (Hints, bool) {
         let mut watched = self.watched();
@@ -53,7 +53,7 @@ impl Watch {
         self.changed.notify_one();
         let stream = ListenerStream {
             hints,
-            watch: Arc::clone(self),
+            registry: Arc::clone(self),
             name: interest.name.clone(),
         };
         (Hints::new(stream), must_begin)
@@ -92,26 +92,26 @@ impl Watch {
     }
 
     /// The lease of `name` is over at `ends_at`, unless it is renewed; `None`
-    /// when nobody owns, or nobody knows. True when it is the first to end: the
-    /// watcher, if it is not the one who says so, must be [woken](Self::wake).
-    pub(in crate::stores) fn note_end(&self, name: &MutexName, ends_at: Option<Moment>) -> bool {
-        let mut watched = self.watched();
-        let first = watched.first_end();
-        let Some(known) = watched.listeners.remembered(name) else {
-            return false;
-        };
-        known.ends_at = ends_at;
-        ends_at.is_some_and(|at| first.is_none_or(|first| at < first))
+    /// when nobody owns, or nobody knows.
+    pub(in crate::stores) fn note_end(&self, name: &MutexName, ends_at: Option<Moment>) {
+        if let Some(known) = self.watched().listeners.remembered(name) {
+            known.ends_at = ends_at;
+        }
+    }
+
+    /// The same for one who is not the watcher, which is woken if it would come
+    /// too late.
+    pub(in crate::stores) fn hear_of_end(&self, name: &MutexName, ends_at: Option<Moment>) {
+        let first = self.first_end();
+        self.note_end(name, ends_at);
+        if first != self.first_end() {
+            self.changed.notify_one();
+        }
     }
 
     /// Whether nobody listens.
     pub(in crate::stores) fn is_empty(&self) -> bool {
         self.watched().listeners.is_empty()
-    }
-
-    /// Wakes the watcher.
-    pub(in crate::stores) fn wake(&self) {
-        self.changed.notify_one();
     }
 
     /// Whether there is a listener for whom the watcher has not yet looked.
@@ -190,7 +190,7 @@ impl Watched {
 /// A listener's stream: the watcher hears at once when it is dropped.
 struct ListenerStream {
     hints: HintStream,
-    watch: Arc<Watch>,
+    registry: Arc<Registry>,
     name: MutexName,
 }
 
@@ -205,6 +205,6 @@ impl Stream for ListenerStream {
 impl Drop for ListenerStream {
     fn drop(&mut self) {
         self.hints.leave();
-        self.watch.left(&self.name);
+        self.registry.left(&self.name);
     }
 }

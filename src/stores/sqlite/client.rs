@@ -9,7 +9,6 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use rustix::event::{EventfdFlags, eventfd};
 use tokio::sync::{oneshot, watch};
 
-use super::bell::POLL;
 use super::config::Config;
 use super::database::Database;
 use super::shared::Shared;
@@ -90,7 +89,7 @@ impl Thread {
             Ok(worker) => worker,
             Err(error) => return drop(tell.send(Err(error))),
         };
-        let polled = worker.bell.is_polled();
+        let polled = worker.wake_file.is_polled();
         let shared = Arc::new(Shared::new(worker, wake));
         let opened = Opened {
             shared: Arc::clone(&shared),

@@ -14,7 +14,7 @@
 //! - **One connection** per client, with its prepared statements. A caller uses
 //!   it by itself when nobody is in the way; what would have to wait is done by
 //!   a thread.
-//! - **A bell.** After the commit of a release the releaser writes to
+//! - **A wake file.** After the commit of a release the releaser writes to
 //!   `PATH-bell`; every waiting process watches that file and reads its rows
 //!   once. A waiting process writes nothing.
 //!
@@ -35,7 +35,7 @@
 //! | `clock` | the clock that all processes of the host share |
 //! | `epoch` | where that clock stands, and for which boot |
 //! | `watch` | who listens in this process, and what they are told |
-//! | `bell` | the file that says "look again" |
+//! | `wake_file` | the file that says "look again" |
 //! | `ledger` | the run ledger of schedules |
 //! | `list` | mutexes, a page at a time |
 //! | `prune` | removing what nobody has used for long |
@@ -44,7 +44,6 @@
 //! | `error` | the driver's errors as ours |
 
 mod before_open;
-mod bell;
 mod client;
 mod clock;
 mod config;
@@ -63,6 +62,7 @@ mod prune;
 mod schema;
 mod shared;
 mod table;
+mod wake_file;
 mod watch;
 mod worker;
 

@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use super::bell::{Bell, Heard, Listening};
 use super::config::Config;
 use super::database::Database;
 use super::shared::Shared;
-use super::watch::Watch;
+use super::wake_file::{Heard, Listening, WakeFile};
+use super::watch::Registry;
 use crate::backend::{Answer, Bid, Held, Hint, Interest};
 use crate::error::Result;
 use crate::model::MutexName;
@@ -20,25 +20,25 @@ use crate::stores::kit::HintSender;
 /// Something to do on the thread.
 pub(super) type Job = Box<dyn FnOnce(&mut Worker) + Send>;
 
-/// So many jobs in a row at most, before the bell is listened to.
+/// So many jobs in a row at most, before the wake file is listened to.
 const JOBS: usize = 64;
 
 #[derive(Debug)]
 pub(super) struct Worker {
     pub(super) database: Database,
-    pub(super) bell: Bell,
-    watch: Watch,
+    pub(super) wake_file: WakeFile,
+    registry: Registry,
     pub(super) closing: bool,
 }
 
 /// What the thread waits for, beside jobs.
 struct Wait {
-    bell: Option<Arc<OwnedFd>>,
+    wake_file: Option<Arc<OwnedFd>>,
     limit: Option<Duration>,
 }
 
-/// Does jobs and listens to the bell, until it is told to close or nobody can
-/// give it jobs any more.
+/// Does jobs and listens to the wake file, until it is told to close or nobody
+/// can give it jobs any more.
 pub(super) fn work(shared: &Shared, jobs: &Receiver<Job>) {
     loop {
         let next = shared.on_the_thread(|worker| {
@@ -59,8 +59,8 @@ impl Wait {
             tv_nsec: wait.subsec_nanos().into(),
         });
         let mut fds = vec![PollFd::new(wake, PollFlags::IN)];
-        if let Some(bell) = &self.bell {
-            fds.push(PollFd::new(bell, PollFlags::IN));
+        if let Some(wake_file) = &self.wake_file {
+            fds.push(PollFd::new(wake_file, PollFlags::IN));
         }
         if poll(&mut fds, timeout.as_ref()).is_err() {
             // Interrupted; with any other error at least no spinning.
@@ -77,11 +77,11 @@ impl Worker {
     pub(super) fn open(config: Config) -> Result<Self> {
         let poll = config.poll;
         let database = Database::open(config)?;
-        let bell = Bell::hang(&database.files, poll)?;
+        let wake_file = WakeFile::open(&database.files, poll)?;
         Ok(Self {
             database,
-            bell,
-            watch: Watch::default(),
+            wake_file,
+            registry: Registry::default(),
             closing: false,
         })
     }
@@ -102,54 +102,55 @@ impl Worker {
             }
         }
         Some(Wait {
-            bell: None,
+            wake_file: None,
             limit: Some(Duration::ZERO),
         })
     }
 
-    /// Tells the listeners what the bell, or the end of a lease, has to say.
+    /// Tells the listeners what the wake file, or the end of a lease, has to say.
     fn listen(&mut self) {
-        let mut heard = self.bell.heard();
+        let mut heard = self.wake_file.heard();
         if self.database.take_reopened() {
             heard = Heard::Again;
         }
-        if self.watch.is_empty() {
+        if self.registry.is_empty() {
             return;
         }
         let is_due = self.until_first_end().is_some_and(|left| left.is_zero());
         if heard != Heard::Nothing || is_due {
-            self.watch.look(&mut self.database);
+            self.registry.look(&mut self.database);
             // Who has gone wants to hear nothing more.
-            self.bell.listen_to(self.watch.listening());
+            self.wake_file.listen_to(self.registry.listening());
         }
         if heard == Heard::Again {
-            self.watch.tell_all(Hint::Resumed);
+            self.registry.tell_all(Hint::Resumed);
         }
     }
 
     pub(super) fn add_listener(&mut self, interest: &Interest, hints: HintSender) {
-        // Before anything is looked at: what is rung from here on is heard.
+        // Before anything is looked at: what is written from here on is heard.
         let more = if interest.owner {
             Listening::ToGrants
         } else {
-            Listening::ToRings
+            Listening::ToWrites
         };
-        self.bell.listen_to(self.watch.listening().max(more));
-        self.watch.add(interest, hints, &mut self.database);
+        self.wake_file
+            .listen_to(self.registry.listening().max(more));
+        self.registry.add(interest, hints, &mut self.database);
     }
 
-    /// Until a job, the bell, or the end of a lease that somebody waits for.
+    /// Until a job, the wake file, or the end of a lease that a waiter waits for.
     fn wait(&self) -> Wait {
-        let limits = [self.bell.interval(), self.until_first_end()];
+        let limits = [self.wake_file.interval(), self.until_first_end()];
         Wait {
-            bell: self.bell.fd(),
+            wake_file: self.wake_file.fd(),
             limit: limits.into_iter().flatten().min(),
         }
     }
 
-    /// How long until the first lease that somebody waits for is over.
+    /// How long until the first lease that a waiter waits for is over.
     fn until_first_end(&self) -> Option<Duration> {
-        let end = self.watch.first_end()?;
+        let end = self.registry.first_end()?;
         let now = self.database.now()?;
         // The last millisecond is still owned.
         Some((end + Duration::from_millis(1)).since(now))
@@ -163,19 +164,19 @@ impl Worker {
         }
         let answer = self.database.write(|table| table.acquire(bid))?;
         if answer.is_won() {
-            self.bell.touch();
+            self.wake_file.touch();
         }
         Ok(answer)
     }
 
-    /// Frees something, and rings the bell if that was so.
+    /// Frees something, and writes to the wake file if that was so.
     pub(super) fn free(
         &mut self,
         work: impl FnOnce(&mut Database) -> Result<Answer>,
     ) -> Result<Answer> {
         let answer = work(&mut self.database);
         if answer.as_ref().is_ok_and(Answer::is_won) {
-            self.bell.ring();
+            self.wake_file.write();
         }
         answer
     }
@@ -186,7 +187,7 @@ impl Worker {
     pub(super) fn acquire_at_once(&mut self, bid: &Bid) -> Option<Result<Answer>> {
         let answer = self.database.take_at_once(bid)?;
         if answer.as_ref().is_ok_and(Answer::is_won) {
-            self.bell.touch();
+            self.wake_file.touch();
         }
         Some(answer)
     }
@@ -194,7 +195,7 @@ impl Worker {
     pub(super) fn release_at_once(&mut self, held: &Held) -> Option<Result<Answer>> {
         let answer = self.database.release_at_once(held)?;
         if answer.as_ref().is_ok_and(Answer::is_won) {
-            self.bell.ring();
+            self.wake_file.write();
         }
         Some(answer)
     }
