@@ -35,7 +35,7 @@ pub(super) struct Wire {
 
 /// A connection, and what is prepared in its session.
 #[derive(Debug)]
-pub(super) struct Session {
+pub(in crate::stores) struct Session {
     pub(super) connection: PgConnection,
     prepared: Vec<Arc<str>>,
 }

@@ -24,13 +24,13 @@ pub(in crate::stores) struct Registry {
 
 #[derive(Debug, Default)]
 struct Watched {
-    listeners: Listeners<Known>,
+    listeners: Listeners<Listened>,
     is_watched: bool,
 }
 
 /// What is known of a name that somebody listens to.
 #[derive(Debug, Default)]
-struct Known {
+struct Listened {
     /// Whether the watcher has not yet looked for its newest listener.
     is_new: bool,
     /// When the owner's lease is over, as last heard.
@@ -44,7 +44,7 @@ impl Registry {
         if watched.listeners.is_closed() {
             return (Hints::ended(), false);
         }
-        let hints = watched.listeners.add(interest, Known::default);
+        let hints = watched.listeners.add(interest, Listened::default);
         if let Some(known) = watched.listeners.remembered(&interest.name) {
             known.is_new = true;
         }
@@ -131,7 +131,7 @@ impl Registry {
     pub(in crate::stores) fn tell_ended(&self, now: Moment) {
         let mut watched = self.watched();
         let names = watched.listeners.names();
-        let is_over = |known: &Known| known.ends_at.is_some_and(|at| at <= now);
+        let is_over = |known: &Listened| known.ends_at.is_some_and(|at| at <= now);
         let over = names.filter(|(_, known)| is_over(known));
         let over: Vec<_> = over.map(|(name, _)| name.clone()).collect();
         for name in over {

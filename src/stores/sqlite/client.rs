@@ -11,7 +11,8 @@ use tokio::sync::{oneshot, watch};
 
 use super::config::Config;
 use super::database::Database;
-use super::shared::Shared;
+use super::shared_connection::SharedConnection;
+use super::wake_file::POLL;
 use super::worker::{Job, Worker, work};
 use crate::backend::{
     Administration, Answer, AnyAdministration, AnyInventory, AnyLedger, Backend, Bid, Claim,
@@ -33,7 +34,7 @@ struct Client {
     polled: bool,
     /// `None` only while it is being dropped.
     jobs: Option<Sender<Job>>,
-    shared: Arc<Shared>,
+    shared: Arc<SharedConnection>,
     ended: watch::Receiver<End>,
 }
 
@@ -79,7 +80,7 @@ struct Thread {
 
 /// What the thread has opened.
 struct Opened {
-    shared: Arc<Shared>,
+    shared: Arc<SharedConnection>,
     polled: bool,
 }
 
@@ -90,7 +91,7 @@ impl Thread {
             Err(error) => return drop(tell.send(Err(error))),
         };
         let polled = worker.wake_file.is_polled();
-        let shared = Arc::new(Shared::new(worker, wake));
+        let shared = Arc::new(SharedConnection::new(worker, wake));
         let opened = Opened {
             shared: Arc::clone(&shared),
             polled,

@@ -22,7 +22,7 @@
 //! | --- | --- |
 //! | `config` | what the URL says |
 //! | `client` | the client: the seam to the rest |
-//! | `shared` | who has the connection: a caller, or the thread |
+//! | `shared_connection` | who has the connection: a caller, or the thread |
 //! | `worker` | what has the connection, and the thread that does what must wait |
 //! | `database` | the connection: opened, used, opened again |
 //! | `before_open` | what lies at the path, and whether SQLite may open it |
@@ -60,7 +60,7 @@ mod open;
 mod presence;
 mod prune;
 mod schema;
-mod shared;
+mod shared_connection;
 mod table;
 mod wake_file;
 mod watch;

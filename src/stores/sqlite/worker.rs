@@ -9,7 +9,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::config::Config;
 use super::database::Database;
-use super::shared::Shared;
+use super::shared_connection::SharedConnection;
 use super::wake_file::{Heard, Listening, WakeFile};
 use super::watch::Registry;
 use crate::backend::{Answer, Bid, Held, Hint, Interest};
@@ -39,7 +39,7 @@ struct Wait {
 
 /// Does jobs and listens to the wake file, until it is told to close or nobody
 /// can give it jobs any more.
-pub(super) fn work(shared: &Shared, jobs: &Receiver<Job>) {
+pub(super) fn work(shared: &SharedConnection, jobs: &Receiver<Job>) {
     loop {
         let next = shared.on_the_thread(|worker| {
             worker.listen();
@@ -87,7 +87,7 @@ impl Worker {
     }
 
     /// What to wait for next; `None` when it is over.
-    fn do_jobs(&mut self, jobs: &Receiver<Job>, shared: &Shared) -> Option<Wait> {
+    fn do_jobs(&mut self, jobs: &Receiver<Job>, shared: &SharedConnection) -> Option<Wait> {
         for _ in 0..JOBS {
             match jobs.try_recv() {
                 Ok(job) => {

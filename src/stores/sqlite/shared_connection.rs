@@ -13,7 +13,7 @@ use std::sync::{Mutex, PoisonError};
 use super::worker::Worker;
 
 #[derive(Debug)]
-pub(super) struct Shared {
+pub(super) struct SharedConnection {
     /// `None` when the file has been closed.
     worker: Mutex<Option<Worker>>,
     /// How much the thread has been given, or wants to do, and has not done:
@@ -23,7 +23,7 @@ pub(super) struct Shared {
     pub(super) wake: OwnedFd,
 }
 
-impl Shared {
+impl SharedConnection {
     pub(super) fn new(worker: Worker, wake: OwnedFd) -> Self {
         Self {
             worker: Mutex::new(Some(worker)),
