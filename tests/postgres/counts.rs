@@ -24,7 +24,7 @@ fn url(table: &str, options: &str) -> String {
     format!("{}?table={table}{options}", CHATTY.url())
 }
 
-/// The statements about a table so far.
+/// The messages that name `table` so far.
 fn statements(table: &str) -> usize {
     let is_of = |line: &&str| line.starts_with("tenure>LOG:") && line.contains(table);
     CHATTY.log().lines().filter(is_of).count()
@@ -61,6 +61,33 @@ async fn one_statement_to_take_renew_free_and_be_refused() {
         let costs = [taken, renewed, refused, freed.await];
         assert_eq!(costs, [1; 4], "{options}: take, renew, refusal, release");
         store.revoke(&"warm".parse().unwrap(), None).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_statement_is_planned_once_in_a_session() {
+    let store = client(&url("planned", "&connections=1")).await.unwrap();
+    for _ in 0..20 {
+        let held = win(&store, &bid("m", "a")).await;
+        assert!(renew(&store, &held).await.unwrap().is_won());
+        assert!(store.release(&held).await.unwrap().is_won());
+    }
+    for what in ["take", "renew", "release"] {
+        let prepares = format!("PREPARE \"{what}");
+        let log = CHATTY.log();
+        let of_table = log.lines().filter(|line| line.contains("planned"));
+        let prepared = of_table.filter(|line| line.starts_with("tenure>LOG:"));
+        let prepared = prepared.filter(|line| line.contains(&prepares)).count();
+        assert_eq!(prepared, 1, "{what}");
+    }
+    // A table that has become another needs another plan.
+    CHATTY
+        .sql("ALTER TABLE planned ALTER COLUMN owner_id TYPE VARCHAR(200)")
+        .unwrap();
+    for _ in 0..3 {
+        let held = win(&store, &bid("m", "a")).await;
+        assert!(renew(&store, &held).await.unwrap().is_won());
+        assert!(store.release(&held).await.unwrap().is_won());
     }
 }
 
@@ -131,8 +158,8 @@ async fn a_thousand_held_mutexes_renew_in_fifty_statements_over_five_connections
     until("all are owned", all).await;
     // A period for the renewals to fall in step.
     tokio::time::sleep(Duration::from_millis(4_500)).await;
-    let counted = count("\"held\"", tokio::time::sleep(Duration::from_secs(4))).await;
-    let connections = "SELECT count(*) FROM pg_stat_activity WHERE query LIKE '%\"held\"%' \
+    let counted = count(" held\"", tokio::time::sleep(Duration::from_secs(4))).await;
+    let connections = "SELECT count(*) FROM pg_stat_activity WHERE query LIKE '% held\"%' \
                        AND pid <> pg_backend_pid()";
     let connections: u64 = CHATTY.sql(connections).unwrap().parse().unwrap();
     all().await.expect("all are still owned");

@@ -90,6 +90,20 @@ async fn untyped(stream: &mut TcpStream) -> Option<Vec<u8>> {
 async fn without_push_a_transaction_pooler_is_fine() {
     let pooler = pooler(SERVER.address()).await;
     let url = |options: &str| format!("postgres://postgres@{pooler}/postgres{options}");
+    // Without being told of it, all but the push works too.
+    let unaware = client(&url("")).await.unwrap();
+    for _ in 0..5 {
+        let held = win(&unaware, &bid("unaware", "a")).await;
+        assert!(
+            !unaware
+                .acquire(&bid("unaware", "b"))
+                .await
+                .unwrap()
+                .is_won()
+        );
+        assert!(renew(&unaware, &held).await.unwrap().is_won());
+        assert!(unaware.release(&held).await.unwrap().is_won());
+    }
     let store = client(&url("?notify=off")).await.unwrap();
     for round in 0..5 {
         let mine = bid("pooled", "a");

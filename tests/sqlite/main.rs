@@ -1,5 +1,6 @@
 //! The SQLite store: the contract, its files, and many processes on one of them.
 
+mod at_once;
 mod boots;
 mod contract;
 mod crash;

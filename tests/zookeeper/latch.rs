@@ -36,7 +36,9 @@ async fn of_a_hundred_contenders_one_is_told_when_the_leader_goes() {
         service.start().unwrap();
         services.push(service);
     }
-    until("99 watches", || metric(&server, "zk_watch_count") == 99).await;
+    // An owner that has been renewed watches its own node too.
+    let watches = || metric(&server, "zk_watch_count");
+    until("99 watches", || watches() >= 99).await;
     until("a leader", || services.iter().any(ContendService::is_owner)).await;
     let leader = services.iter().position(ContendService::is_owner).unwrap();
     // A loser knows who leads.
@@ -56,8 +58,12 @@ async fn of_a_hundred_contenders_one_is_told_when_the_leader_goes() {
         services.iter().any(ContendService::is_owner)
     })
     .await;
-    assert_eq!(told(&server) - before, 1, "one watch fires");
-    assert_eq!(metric(&server, "zk_watch_count"), 98, "nobody watches anew");
+    let told = told(&server) - before;
+    assert!(
+        (1..=2).contains(&told),
+        "that of the next, and its own: {told}"
+    );
+    assert!((98..=99).contains(&watches()), "no waiter watches anew");
     for coordinator in coordinators {
         coordinator.close().await.unwrap();
     }

@@ -100,7 +100,12 @@ async fn paused(ensemble: &ZooKeeperEnsemble, stall: Stall, part: f64, more: u64
     });
     let observers: Vec<_> = observers.collect();
     let watches = || last.word("wchs").unwrap();
-    until("all are watched", || watches().contains("Total watches:8")).await;
+    until("all are watched", || {
+        // Those of the observers, and that of the owner on its own node.
+        let watches = watches();
+        watches.contains("Total watches:8") || watches.contains("Total watches:9")
+    })
+    .await;
     // Renewed a few times, so that all is as usual.
     tokio::time::sleep(t.mul_f64(0.6)).await;
     if tenure.is_lost() {

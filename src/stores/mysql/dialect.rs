@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use sqlx::error::DatabaseError;
 use sqlx::mysql::{MySqlConnectOptions, MySqlConnection};
-use sqlx::{ConnectOptions as _, Executor as _};
+use sqlx::{ConnectOptions as _, Connection as _, Executor as _};
 
 use super::calls::{CanSkip, Now};
 use super::schema::{self, Layout};
@@ -69,6 +69,14 @@ impl Driver for MySql {
         let mut connection = self.options.connect().await?;
         connection.execute(SESSION).await?;
         Ok(connection)
+    }
+
+    async fn ping(&self, connection: &mut Connection) -> sqlx::Result<()> {
+        connection.ping().await
+    }
+
+    async fn part(&self, connection: Connection) {
+        let _ = connection.close().await;
     }
 
     fn fault(&self, error: &dyn DatabaseError) -> Fault {

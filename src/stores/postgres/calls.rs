@@ -1,12 +1,10 @@
 //! The driver calls: each a statement with what it needs.
 
-use std::sync::Arc;
-
 use sqlx::postgres::PgRow;
 use sqlx::{Row as _, ValueRef as _};
 
 use super::dialect::{Connection, Postgres};
-use super::wire::Value;
+use super::wire::{Prepared, Value};
 use crate::backend::{Bid, Held};
 use crate::model::{FencingToken, MutexName, StoreTime};
 use crate::stores::sql::{
@@ -79,7 +77,7 @@ impl Postgres {
     async fn one(
         &self,
         on: &mut Connection,
-        sql: &Arc<str>,
+        sql: &Prepared,
         values: Vec<Value>,
     ) -> sqlx::Result<Said> {
         let said = self.many(on, sql, values).await?;
@@ -90,17 +88,17 @@ impl Postgres {
     async fn many(
         &self,
         on: &mut Connection,
-        sql: &Arc<str>,
+        sql: &Prepared,
         values: Vec<Value>,
     ) -> sqlx::Result<Vec<Said>> {
-        let rows = self.wire.rows(on, sql, values).await?;
+        let rows = self.wire.prepared(on, sql, &values).await?;
         rows.iter().map(Said::read).collect()
     }
 
     async fn rows(
         &self,
         on: &mut Connection,
-        sql: &Arc<str>,
+        sql: &Prepared,
         values: Vec<Value>,
     ) -> sqlx::Result<Rows> {
         let said = self.many(on, sql, values).await?;
@@ -188,14 +186,12 @@ impl Postgres {
     /// can own it as it is, and a take would go on from there.
     async fn mend(&self, on: &mut Connection, name: &MutexName) -> sqlx::Result<bool> {
         let (table, limit) = (&self.statements.table, FencingToken::STORE_LIMIT);
-        let sql: Arc<str> = format!(
+        let sql = format!(
             "UPDATE {table} SET owner_id = '', acquired_at = 0, ttl_at = 0, transition_at = 0, \
              nonce = '', version = 0 WHERE mutex = $1 AND (version < 0 OR version >= {limit}) \
              RETURNING 1"
-        )
-        .into();
-        let name = vec![name.as_str().into()];
-        let rows = self.wire.rows(on, &sql, name).await?;
+        );
+        let rows = self.wire.rows(on, &sql, &[name.as_str().into()]).await?;
         Ok(!rows.is_empty())
     }
 }

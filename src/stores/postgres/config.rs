@@ -77,7 +77,7 @@ pub(in crate::stores) async fn open(url: &StoreUrl, clock: Clock) -> Result<Clie
     let postgres = Postgres {
         options: options(url, &settings),
         statements: statements(&settings),
-        wire: Wire::new(settings.limits.call),
+        wire: Wire::new(settings.limits.call, notify),
         place: format!("PostgreSQL at {}:{}", settings.host, settings.port),
         limits: settings.limits,
         notify,

@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use sqlx::ConnectOptions as _;
 use sqlx::error::DatabaseError;
-use sqlx::postgres::{PgConnectOptions, PgConnection};
+use sqlx::postgres::PgConnectOptions;
+use sqlx::{ConnectOptions as _, Connection as _};
 
 use super::statements::Statements;
 use super::watch::Listening;
-use super::wire::Wire;
+use super::wire::{Session, Wire};
 use super::{acquire, error, prune, renew, schema};
 use crate::backend::{Answer, Bid, Held, Profile};
 use crate::error::Result;
@@ -27,13 +27,21 @@ pub(in crate::stores) struct Postgres {
     pub(super) notify: bool,
 }
 
-pub(super) type Connection = PgConnection;
+pub(super) type Connection = Session;
 
 impl Driver for Postgres {
     type Connection = Connection;
 
     async fn connect(&self) -> sqlx::Result<Connection> {
-        self.options.connect().await
+        self.options.connect().await.map(Session::new)
+    }
+
+    async fn ping(&self, session: &mut Connection) -> sqlx::Result<()> {
+        session.connection.ping().await
+    }
+
+    async fn part(&self, session: Connection) {
+        let _ = session.connection.close().await;
     }
 
     fn fault(&self, error: &dyn DatabaseError) -> Fault {

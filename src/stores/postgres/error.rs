@@ -93,7 +93,7 @@ mod tests {
         Postgres {
             options: Default::default(),
             statements: Statements::new("simba_mutex", "tenure_schedule"),
-            wire: Wire::new(call),
+            wire: Wire::new(call, true),
             place: "PostgreSQL at db:5432".into(),
             limits: Limits {
                 call,

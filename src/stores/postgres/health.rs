@@ -1,7 +1,5 @@
 //! What a person should know about the server and the table.
 
-use std::sync::Arc;
-
 use sqlx::Row as _;
 
 use super::dialect::{Connection, Postgres};
@@ -10,11 +8,10 @@ use crate::stores::sql::{Answers, Survey, Surveyed};
 
 impl Answers<Survey> for Postgres {
     async fn answer(&self, on: &mut Connection, _: &Survey) -> sqlx::Result<Surveyed> {
-        let sql: Arc<str> = "SELECT current_setting('server_version') AS version, \
+        let sql = "SELECT current_setting('server_version') AS version, \
              current_setting('server_encoding') AS encoding, pg_is_in_recovery() AS is_replica, \
-             current_setting('synchronous_commit') AS commit"
-            .into();
-        let rows = self.wire.rows(on, &sql, Vec::new()).await?;
+             current_setting('synchronous_commit') AS commit";
+        let rows = self.wire.rows(on, sql, &[]).await?;
         let row = rows.first().ok_or(sqlx::Error::RowNotFound)?;
         let encoding: String = row.try_get("encoding")?;
         let commit: String = row.try_get("commit")?;

@@ -30,7 +30,7 @@ impl Postgres {
         name: &MutexName,
     ) -> sqlx::Result<Option<LedgerEntry>> {
         let (read, name) = (&self.statements.ledger().read, name.as_str().into());
-        let rows = self.wire.rows(on, read, vec![name]).await?;
+        let rows = self.wire.rows(on, read, &[name]).await?;
         rows.first().map(entry).transpose()
     }
 }
@@ -65,7 +65,7 @@ impl Answers<ListLedgers> for Postgres {
                 (&to.find_many, vec![Value::Texts(names)])
             }
         };
-        let rows = self.wire.rows(on, sql, values).await?;
+        let rows = self.wire.rows(on, sql, &values).await?;
         let now = rows.first().map(|row| number(row, "now")).transpose()?;
         let line = |row| self.line(row).transpose();
         Ok(LedgerRows {
@@ -108,7 +108,7 @@ impl Answers<ClaimTick> for Postgres {
         let sql = &self.statements.ledger().claim;
         let ClaimTick { held, claim } = asked;
         for _ in 0..CLAIM_TRIES {
-            let rows = self.wire.rows(on, sql, values(asked)).await?;
+            let rows = self.wire.rows(on, sql, &values(asked)).await?;
             let row = rows.first().ok_or(sqlx::Error::RowNotFound)?;
             if row.try_get("claimed")? {
                 return Ok(ClaimAnswer::Claimed);
@@ -141,7 +141,7 @@ impl Answers<FinishTick> for Postgres {
             note(end.note(held.token)),
         ];
         let finish = &self.statements.ledger().finish;
-        let rows = self.wire.rows(on, finish, values).await?;
+        let rows = self.wire.rows(on, finish, &values).await?;
         Ok(!rows.is_empty())
     }
 }

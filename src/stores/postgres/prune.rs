@@ -92,7 +92,10 @@ impl Answers<Remove> for Postgres {
              AND m.version < clock.micros - {micros} LIMIT {TOGETHER})) \
              RETURNING 1) SELECT 0::bigint AS ledgers, count(*) AS rows FROM gone"
         );
-        let found = on.fetch_all(sqlx::raw_sql(AssertSqlSafe(sql))).await?;
+        let found = on
+            .connection
+            .fetch_all(sqlx::raw_sql(AssertSqlSafe(sql)))
+            .await?;
         let (mut rows, mut ledgers) = (0, 0);
         for row in &found {
             rows += number(row, "rows")?;

@@ -1,8 +1,6 @@
 //! The tables: how they are made, what one finds, and what to tell a person
 //! whose table does not fit.
 
-use std::sync::Arc;
-
 use sqlx::postgres::PgRow;
 use sqlx::{AssertSqlSafe, Executor as _, Row as _};
 
@@ -54,11 +52,9 @@ impl Answers<Inspect> for Postgres {
 
 impl Postgres {
     async fn columns(&self, on: &mut Connection, table: &str) -> sqlx::Result<Vec<Column>> {
-        let sql: Arc<str> =
-            "SELECT attname::text AS name, format_type(atttypid, NULL) AS kind FROM pg_attribute \
-             WHERE attrelid = to_regclass($1) AND attnum > 0 AND NOT attisdropped"
-                .into();
-        let rows = self.wire.rows(on, &sql, vec![table.into()]).await?;
+        let sql = "SELECT attname::text AS name, format_type(atttypid, NULL) AS kind FROM pg_attribute \
+             WHERE attrelid = to_regclass($1) AND attnum > 0 AND NOT attisdropped";
+        let rows = self.wire.rows(on, sql, &[table.into()]).await?;
         let column = |row: &PgRow| {
             Ok(Column {
                 name: row.try_get("name")?,
@@ -103,7 +99,9 @@ impl Answers<Create> for Postgres {
         let short = "SET LOCAL lock_timeout = '2s'";
         let extension = format!("{short}; {}", extension(&self.statements));
         for ddl in ddl(&self.statements).into_iter().chain([extension]) {
-            on.execute(sqlx::raw_sql(AssertSqlSafe(ddl))).await?;
+            on.connection
+                .execute(sqlx::raw_sql(AssertSqlSafe(ddl)))
+                .await?;
         }
         Ok(())
     }

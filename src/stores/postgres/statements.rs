@@ -4,9 +4,8 @@
 //! that of the transaction. A statement that had to wait for a row goes on
 //! with the time it read before, which only makes its lease shorter.
 
-use std::sync::Arc;
-
 use super::ledger_statements::LedgerStatements;
+use super::wire::Prepared;
 use crate::stores::sql::ByNotes;
 
 pub(super) const CLOCK: &str = "clock AS (SELECT \
@@ -24,14 +23,14 @@ pub(super) struct Statements {
     /// Where a free mutex is announced, and where a new owner is.
     pub(super) freed: String,
     pub(super) owned: String,
-    pub(super) take: Arc<str>,
-    pub(super) find: Arc<str>,
-    pub(super) find_many: Arc<str>,
-    pub(super) renew: Arc<str>,
-    pub(super) release: Arc<str>,
-    pub(super) leave: Arc<str>,
-    pub(super) revoke: Arc<str>,
-    pub(super) list: Arc<str>,
+    pub(super) take: Prepared,
+    pub(super) find: Prepared,
+    pub(super) find_many: Prepared,
+    pub(super) renew: Prepared,
+    pub(super) release: Prepared,
+    pub(super) leave: Prepared,
+    pub(super) revoke: Prepared,
+    pub(super) list: Prepared,
     pub(super) ledgers: ByNotes<LedgerStatements>,
 }
 
@@ -39,8 +38,9 @@ impl Statements {
     pub(super) fn new(table: &str, schedule: &str) -> Self {
         let quoted = |name: &str| format!("\"{}\"", name.replace('.', "\".\""));
         let (freed, owned) = (table.to_owned(), format!("{table}_owner"));
+        let prepared = |what, types, text| Prepared::new(what, &freed, types, text);
         let (table, schedule) = (quoted(table), quoted(schedule));
-        let free = |which: &str| -> Arc<str> {
+        let free = |which: &str| {
             format!(
                 "WITH {CLOCK}, freed AS (UPDATE {table} AS m SET owner_id = '', acquired_at = 0, \
                  ttl_at = 0, transition_at = 0, nonce = '' FROM clock \
@@ -51,13 +51,15 @@ impl Statements {
                  FROM clock LEFT JOIN {table} AS m ON m.mutex = $1",
                 columns("m.")
             )
-            .into()
         };
         Self {
             // Guarded by NOT EXISTS: a refused upsert without it would lock the
             // row and write to the log.
-            take: format!(
-                "WITH {CLOCK}, taken AS (INSERT INTO {table} AS m ({COLUMNS}) \
+            take: prepared(
+                "take",
+                "(text, text, bigint, bigint, text)",
+                format!(
+                    "WITH {CLOCK}, taken AS (INSERT INTO {table} AS m ({COLUMNS}) \
                  SELECT $1, $2, now, now + $3, now + $4, micros, $5 FROM clock \
                  WHERE NOT EXISTS (SELECT 1 FROM {table} AS h \
                  WHERE h.mutex = $1 AND h.transition_at >= clock.now) \
@@ -69,26 +71,35 @@ impl Statements {
                  SELECT taken.mutex IS NOT NULL AS won, clock.now, {}, \
                  (SELECT pg_notify('{owned}', taken.mutex)::text FROM taken) AS told \
                  FROM clock LEFT JOIN taken ON true LEFT JOIN {table} AS m ON m.mutex = $1",
-                either("taken.", "m.")
-            )
-            .into(),
-            find: format!(
-                "WITH {CLOCK} SELECT false AS won, clock.now, {} \
+                    either("taken.", "m.")
+                ),
+            ),
+            find: prepared(
+                "find",
+                "(text)",
+                format!(
+                    "WITH {CLOCK} SELECT false AS won, clock.now, {} \
                  FROM clock LEFT JOIN {table} AS m ON m.mutex = $1",
-                columns("m.")
-            )
-            .into(),
+                    columns("m.")
+                ),
+            ),
             // A row also when there is none of them: it has the time.
-            find_many: format!(
-                "WITH {CLOCK} SELECT false AS won, clock.now, {} \
+            find_many: prepared(
+                "find_many",
+                "(text[])",
+                format!(
+                    "WITH {CLOCK} SELECT false AS won, clock.now, {} \
                  FROM clock LEFT JOIN {table} AS m ON m.mutex = ANY($1::text[])",
-                columns("m.")
-            )
-            .into(),
+                    columns("m.")
+                ),
+            ),
             // Around the rows that another transaction holds: one of them must
             // not cost the others their time.
-            renew: format!(
-                "WITH {CLOCK}, asked AS (SELECT * FROM unnest($1::text[], $2::text[], \
+            renew: prepared(
+                "renew",
+                "(text[], text[], bigint[], text[], bigint, bigint)",
+                format!(
+                    "WITH {CLOCK}, asked AS (SELECT * FROM unnest($1::text[], $2::text[], \
                  $3::bigint[], $4::text[]) WITH ORDINALITY \
                  AS a (mutex, owner_id, version, nonce, place)), \
                  unlocked AS (SELECT m.mutex FROM {table} AS m JOIN asked AS a \
@@ -103,22 +114,37 @@ impl Statements {
                  ON r.mutex = a.mutex AND r.owner_id = a.owner_id AND r.version = a.version \
                  AND r.nonce = a.nonce LEFT JOIN {table} AS m ON m.mutex = a.mutex \
                  ORDER BY a.place",
-                either("r.", "m.")
-            )
-            .into(),
-            release: free("m.owner_id = $2 AND m.version = $3 AND m.nonce = $4"),
-            leave: free("m.owner_id = $2 AND m.nonce = $3"),
-            revoke: free("($2 OR m.version = $3)"),
+                    either("r.", "m.")
+                ),
+            ),
+            release: prepared(
+                "release",
+                "(text, text, bigint, text)",
+                free("m.owner_id = $2 AND m.version = $3 AND m.nonce = $4"),
+            ),
+            leave: prepared(
+                "leave",
+                "(text, text, text)",
+                free("m.owner_id = $2 AND m.nonce = $3"),
+            ),
+            revoke: prepared(
+                "revoke",
+                "(text, boolean, bigint)",
+                free("($2 OR m.version = $3)"),
+            ),
             // A row also when nothing is owned: it has the time.
-            list: format!(
-                "WITH {CLOCK} SELECT false AS won, clock.now, {} FROM clock \
+            list: prepared(
+                "list",
+                "(text, bigint)",
+                format!(
+                    "WITH {CLOCK} SELECT false AS won, clock.now, {} FROM clock \
                  LEFT JOIN LATERAL (SELECT * FROM {table} AS o \
                  WHERE o.transition_at >= clock.now AND o.mutex > $1 COLLATE \"C\" \
                  ORDER BY o.mutex COLLATE \"C\" LIMIT $2) AS m ON true \
                  ORDER BY m.mutex COLLATE \"C\"",
-                columns("m.")
-            )
-            .into(),
+                    columns("m.")
+                ),
+            ),
             ledgers: ByNotes::new(|notes| LedgerStatements::new(&table, &schedule, notes)),
             table,
             schedule,

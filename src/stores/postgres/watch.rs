@@ -67,19 +67,29 @@ impl<'c> Listening<'c> {
             // What the server sent before we listened, we have not heard.
             self.registry.tell_all_resumed();
             // Every listener that came before this has been told.
+            let mut heard_at = self.clock.now();
             loop {
-                let silent_at = self.clock.now() + PULSE;
+                let silent_at = heard_at + PULSE;
+                let over_at = self.registry.first_end();
+                let wake_at = over_at.map_or(silent_at, |at| at.min(silent_at));
                 tokio::select! {
-                    heard = self.clock.limit(silent_at, listener.try_recv()) => match heard {
-                        Some(Ok(Some(message))) => self.tell(message.channel(), message.payload()),
+                    heard = self.clock.limit(wake_at, listener.try_recv()) => match heard {
+                        Some(Ok(Some(message))) => {
+                            heard_at = self.clock.now();
+                            self.tell(message.channel(), message.payload());
+                        }
                         // It was lost, and listens again.
                         Some(Ok(None)) => break,
                         Some(Err(error)) => return End::Broken(error.to_string()),
+                        None if self.clock.now() < silent_at => {
+                            self.registry.tell_ended(self.clock.now());
+                        }
                         None => {
                             let alive = async { listener.execute("SELECT 1").await.map(drop) };
                             if let Err(end) = self.within(alive).await {
                                 return end;
                             }
+                            heard_at = self.clock.now();
                         }
                     },
                     () = self.registry.changed() => {

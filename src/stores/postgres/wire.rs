@@ -2,11 +2,18 @@
 //!
 //! As text, in one message. The server begins when it has the whole message and
 //! commits before it waits for another, so nobody who falls silent holds a row:
-//! a prepared statement is executed by one message and committed by the next.
-//! And nothing is left in the session, which is what a transaction pooler needs.
+//! with the protocol's own way a prepared statement is executed by one message
+//! and committed by the next. To plan such a statement costs the server several
+//! times what it costs to do it. So those that are used all the time are
+//! prepared, and called, by text too (`PREPARE`, `EXECUTE`), once in a session.
+//!
+//! A transaction pooler changes the session under us: with `notify=off` nothing
+//! is left in it. Where a pooler is noticed otherwise, it is the same.
 
 use std::fmt::Write as _;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use sqlx::postgres::{PgConnection, PgRow};
@@ -18,11 +25,65 @@ use sqlx::{AssertSqlSafe, Executor as _};
 const LOCK_WAIT: Duration = Duration::from_millis(250);
 
 /// How a statement travels.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub(super) struct Wire {
     /// The longest that a statement may take in the server.
     limit: Duration,
+    /// Whether a connection is one session of the server's for all its life.
+    has_sessions: AtomicBool,
 }
+
+/// A connection, and what is prepared in its session.
+#[derive(Debug)]
+pub(in crate::stores) struct Session {
+    pub(super) connection: PgConnection,
+    prepared: Vec<Arc<str>>,
+}
+
+impl Session {
+    pub(super) fn new(connection: PgConnection) -> Self {
+        Self {
+            connection,
+            prepared: Vec::new(),
+        }
+    }
+}
+
+/// A statement that is used all the time.
+#[derive(Clone, Debug)]
+pub(super) struct Prepared {
+    /// Quoted. Another text has another name, also in a session that others
+    /// have had.
+    name: Arc<str>,
+    /// As in `(text, bigint)`.
+    types: &'static str,
+    text: Arc<str>,
+}
+
+impl Prepared {
+    /// `what` it does to `table`, for people who look at the server.
+    pub(super) fn new(what: &str, table: &str, types: &'static str, text: String) -> Self {
+        let mut hasher = DefaultHasher::new();
+        text.hash(&mut hasher);
+        let table = table.replace(|c: char| !c.is_ascii_alphanumeric(), "_");
+        let mut name = format!("{what} {:016x} {table}", hasher.finish());
+        name.truncate(LONGEST_NAME);
+        Self {
+            name: format!("\"{name}\"").into(),
+            types,
+            text: text.into(),
+        }
+    }
+}
+
+/// The server cuts what is longer.
+const LONGEST_NAME: usize = 63;
+
+/// What the server says when a session does not have what was prepared, has it
+/// already, or when the table is another by now.
+const UNKNOWN: &str = "26000";
+const KNOWN: &str = "42P05";
+const OUTDATED: &str = "0A000";
 
 #[derive(Clone, Debug)]
 pub(super) enum Value {
@@ -46,30 +107,88 @@ impl From<u64> for Value {
 }
 
 impl Wire {
-    pub(super) fn new(limit: Duration) -> Self {
-        Self { limit }
+    pub(super) fn new(limit: Duration, has_sessions: bool) -> Self {
+        Self {
+            limit,
+            has_sessions: AtomicBool::new(has_sessions),
+        }
     }
 
     /// The rows that `sql` with `values` for `$1`, `$2` and so on answers.
     pub(super) async fn rows(
-        self,
-        connection: &mut PgConnection,
-        sql: &Arc<str>,
-        values: Vec<Value>,
+        &self,
+        session: &mut Session,
+        sql: &str,
+        values: &[Value],
     ) -> sqlx::Result<Vec<PgRow>> {
-        let text = AssertSqlSafe(self.terms() + &plain(sql, &values));
-        connection.fetch_all(sqlx::raw_sql(text)).await
+        let text = self.terms() + &plain(sql, values);
+        session.send(text).await
+    }
+
+    /// The same by a statement that is prepared at its first use.
+    pub(super) async fn prepared(
+        &self,
+        session: &mut Session,
+        statement: &Prepared,
+        values: &[Value],
+    ) -> sqlx::Result<Vec<PgRow>> {
+        if !self.has_sessions.load(Ordering::Relaxed) {
+            return self.rows(session, &statement.text, values).await;
+        }
+        let Prepared { name, types, text } = statement;
+        let is_prepared = session.prepared.contains(name);
+        let mut message = self.terms();
+        if !is_prepared {
+            let _ = write!(message, "PREPARE {name} {types} AS {text}; ");
+        }
+        let _ = write!(message, "EXECUTE {name}(");
+        for (index, value) in values.iter().enumerate() {
+            message.push_str(if index > 0 { "," } else { "" });
+            literal(&mut message, value);
+        }
+        message.push(')');
+        let error = match session.send(message).await {
+            Ok(rows) => {
+                if !is_prepared {
+                    session.prepared.push(Arc::clone(name));
+                }
+                return Ok(rows);
+            }
+            Err(error) => error,
+        };
+        // In these cases the message did nothing.
+        let answered = error.as_database_error().and_then(|error| error.code());
+        match answered.as_deref() {
+            // The first message that was to use it failed after preparing it.
+            Some(KNOWN) => session.prepared.push(Arc::clone(name)),
+            // Another session than before.
+            Some(UNKNOWN) => self.has_sessions.store(false, Ordering::Relaxed),
+            Some(OUTDATED) if is_prepared => {
+                session.prepared.retain(|known| known != name);
+                session.send(format!("DEALLOCATE {name}")).await?;
+            }
+            _ => return Err(error),
+        }
+        self.rows(session, &statement.text, values).await
     }
 
     /// What holds for one message, whatever the server's or the session's
     /// settings are.
-    fn terms(self) -> String {
+    fn terms(&self) -> String {
         format!(
             "SET LOCAL lock_timeout = {}; SET LOCAL statement_timeout = {}; \
              SET TRANSACTION ISOLATION LEVEL READ COMMITTED; ",
             LOCK_WAIT.as_millis(),
             self.limit.as_millis()
         )
+    }
+}
+
+impl Session {
+    /// One message.
+    async fn send(&mut self, text: String) -> sqlx::Result<Vec<PgRow>> {
+        let text = sqlx::raw_sql(AssertSqlSafe(text));
+        self.connection.fetch_all(text).await
     }
 }
 

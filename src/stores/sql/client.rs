@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::config::Settings;
 use super::dialect::Dialect;
-use super::poll::{Look, Seen, poll};
+use super::poll::{Look, Seen, after, poll};
 use super::pool::{Answers, Pool, Question};
 use super::question::{ClaimTick, Find, FindMany, FinishTick, Found, Free, Freed, ReadLedger};
 use super::watch::Registry;
@@ -132,6 +132,7 @@ impl<D: Dialect> Look for Client<D> {
         for names in names.chunks(D::TOGETHER) {
             let found = self.ask(FindMany(names.to_vec())).await?;
             seen.extend(found.rows.into_iter().map(|row| Seen {
+                left: row.left(),
                 owner: (!row.is_free()).then_some(row.owner_id),
                 name: row.mutex,
             }));
@@ -155,7 +156,15 @@ impl<D: Dialect> Backend for Client<D> {
     }
 
     async fn acquire(&self, bid: &Bid) -> Result<Answer> {
-        D::acquire(self, bid).await
+        let answer = D::acquire(self, bid).await?;
+        if !answer.is_won() {
+            // Should the owner die, those who wait here are told by ourselves.
+            let left = answer.owner().remaining(answer.now());
+            let now = self.0.pool.clock().now();
+            let ends_at = left.map(|left| after(now, left));
+            self.registry().hear_of_end(&bid.name, ends_at);
+        }
+        Ok(answer)
     }
 
     async fn renew(&self, held: &[Held]) -> Vec<Result<Answer>> {

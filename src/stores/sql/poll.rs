@@ -16,7 +16,11 @@ use crate::model::MutexName;
 pub(in crate::stores) const POLL: Duration = Duration::from_millis(60);
 
 /// The shortest: while owners change, and when a listener is new.
-const QUICK: Duration = Duration::from_millis(15);
+const QUICK: Duration = Duration::from_millis(8);
+
+/// In between, a look comes when this part of the time has passed since the
+/// last change: who was kept waiting for long can wait a little longer.
+const PART: u32 = 16;
 
 /// How often a name that stays free is called out again, in case the one that
 /// was told could not come.
@@ -31,6 +35,8 @@ pub(in crate::stores) struct Seen {
     pub(in crate::stores) name: String,
     /// `None`: it is free.
     pub(in crate::stores) owner: Option<String>,
+    /// How long the owner's lease lasts yet.
+    pub(in crate::stores) left: Duration,
 }
 
 /// Looks at many names at once. A name that is not in the answer is free.
@@ -49,6 +55,7 @@ struct Known {
 pub(in crate::stores) async fn poll(registry: Arc<Registry>, look: impl Look, clock: Clock) {
     let mut known: BTreeMap<MutexName, Known> = BTreeMap::new();
     let mut interval = QUICK;
+    let mut moved_at = clock.now();
     let mut in_trouble = false;
     while let Some(names) = registry.names() {
         let looked_at = clock.now();
@@ -56,14 +63,13 @@ pub(in crate::stores) async fn poll(registry: Arc<Registry>, look: impl Look, cl
             Ok(seen) => {
                 if std::mem::replace(&mut in_trouble, false) {
                     registry.tell_all_resumed();
-                    interval = QUICK;
+                    moved_at = looked_at;
                 }
-                let moved = tell(&registry, &names, seen, &mut known, looked_at);
-                interval = if moved {
-                    QUICK
-                } else {
-                    interval.mul_f64(1.2).min(POLL)
-                };
+                note_ends(&registry, &names, &seen, clock.now());
+                if tell(&registry, &names, seen, &mut known, looked_at) {
+                    moved_at = looked_at;
+                }
+                interval = (looked_at.since(moved_at) / PART).clamp(QUICK, POLL);
             }
             // No listener is told: there is nothing that it could do. When the
             // server answers again, all of them look for themselves.
@@ -73,14 +79,55 @@ pub(in crate::stores) async fn poll(registry: Arc<Registry>, look: impl Look, cl
                 interval = (interval * 2).min(TROUBLE);
             }
         }
-        let next = looked_at + interval;
-        if clock.limit(next, registry.changed()).await.is_some() {
-            // A new listener: soon, but those who come together share a look.
-            let soon = (looked_at + QUICK).min(next);
-            clock.sleep_until(soon).await;
-            interval = QUICK;
+        if wait(&registry, &clock, looked_at, interval).await == Woken::ByListener {
+            moved_at = clock.now();
         }
     }
+}
+
+/// What ended a wait.
+#[derive(Debug, PartialEq, Eq)]
+enum Woken {
+    ByTime,
+    ByListener,
+}
+
+/// Waits for the next look, and tells of the leases that end meanwhile.
+async fn wait(registry: &Registry, clock: &Clock, looked_at: Moment, interval: Duration) -> Woken {
+    let mut woken = Woken::ByTime;
+    let mut next = looked_at + interval;
+    loop {
+        let at = registry.first_end().map_or(next, |end| end.min(next));
+        let is_woken = clock.limit(at, registry.changed()).await.is_some();
+        if is_woken && registry.has_new() {
+            // Soon, but those who come together share a look.
+            next = next.min(looked_at + QUICK);
+            woken = Woken::ByListener;
+        } else if is_woken && registry.is_empty() {
+            return woken;
+        }
+        registry.tell_ended(clock.now());
+        if clock.now() >= next {
+            return woken;
+        }
+    }
+}
+
+/// Remembers when the leases are over of which was heard at `now`.
+fn note_ends(registry: &Registry, names: &[MutexName], seen: &[Seen], now: Moment) {
+    for seen in seen {
+        // In order, as they were asked for.
+        if let Ok(at) = names.binary_search_by(|name| name.as_str().cmp(&seen.name)) {
+            let ends_at = seen.owner.as_ref().map(|_| after(now, seen.left));
+            registry.note_end(&names[at], ends_at);
+        }
+    }
+}
+
+/// When a lease is over that lasted for `left` yet, as was heard at `now`. Its
+/// last millisecond is still owned.
+pub(in crate::stores) fn after(now: Moment, left: Duration) -> Moment {
+    now + left + Duration::from_millis(1)
 }
 
 /// Tells who must know; whether anything has changed.

@@ -63,10 +63,19 @@ pub(in crate::stores) trait Answers<Q: Question>: Driver {
 
 /// What the pool must know of a database.
 pub(in crate::stores) trait Driver: Send + Sync + 'static {
-    type Connection: sqlx::Connection;
+    type Connection: Send + 'static;
 
     /// A connection, ready for statements.
     fn connect(&self) -> impl Future<Output = sqlx::Result<Self::Connection>> + Send;
+
+    /// Asks whether it lives.
+    fn ping(
+        &self,
+        connection: &mut Self::Connection,
+    ) -> impl Future<Output = sqlx::Result<()>> + Send;
+
+    /// Says goodbye.
+    fn part(&self, connection: Self::Connection) -> impl Future<Output = ()> + Send;
 
     /// What an error that the server answered means.
     fn fault(&self, error: &dyn sqlx::error::DatabaseError) -> Fault;
@@ -350,9 +359,9 @@ impl<D: Driver> Connections<D> {
             if fresh && connected.doubts == doubts {
                 return Ok(connected);
             }
-            use sqlx::Connection as _;
             let end = self.clock.now() + self.limits.ping;
-            if let Some(Ok(())) = self.clock.limit(end, connected.connection.ping()).await {
+            let pinging = self.driver.ping(&mut connected.connection);
+            if let Some(Ok(())) = self.clock.limit(end, pinging).await {
                 connected.doubts = doubts;
                 return Ok(connected);
             }
@@ -421,9 +430,9 @@ impl<D: Driver> Connections<D> {
 
     /// Says goodbye, if the server listens.
     async fn part(&self, connected: Connected<D::Connection>) {
-        use sqlx::Connection as _;
         let end = self.clock.now() + self.limits.ping;
-        let _ = self.clock.limit(end, connected.connection.close()).await;
+        let parting = self.driver.part(connected.connection);
+        self.clock.limit(end, parting).await;
     }
 
     fn doubt(&self) {

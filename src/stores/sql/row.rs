@@ -1,5 +1,7 @@
 //! [`Row`]: a mutex as the table has it, with the server's time.
 
+use std::time::Duration;
+
 use crate::backend::{Answer, Entry};
 use crate::error::{Error, ErrorKind, Outcome, Result};
 use crate::model::text::shown;
@@ -29,6 +31,11 @@ impl Row {
     /// Whether a bid may take it: the last moment of a lease is still owned.
     pub(in crate::stores) fn is_free(&self) -> bool {
         self.transition_at < self.now
+    }
+
+    /// How long its lease lasts yet.
+    pub(in crate::stores) fn left(&self) -> Duration {
+        Duration::from_millis(self.transition_at.saturating_sub(self.now))
     }
 
     pub(in crate::stores) fn now(&self) -> StoreTime {

@@ -8,6 +8,7 @@ use futures_core::Stream;
 use tokio::sync::Notify;
 
 use crate::backend::{Hint, Hints, Interest};
+use crate::clock::Moment;
 use crate::model::MutexName;
 use crate::stores::kit::{HintStream, Listeners};
 
@@ -16,16 +17,24 @@ use crate::stores::kit::{HintStream, Listeners};
 #[derive(Debug, Default)]
 pub(in crate::stores) struct Registry {
     watched: Mutex<Watched>,
-    /// A listener is new, or the last has gone, or it is closed.
+    /// A listener is new, or the last has gone, or a lease ends sooner than any
+    /// that was known, or it is closed.
     changed: Notify,
 }
 
 #[derive(Debug, Default)]
 struct Watched {
-    /// Of each name: whether the watcher has not yet looked for its newest
-    /// listener.
-    listeners: Listeners<bool>,
+    listeners: Listeners<Listened>,
     is_watched: bool,
+}
+
+/// What is known of a name that somebody listens to.
+#[derive(Debug, Default)]
+struct Listened {
+    /// Whether the watcher has not yet looked for its newest listener.
+    is_new: bool,
+    /// When the owner's lease is over, as last heard.
+    ends_at: Option<Moment>,
 }
 
 impl Registry {
@@ -35,9 +44,9 @@ impl Registry {
         if watched.listeners.is_closed() {
             return (Hints::ended(), false);
         }
-        let hints = watched.listeners.add(interest, || true);
-        if let Some(is_new) = watched.listeners.remembered(&interest.name) {
-            *is_new = true;
+        let hints = watched.listeners.add(interest, Listened::default);
+        if let Some(known) = watched.listeners.remembered(&interest.name) {
+            known.is_new = true;
         }
         let must_begin = !std::mem::replace(&mut watched.is_watched, true);
         drop(watched);
@@ -62,7 +71,8 @@ impl Registry {
         Some(names.map(|(name, _)| name.clone()).collect())
     }
 
-    /// Returns when a listener is new, or the last has gone.
+    /// Returns when a listener is new, or the last has gone, or a lease ends
+    /// sooner than any that was known.
     pub(in crate::stores) async fn changed(&self) {
         self.changed.notified().await;
     }
@@ -77,8 +87,59 @@ impl Registry {
     /// From now on it has.
     pub(in crate::stores) fn take_new(&self, name: &MutexName) -> bool {
         let mut watched = self.watched();
-        let is_new = watched.listeners.remembered(name);
-        is_new.is_some_and(std::mem::take)
+        let known = watched.listeners.remembered(name);
+        known.is_some_and(|known| std::mem::take(&mut known.is_new))
+    }
+
+    /// The lease of `name` is over at `ends_at`, unless it is renewed; `None`
+    /// when nobody owns, or nobody knows.
+    pub(in crate::stores) fn note_end(&self, name: &MutexName, ends_at: Option<Moment>) {
+        if let Some(known) = self.watched().listeners.remembered(name) {
+            known.ends_at = ends_at;
+        }
+    }
+
+    /// The same for one who is not the watcher, which is woken if it would come
+    /// too late.
+    pub(in crate::stores) fn hear_of_end(&self, name: &MutexName, ends_at: Option<Moment>) {
+        let first = self.first_end();
+        self.note_end(name, ends_at);
+        if first != self.first_end() {
+            self.changed.notify_one();
+        }
+    }
+
+    /// Whether nobody listens.
+    pub(in crate::stores) fn is_empty(&self) -> bool {
+        self.watched().listeners.is_empty()
+    }
+
+    /// Whether there is a listener for whom the watcher has not yet looked.
+    pub(in crate::stores) fn has_new(&self) -> bool {
+        let watched = self.watched();
+        let mut names = watched.listeners.names();
+        names.any(|(_, known)| known.is_new)
+    }
+
+    /// When the first of the leases is over that somebody listens to.
+    pub(in crate::stores) fn first_end(&self) -> Option<Moment> {
+        self.watched().first_end()
+    }
+
+    /// Tells those who wait for a lease that is over at `now`. Its owner has
+    /// died, as far as is known: nobody else will tell them.
+    pub(in crate::stores) fn tell_ended(&self, now: Moment) {
+        let mut watched = self.watched();
+        let names = watched.listeners.names();
+        let is_over = |known: &Listened| known.ends_at.is_some_and(|at| at <= now);
+        let over = names.filter(|(_, known)| is_over(known));
+        let over: Vec<_> = over.map(|(name, _)| name.clone()).collect();
+        for name in over {
+            if let Some(known) = watched.listeners.remembered(&name) {
+                known.ends_at = None;
+            }
+            watched.listeners.tell_waiters(&name);
+        }
     }
 
     /// `name` may be free.
@@ -116,6 +177,13 @@ impl Registry {
 
     fn watched(&self) -> MutexGuard<'_, Watched> {
         self.watched.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Watched {
+    fn first_end(&self) -> Option<Moment> {
+        let names = self.listeners.names();
+        names.filter_map(|(_, known)| known.ends_at).min()
     }
 }
 

@@ -11,8 +11,9 @@ use tokio::sync::{oneshot, watch};
 
 use super::config::Config;
 use super::database::Database;
+use super::shared_connection::SharedConnection;
 use super::wake_file::POLL;
-use super::worker::{Job, Worker};
+use super::worker::{Job, Worker, work};
 use crate::backend::{
     Administration, Answer, AnyAdministration, AnyInventory, AnyLedger, Backend, Bid, Claim,
     ClaimAnswer, Finding, Held, Hints, Interest, Inventory, Ledger, LedgerEntry, Ledgers, Listing,
@@ -33,8 +34,7 @@ struct Client {
     polled: bool,
     /// `None` only while it is being dropped.
     jobs: Option<Sender<Job>>,
-    /// Wakes the thread.
-    wake: Arc<OwnedFd>,
+    shared: Arc<SharedConnection>,
     ended: watch::Receiver<End>,
 }
 
@@ -54,44 +54,52 @@ pub(super) async fn connect(config: Config) -> Result<Sqlite> {
             .with_source(error)
     };
     let flags = EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK;
-    let wake = Arc::new(eventfd(0, flags).map_err(|error| fail(error.into()))?);
+    let wake = eventfd(0, flags).map_err(|error| fail(error.into()))?;
     let (jobs, queue) = channel();
     let (end, ended) = watch::channel(End::NotYet);
     let (tell, opened) = oneshot::channel();
-    let thread = Thread {
-        queue,
-        wake: Arc::clone(&wake),
-        end,
-    };
+    let thread = Thread { queue, end };
     std::thread::Builder::new()
         .name("tenure-sqlite".into())
-        .spawn(move || thread.run(config, tell))
+        .spawn(move || thread.run(config, wake, tell))
         .map_err(fail)?;
-    let polled = opened.await.unwrap_or_else(|_| Err(broken()))?;
+    let opened = opened.await.unwrap_or_else(|_| Err(broken()))?;
     Ok(Sqlite(Arc::new(Client {
         path,
-        polled,
+        polled: opened.polled,
         jobs: Some(jobs),
-        wake,
+        shared: opened.shared,
         ended,
     })))
 }
 
 struct Thread {
     queue: Receiver<Job>,
-    wake: Arc<OwnedFd>,
     end: watch::Sender<End>,
 }
 
+/// What the thread has opened.
+struct Opened {
+    shared: Arc<SharedConnection>,
+    polled: bool,
+}
+
 impl Thread {
-    fn run(self, config: Config, tell: oneshot::Sender<Result<bool>>) {
+    fn run(self, config: Config, wake: OwnedFd, tell: oneshot::Sender<Result<Opened>>) {
         let worker = match Worker::open(config) {
             Ok(worker) => worker,
             Err(error) => return drop(tell.send(Err(error))),
         };
-        if tell.send(Ok(worker.wake_file.is_polled())).is_ok() {
-            worker.work(&self.queue, &self.wake);
+        let polled = worker.wake_file.is_polled();
+        let shared = Arc::new(SharedConnection::new(worker, wake));
+        let opened = Opened {
+            shared: Arc::clone(&shared),
+            polled,
+        };
+        if tell.send(Ok(opened)).is_ok() {
+            work(&shared, &self.queue);
         }
+        shared.close();
         // The file is closed; who waits for an answer gets none.
         drop(self.queue);
         self.end.send_replace(End::Closed);
@@ -109,11 +117,12 @@ impl Drop for Client {
 impl Client {
     fn wake_thread(&self) {
         // Cannot block: the counter would have to reach 2⁶⁴.
-        let _ = rustix::io::write(&self.wake, &1_u64.to_ne_bytes());
+        let _ = rustix::io::write(&self.shared.wake, &1_u64.to_ne_bytes());
     }
 
     fn give(&self, job: Job) -> Result<()> {
         let jobs = self.jobs.as_ref().expect("it is not being dropped");
+        self.shared.announce();
         jobs.send(job).map_err(|_| self.gone())?;
         self.wake_thread();
         Ok(())
@@ -135,6 +144,14 @@ fn broken() -> Error {
 }
 
 impl Sqlite {
+    /// Does `work` here, on the thread of the caller; `None` when it would have
+    /// to wait.
+    async fn at_once<T>(&self, work: impl FnOnce(&mut Worker) -> Option<T>) -> Option<T> {
+        // Nothing here ever waits: others of the runtime must get their turn.
+        tokio::task::coop::consume_budget().await;
+        self.0.shared.at_once(work)
+    }
+
     /// Does `work` on the thread, after everything that was asked before.
     ///
     /// # Cancel safety
@@ -177,20 +194,13 @@ impl Sqlite {
         self.ask(|worker| work(&mut worker.database)).await
     }
 
-    /// Frees something, and writes to the wake file if that was so. Done also when
-    /// the caller has gone: a waiter waits for the mutex.
+    /// Frees something. Done also when nobody waits for the answer any more:
+    /// somebody waits for the mutex.
     async fn free(
         &self,
         work: impl FnOnce(&mut Database) -> Result<Answer> + Send + 'static,
     ) -> Result<Answer> {
-        self.insist(|worker, _| {
-            let answer = work(&mut worker.database);
-            if answer.as_ref().is_ok_and(Answer::is_won) {
-                worker.wake_file.write();
-            }
-            Some(answer)
-        })
-        .await
+        self.insist(|worker, _| Some(worker.free(work))).await
     }
 }
 
@@ -212,20 +222,11 @@ impl Backend for Sqlite {
     }
 
     async fn acquire(&self, bid: &Bid) -> Result<Answer> {
+        if let Some(answer) = self.at_once(|worker| worker.acquire_at_once(bid)).await {
+            return answer;
+        }
         let bid = bid.clone();
-        self.ask(move |worker| {
-            // A look first: who must wait takes no lock and writes nothing.
-            let looked = worker.database.read(|table| table.answer_if_owned(&bid))?;
-            if let Some(answer) = looked {
-                return Ok(answer);
-            }
-            let answer = worker.database.write(|table| table.acquire(&bid))?;
-            if answer.is_won() {
-                worker.wake_file.touch();
-            }
-            Ok(answer)
-        })
-        .await
+        self.ask(move |worker| worker.acquire(&bid)).await
     }
 
     async fn renew(&self, held: &[Held]) -> Vec<Result<Answer>> {
@@ -238,16 +239,23 @@ impl Backend for Sqlite {
     }
 
     async fn release(&self, held: &Held) -> Result<Answer> {
+        let freed = self.at_once(|worker| worker.release_at_once(held)).await;
+        if let Some(answer) = freed {
+            return answer;
+        }
         let held = held.clone();
         self.free(move |database| database.write(|table| table.release(&held)))
             .await
     }
 
     async fn leave(&self, bid: &Bid) -> Result<()> {
+        if let Some(left) = self.at_once(|worker| worker.leave_at_once(bid)).await {
+            return left;
+        }
         let bid = bid.clone();
         let left = self.free(move |database| {
-            // Whatever this bid has asked before has been done by now: the
-            // thread does one thing after the other.
+            // Whatever this bid has asked before has been done by now: one
+            // thing is done after the other.
             match database.read(|table| table.answer_unless_owned_by(&bid))? {
                 Some(answer) => Ok(answer),
                 None => database.write(|table| table.leave(&bid)),
@@ -257,6 +265,9 @@ impl Backend for Sqlite {
     }
 
     async fn owner(&self, name: &MutexName) -> Result<Answer> {
+        if let Some(owner) = self.at_once(|worker| worker.owner_at_once(name)).await {
+            return owner;
+        }
         let name = name.clone();
         self.read(move |database| database.read(|table| table.owner(&name)))
             .await
@@ -266,7 +277,7 @@ impl Backend for Sqlite {
         let (sender, stream) = hints();
         let interest = interest.clone();
         let given = self.0.give(Box::new(move |worker| {
-            worker.registry.add(&interest, sender, &mut worker.database);
+            worker.add_listener(&interest, sender);
         }));
         match given {
             Ok(()) => Hints::new(stream),

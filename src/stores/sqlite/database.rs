@@ -4,21 +4,30 @@ use std::cell::Cell;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use super::clock::{BootClock, HostBoot};
 use super::config::Config;
 use super::epoch;
-use super::error::{commit_failed, failed, wants_reopening};
+use super::error::{commit_failed, failed, sqlite_code, wants_reopening};
 use super::file::{Files, Identity, identity_of};
 use super::inode::InUse;
 use super::schema::{self, Whose};
-use super::table::Table;
+use super::table::{Look, Table};
+use crate::backend::{Answer, Bid, Held};
 use crate::error::{Error, ErrorKind, Outcome, Result};
 use crate::model::StoreTime;
 
 /// More than there are statements: each is prepared once.
 const STATEMENTS: usize = 32;
+
+/// Of so many writes two are the thread's, whoever wants them. It lets SQLite
+/// put the log back into the file when that has become long; the write after
+/// that begins the log anew. Both wait for the disk.
+const WRITES: u32 = 256;
+
+/// When the thread has SQLite put the log back, in pages of it.
+const LOG_PAGES: u32 = 1000;
 
 /// How often a call begins again because the file was replaced meanwhile.
 const REOPENINGS: usize = 3;
@@ -36,12 +45,16 @@ pub(super) struct Database {
     /// Kept while the connection is opened anew.
     used: InUse,
     reopened: bool,
+    /// How many writes there were.
+    writes: u32,
 }
 
 #[derive(Debug)]
 struct Open {
     connection: Connection,
     clock: BootClock,
+    /// Whether a commit may put the log back into the file.
+    checkpoints: Cell<bool>,
 }
 
 impl Database {
@@ -54,6 +67,7 @@ impl Database {
             open: Some(open),
             used,
             reopened: false,
+            writes: 0,
         })
     }
 
@@ -64,22 +78,13 @@ impl Database {
 
     /// Changes rows, all or none.
     pub(super) fn write<T>(&mut self, work: impl Fn(&Table<'_>) -> Result<T>) -> Result<T> {
+        self.writes = self.writes.wrapping_add(1);
         self.attempt(|open| {
+            open.let_checkpoint(true)?;
             open.execute("BEGIN IMMEDIATE").map_err(failed)?;
             // The time is read here, when nobody else can write any more: the
             // wait for that may have been long.
-            let done = work(&open.table());
-            let ended = match done {
-                Ok(value) => match open.execute("COMMIT") {
-                    Ok(()) => return Ok(value),
-                    Err(error) => Err(commit_failed(error)),
-                },
-                Err(error) => Err(error),
-            };
-            if !open.connection.is_autocommit() {
-                let _ = open.execute("ROLLBACK");
-            }
-            ended
+            open.end(work(&open.table()))
         })
     }
 
@@ -124,6 +129,92 @@ impl Database {
                 self.files.database
             )),
         )
+    }
+
+    /// As [`read`](Self::read), on the thread of a caller. `None`: it would
+    /// have to wait, or the file must be opened anew.
+    pub(super) fn read_at_once<T>(
+        &mut self,
+        work: impl FnOnce(&Table<'_>) -> Result<T>,
+    ) -> Option<Result<T>> {
+        self.attempt_at_once(|open| work(&open.table()).map(Some))
+    }
+
+    /// Takes what is free, on the thread of a caller. `None`: it would have to
+    /// wait.
+    pub(super) fn take_at_once(&mut self, bid: &Bid) -> Option<Result<Answer>> {
+        let may_write = self.may_write_at_once();
+        let taken = self.attempt_at_once(|open| {
+            // One transaction that begins as a look: who is refused takes no
+            // lock. It becomes a write only if nobody has written since it
+            // began; what it read is true then.
+            open.execute("BEGIN").map_err(failed)?;
+            let table = open.table();
+            let taken = match table.look(bid) {
+                Ok(Look::Owned(answer)) => Ok(Some(answer)),
+                Ok(Look::Free { .. }) if !may_write => Ok(None),
+                Ok(Look::Free { version }) => open
+                    .let_checkpoint(false)
+                    .and_then(|()| table.grant(bid, version).map(Some)),
+                Err(error) => Err(error),
+            };
+            open.end(taken)
+        })?;
+        self.count(&taken);
+        Some(taken)
+    }
+
+    /// Frees a grant, on the thread of a caller. `None`: it would have to wait,
+    /// or it is not there to be freed, and the thread finds out why.
+    pub(super) fn release_at_once(&mut self, held: &Held) -> Option<Result<Answer>> {
+        if !self.may_write_at_once() {
+            return None;
+        }
+        let freed = self.attempt_at_once(|open| {
+            open.let_checkpoint(false)?;
+            open.table().release_at_once(held)
+        })?;
+        self.count(&freed);
+        Some(freed)
+    }
+
+    /// Whether a caller may write: not when every commit waits for the disk,
+    /// and not when it is the thread's turn.
+    fn may_write_at_once(&self) -> bool {
+        !self.config.full && self.writes % WRITES >= 2
+    }
+
+    fn count(&mut self, done: &Result<Answer>) {
+        if done.as_ref().is_ok_and(Answer::is_won) {
+            self.writes = self.writes.wrapping_add(1);
+        }
+    }
+
+    fn attempt_at_once<T>(
+        &mut self,
+        work: impl FnOnce(&Open) -> Result<Option<T>>,
+    ) -> Option<Result<T>> {
+        if self.is_replaced() {
+            return None;
+        }
+        let open = self.open.as_ref()?;
+        self.used.show();
+        let done = work(open);
+        // What was done in a file that has gone is done again in the new one.
+        if self.is_replaced() {
+            return None;
+        }
+        match done {
+            Ok(done) => done.map(Ok),
+            // Another process writes. On this thread nothing waits for that.
+            Err(error) if sqlite_code(&error) == Some(ErrorCode::DatabaseBusy) => None,
+            Err(error) => {
+                if wants_reopening(&error) {
+                    self.open = None;
+                }
+                Some(Err(error))
+            }
+        }
     }
 
     fn is_replaced(&self) -> bool {
@@ -183,7 +274,13 @@ impl Open {
             return Err(replaced_while_opened(path));
         }
         used.settle();
-        Ok((Self { connection, clock }, used))
+        let checkpoints = Cell::new(true);
+        let open = Self {
+            connection,
+            clock,
+            checkpoints,
+        };
+        Ok((open, used))
     }
 
     fn table(&self) -> Table<'_> {
@@ -193,6 +290,34 @@ impl Open {
     fn execute(&self, statement: &str) -> rusqlite::Result<()> {
         let mut statement = self.connection.prepare_cached(statement)?;
         statement.execute([]).map(drop)
+    }
+
+    /// Ends the transaction in which `done` was done.
+    fn end<T>(&self, done: Result<T>) -> Result<T> {
+        let ended = match done {
+            Ok(value) => match self.execute("COMMIT") {
+                Ok(()) => return Ok(value),
+                Err(error) => Err(commit_failed(error)),
+            },
+            Err(error) => Err(error),
+        };
+        if !self.connection.is_autocommit() {
+            let _ = self.execute("ROLLBACK");
+        }
+        ended
+    }
+
+    /// Whether a commit may put the log back into the file, which waits for the
+    /// disk.
+    fn let_checkpoint(&self, may: bool) -> Result<()> {
+        if self.checkpoints.get() != may {
+            let pages = if may { LOG_PAGES } else { 0 };
+            self.connection
+                .pragma_update_and_check(None, "wal_autocheckpoint", pages, |_| Ok(()))
+                .map_err(failed)?;
+            self.checkpoints.set(may);
+        }
+        Ok(())
     }
 }
 
@@ -231,6 +356,7 @@ pub(super) fn in_transaction<T>(
 }
 
 thread_local! {
+    /// Zero on every thread but that of the store: no caller waits.
     static BUSY_LIMIT: Cell<Duration> = const { Cell::new(Duration::ZERO) };
     static BUSY_SINCE: Cell<Option<Instant>> = const { Cell::new(None) };
 }

@@ -11,7 +11,9 @@
 //!   is void. That the boot is another is believed only while nobody else has
 //!   the file in use. The wall clock decides nothing. Network file systems are refused,
 //!   because the processes of another host have another clock.
-//! - **One thread** per client owns the connection and its prepared statements.
+//! - **One connection** per client, with its prepared statements. A caller uses
+//!   it by itself when nobody is in the way; what would have to wait is done by
+//!   a thread.
 //! - **A wake file.** After the commit of a release the releaser writes to
 //!   `PATH-bell`; every waiting process watches that file and reads its rows
 //!   once. A waiting process writes nothing.
@@ -20,7 +22,8 @@
 //! | --- | --- |
 //! | `config` | what the URL says |
 //! | `client` | the client: the seam to the rest |
-//! | `worker` | the thread that owns the connection |
+//! | `shared_connection` | who has the connection: a caller, or the thread |
+//! | `worker` | what has the connection, and the thread that does what must wait |
 //! | `database` | the connection: opened, used, opened again |
 //! | `before_open` | what lies at the path, and whether SQLite may open it |
 //! | `file` | the files: where they lie, who made them |
@@ -57,6 +60,7 @@ mod open;
 mod presence;
 mod prune;
 mod schema;
+mod shared_connection;
 mod table;
 mod wake_file;
 mod watch;

@@ -85,14 +85,18 @@ pub(super) fn examine(path: &Path, found: &Metadata) -> Result<()> {
 /// Refuses what another user has put there. `trusted` may: they own the
 /// database, or its folder.
 pub(super) fn examine_owner(path: &Path, owner: u32, trusted: &[u32]) -> Result<()> {
-    let me = rustix::process::geteuid().as_raw();
-    if owner == me || owner == 0 || trusted.contains(&owner) {
+    if is_own(owner) || owner == 0 || trusted.contains(&owner) {
         return Ok(());
     }
     Err(conflict(format!(
         "{path:?} belongs to another user (uid {owner}), who owns neither the database nor its \
          folder: remove it, or use another folder"
     )))
+}
+
+/// Whether what belongs to `owner` is ours.
+pub(super) fn is_own(owner: u32) -> bool {
+    owner == rustix::process::geteuid().as_raw()
 }
 
 fn not_a_file(path: &Path) -> crate::error::Error {

@@ -3,7 +3,7 @@
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::clock::BootClock;
-use super::error::{failed, sqlite_code};
+use super::error::{commit_failed, failed, sqlite_code};
 use super::list::{LONGEST, damaged, unreadable};
 use crate::backend::{Answer, Bid, Held, Nonce};
 use crate::error::{Error, Result};
@@ -31,6 +31,14 @@ UPDATE simba_mutex
 SET acquired_at = 0, ttl_at = 0, transition_at = 0, owner_id = '', nonce = x''
 WHERE mutex = ?1";
 
+/// Frees a grant that runs. The conditions are those of [`Grant::is`] and
+/// [`Table::is_live`].
+const RELEASE: &str = "
+UPDATE simba_mutex
+SET acquired_at = 0, ttl_at = 0, transition_at = 0, owner_id = '', nonce = x''
+WHERE mutex = ?1 AND owner_id = ?2 AND nonce = ?3 AND version = ?4
+    AND boot_id = ?5 AND transition_at >= ?6";
+
 /// A wall clock beyond this (the year 2112) is wrong, and would use tokens up.
 pub(super) const LATEST_WALL_MICROS: u64 = FencingToken::STORE_LIMIT / 2;
 
@@ -52,6 +60,17 @@ struct Grant {
     version: u64,
     boot_id: String,
     nonce: Vec<u8>,
+}
+
+/// What a bid finds.
+#[derive(Debug)]
+pub(super) enum Look {
+    /// Somebody owns: its answer.
+    Owned(Answer),
+    Free {
+        /// The number of the last grant.
+        version: u64,
+    },
 }
 
 /// What those who listen compare.
@@ -145,45 +164,55 @@ impl<'a> Table<'a> {
         Ok(Answer::refused(owner, self.now))
     }
 
-    /// What `bid` is answered while another owns; `None` when it may take.
-    pub(super) fn answer_if_owned(&self, bid: &Bid) -> Result<Option<Answer>> {
-        match self.live(&bid.name)? {
+    /// Whether somebody owns what `bid` wants.
+    pub(super) fn look(&self, bid: &Bid) -> Result<Look> {
+        match self.last(&bid.name)? {
+            Some(grant) if !self.is_live(&grant) => Ok(Look::Free {
+                version: grant.version,
+            }),
             Some(grant) if grant.is_of(bid.nonce) => {
-                Ok(Some(Answer::won(grant.owner()?, self.now)))
+                Ok(Look::Owned(Answer::won(grant.owner()?, self.now)))
             }
-            Some(grant) => self.refused(Some(grant)).map(Some),
-            None => Ok(None),
+            Some(grant) => self.refused(Some(grant)).map(Look::Owned),
+            None => Ok(Look::Free { version: 0 }),
         }
+    }
+
+    /// What `bid` is answered while somebody owns; `None` when it may take.
+    pub(super) fn answer_if_owned(&self, bid: &Bid) -> Result<Option<Answer>> {
+        Ok(match self.look(bid)? {
+            Look::Owned(answer) => Some(answer),
+            Look::Free { .. } => None,
+        })
     }
 
     /// [`Backend::acquire`](crate::backend::Backend::acquire).
     pub(super) fn acquire(&self, bid: &Bid) -> Result<Answer> {
-        if let Some(answer) = self.answer_if_owned(bid)? {
-            return Ok(answer);
+        match self.look(bid)? {
+            Look::Owned(answer) => Ok(answer),
+            Look::Free { version } => self.grant(bid, version),
         }
-        let before = self.last(&bid.name)?.map_or(0, |grant| grant.version);
-        let grant = Grant {
-            owner: bid.contender.as_str().to_owned(),
-            acquired_at: self.now,
-            ttl_at: self.now + bid.terms.ttl(),
-            transition_at: self.now + bid.terms.lease(),
-            version: next_version(before),
-            boot_id: self.boot_id.to_owned(),
-            nonce: bid.nonce.bits().to_be_bytes().to_vec(),
-        };
-        let owner = grant.owner()?;
+    }
+
+    /// Grants what is free; `before` is the number of the last grant.
+    pub(super) fn grant(&self, bid: &Bid, before: u64) -> Result<Answer> {
+        let (ttl_at, transition_at) = (self.now + bid.terms.ttl(), self.now + bid.terms.lease());
+        let version = next_version(before);
+        let token =
+            FencingToken::from_store(version).map_err(|error| damaged(&error.to_string()))?;
         let row = params![
             bid.name.as_str(),
-            signed(grant.acquired_at.as_millis()),
-            signed(grant.ttl_at.as_millis()),
-            signed(grant.transition_at.as_millis()),
-            grant.owner,
-            signed(grant.version),
-            grant.boot_id,
-            grant.nonce
+            signed(self.now.as_millis()),
+            signed(ttl_at.as_millis()),
+            signed(transition_at.as_millis()),
+            bid.contender.as_str(),
+            signed(version),
+            self.boot_id,
+            bid.nonce.bits().to_be_bytes()
         ];
         self.change(GRANT, row)?;
-        Ok(Answer::won(owner, self.now))
+        let owner = MutexOwner::new(bid.contender.clone(), self.now, ttl_at, transition_at);
+        Ok(Answer::won(owner.with_token(token), self.now))
     }
 
     /// [`Backend::renew`](crate::backend::Backend::renew).
@@ -217,6 +246,22 @@ impl<'a> Table<'a> {
     /// [`Backend::release`](crate::backend::Backend::release).
     pub(super) fn release(&self, held: &Held) -> Result<Answer> {
         self.free_if(&held.name, |grant| grant.is(held))
+    }
+
+    /// The same in one statement, which is its own transaction; `None` when
+    /// there is no such grant.
+    pub(super) fn release_at_once(&self, held: &Held) -> Result<Option<Answer>> {
+        let row = params![
+            held.name.as_str(),
+            held.contender.as_str(),
+            held.nonce.bits().to_be_bytes(),
+            signed(held.token.store()),
+            self.boot_id,
+            signed(self.now.as_millis())
+        ];
+        let release = || self.connection.prepare_cached(RELEASE)?.execute(row);
+        let freed = release().map_err(commit_failed)?;
+        Ok((freed > 0).then(|| Answer::won(MutexOwner::NONE, self.now)))
     }
 
     /// The answer to leaving while there is nothing to undo; `None` when `bid`

@@ -7,18 +7,23 @@
 //! by grants.
 //!
 //! The wake file is opened for each write: what is written is always the file that
-//! others watch, also after an operator has deleted it.
+//! others watch, also after an operator has deleted it. (Kept open, it would not
+//! be known as deleted to those who watch it.) A process watches it only while it
+//! has a listener: one that takes its turns alone would wake itself at each of its
+//! releases.
 
 use std::fs::File;
 use std::io;
 use std::mem::MaybeUninit;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::{FileExt, MetadataExt};
+use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, Reader, WatchFlags};
 use rustix::fs::{AtFlags, CWD, Timespec, Timestamps, UTIME_NOW, utimensat};
 
+use super::error::io_failed;
 use super::file::Files;
 use super::open;
 use crate::clock::Clock;
@@ -34,15 +39,23 @@ const WITHOUT_A_FILE: Duration = Duration::from_millis(200);
 pub(super) struct WakeFile {
     files: Files,
     watch: WakeFileWatch,
-    /// Whether grants are to be heard too.
-    grants: bool,
+    listening: Listening,
+}
+
+/// What is listened to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Listening {
+    Not,
+    ToWrites,
+    /// To these too.
+    ToGrants,
 }
 
 #[derive(Debug)]
 enum WakeFileWatch {
     Told {
-        inotify: OwnedFd,
-        /// `None` while the wake file cannot be watched.
+        inotify: Arc<OwnedFd>,
+        /// `None` while the wake file cannot be watched, or need not be.
         watched: Option<i32>,
     },
     Polled(Option<Contents>),
@@ -61,13 +74,14 @@ pub(super) enum Heard {
 }
 
 impl WakeFile {
-    /// Creates the wake file and listens, if nothing else works by looking.
+    /// Creates the wake file. It will be listened to by looking if nothing else
+    /// works.
     pub(super) fn open(files: &Files, poll: bool) -> Result<Self> {
         // Written once: it exists, it can be written, and on an overlay it is
         // from now on the upper file, which is the one that others watch.
         let file = files.open_wake_file()?;
         file.write_all_at(&new_contents(), 0)
-            .map_err(|error| super::error::io_failed("write", &files.wake_file, error))?;
+            .map_err(|error| io_failed("write", &files.wake_file, error))?;
         let flags = CreateFlags::CLOEXEC | CreateFlags::NONBLOCK;
         let inotify = if poll {
             None
@@ -76,16 +90,14 @@ impl WakeFile {
             inotify::init(flags).ok()
         };
         let watch = inotify.map_or(WakeFileWatch::Polled(None), |inotify| WakeFileWatch::Told {
-            inotify,
+            inotify: Arc::new(inotify),
             watched: None,
         });
-        let mut file = Self {
+        Ok(Self {
             files: files.clone(),
             watch,
-            grants: false,
-        };
-        file.heard();
-        Ok(file)
+            listening: Listening::Not,
+        })
     }
 
     pub(super) fn is_polled(&self) -> bool {
@@ -124,18 +136,18 @@ impl WakeFile {
         }
     }
 
-    /// Whether grants are of interest.
-    pub(super) fn listen_to_grants(&mut self, grants: bool) {
-        if self.grants != grants {
-            self.grants = grants;
+    /// What is of interest from now on.
+    pub(super) fn listen_to(&mut self, listening: Listening) {
+        if self.listening != listening {
+            self.listening = listening;
             self.watch_again();
         }
     }
 
     /// What becomes readable when the wake file is written.
-    pub(super) fn fd(&self) -> Option<BorrowedFd<'_>> {
+    pub(super) fn fd(&self) -> Option<Arc<OwnedFd>> {
         match &self.watch {
-            WakeFileWatch::Told { inotify, .. } => Some(inotify.as_fd()),
+            WakeFileWatch::Told { inotify, .. } => Some(Arc::clone(inotify)),
             WakeFileWatch::Polled(_) => None,
         }
     }
@@ -143,6 +155,7 @@ impl WakeFile {
     /// How long to wait at most before asking, if not told.
     pub(super) fn interval(&self) -> Option<Duration> {
         match &self.watch {
+            _ if self.listening == Listening::Not => None,
             WakeFileWatch::Told {
                 watched: Some(_), ..
             } => None,
@@ -152,6 +165,9 @@ impl WakeFile {
     }
 
     pub(super) fn heard(&mut self) -> Heard {
+        if self.listening == Listening::Not {
+            return Heard::Nothing;
+        }
         match &mut self.watch {
             WakeFileWatch::Polled(last) => {
                 let now = self.files.listen().ok();
@@ -182,9 +198,15 @@ impl WakeFile {
         let WakeFileWatch::Told { inotify, watched } = &mut self.watch else {
             return true;
         };
+        if self.listening == Listening::Not {
+            if let Some(watched) = watched.take() {
+                let _ = inotify::remove_watch(&*inotify, watched);
+            }
+            return true;
+        }
         let mut flags = WatchFlags::MODIFY | WatchFlags::DELETE_SELF | WatchFlags::MOVE_SELF;
         flags |= WatchFlags::DONT_FOLLOW;
-        if self.grants {
+        if self.listening == Listening::ToGrants {
             flags |= WatchFlags::ATTRIB;
         }
         let before = watched.take();

@@ -6,6 +6,7 @@
 
 use super::database::Database;
 use super::table::Sight;
+use super::wake_file::Listening;
 use crate::backend::{Hint, Interest};
 use crate::error::Result;
 use crate::model::{MutexName, StoreTime};
@@ -27,9 +28,15 @@ impl Registry {
         self.0.is_empty()
     }
 
-    /// Whether an observer follows every change of owner.
-    pub(super) fn follows_owners(&self) -> bool {
-        self.0.has_observers()
+    /// What the listeners want to hear of the wake file.
+    pub(super) fn listening(&self) -> Listening {
+        if self.0.is_empty() {
+            Listening::Not
+        } else if self.0.has_observers() {
+            Listening::ToGrants
+        } else {
+            Listening::ToWrites
+        }
     }
 
     /// When the first of the leases that a waiter waits for runs out.

@@ -24,6 +24,7 @@
 //! | `tls` | what is trusted and shown over TLS |
 //! | `relay` | carries the driver's connections over TLS |
 //! | `own_process` | whether a connection to the relay is our own |
+//! | `own_watch` | the watch on a node of our own |
 //! | `acquire` | taking the mutex, or a place before it |
 //! | `renew` | renewing and giving back |
 //! | `nodes` | which nodes are ours, and until when they count |
@@ -56,6 +57,7 @@ mod list;
 mod nodes;
 mod observe;
 mod own_process;
+mod own_watch;
 mod owner;
 mod path;
 mod proof;

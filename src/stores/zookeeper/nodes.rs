@@ -1,11 +1,12 @@
 //! Which nodes are ours, and until when they count.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::task::JoinHandle;
 
+use super::own_watch::OwnWatch;
 use super::path;
 use crate::backend::{Bid, Held, Nonce};
 use crate::clock::Moment;
@@ -34,6 +35,10 @@ pub(super) struct BidPlace {
     /// Since when nobody wants it.
     pub(super) left_at: Option<Moment>,
     watch: Option<PredecessorWatch>,
+    /// On its own node, once it owns and has been renewed.
+    own_watch: Option<OwnWatch>,
+    /// When its own node was last looked at.
+    looked_at: Option<Moment>,
 }
 
 /// The watch on the node before it.
@@ -123,6 +128,8 @@ impl BidPlaces {
             owns_until: None,
             left_at: None,
             watch: None,
+            own_watch: None,
+            looked_at: None,
         };
         self.places().insert(bid.nonce, place);
     }
@@ -204,7 +211,47 @@ impl BidPlaces {
         if let Some(place) = self.places().get_mut(&nonce) {
             place.left_at.get_or_insert(now);
             place.watch = None;
+            place.own_watch = None;
         }
+    }
+
+    /// Which nodes of `held` a renewal looks at: those without a watch that is
+    /// quiet, and `more` of the others, those first that were not looked at for
+    /// longest.
+    pub(super) fn to_look_at(&self, held: &[Held], more: usize) -> HashSet<Nonce> {
+        let mut places = self.places();
+        let (mut chosen, mut quiet) = (HashSet::new(), Vec::new());
+        for held in held {
+            let Some(place) = places.get_mut(&held.nonce) else {
+                continue;
+            };
+            if place.is_watched() {
+                quiet.push((place.looked_at, held.nonce));
+            } else {
+                chosen.insert(held.nonce);
+            }
+        }
+        if more < quiet.len() {
+            quiet.select_nth_unstable_by_key(more, |(looked_at, _)| *looked_at);
+        }
+        chosen.extend(quiet.iter().take(more).map(|(_, nonce)| *nonce));
+        chosen
+    }
+
+    /// The node of `nonce` was there at `now`, and is watched from then on.
+    pub(super) fn watch_own(&self, nonce: Nonce, node: &Node, watch: OwnWatch, now: Moment) {
+        let mut places = self.places();
+        let place = places.get_mut(&nonce);
+        if let Some(place) = place.filter(|place| place.node.as_ref() == Some(node)) {
+            place.own_watch = Some(watch);
+            place.looked_at = Some(now);
+        }
+    }
+
+    /// Whether the node of `nonce` is watched and nothing has happened to it.
+    pub(super) fn is_quiet(&self, nonce: Nonce) -> bool {
+        let mut places = self.places();
+        places.get_mut(&nonce).is_some_and(BidPlace::is_watched)
     }
 
     /// Nothing of `nonce` is in the store. Only if it is still that node: the
@@ -276,6 +323,14 @@ impl BidPlaces {
 }
 
 impl BidPlace {
+    /// Whether its own node is watched, and nothing has happened to it.
+    fn is_watched(&mut self) -> bool {
+        if self.own_watch.as_mut().is_some_and(OwnWatch::has_fired) {
+            self.own_watch = None;
+        }
+        self.own_watch.is_some()
+    }
+
     fn is_over(&self, now: Moment) -> bool {
         self.left_at.is_some() || self.owns_until.is_some_and(|until| now >= until)
     }

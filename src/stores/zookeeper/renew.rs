@@ -5,6 +5,7 @@ use zookeeper_client::Error as Fault;
 
 use super::client::Store;
 use super::nodes::{Node, Standing};
+use super::own_watch::OwnWatch;
 use super::proof::Asked;
 use super::session::Session;
 use super::{error, path};
@@ -12,9 +13,15 @@ use crate::backend::{Answer, Bid, Held, Nonce};
 use crate::error::Result;
 use crate::model::{MutexName, MutexOwner};
 
+/// How many nodes a renewal looks at that have a quiet watch. So the few that
+/// most processes own rest on no watch, and of many each is looked at now and
+/// then.
+const LOOKS: usize = 2;
+
 impl Store {
-    /// One word of the leader or the quorum for all, then a look at each node:
-    /// the server answers in order, so what it says of a node is as new.
+    /// One word of the leader or the quorum for all. Of each node its watch, or
+    /// a look, says whether it is there: the server answers in order, so either
+    /// is as new.
     pub(super) async fn renew(&self, held: &[Held]) -> Vec<Result<Answer>> {
         if held.is_empty() {
             return Vec::new();
@@ -30,11 +37,10 @@ impl Store {
             .collect();
         let path = self.config.paths.latches();
         let asking = session.confirm(session.to_ask(sent), path, &self.clock);
-        let client = session.client();
+        let chosen = self.places.to_look_at(held, LOOKS);
         let looks = held.iter().zip(&owned).map(|(held, owned)| {
-            let owned = owned.as_ref()?;
-            let dir = self.config.paths.mutex(&held.name);
-            Some(client.check_stat(&format!("{dir}/{}", owned.node.child)))
+            let owned = owned.as_ref().filter(|_| chosen.contains(&held.nonce))?;
+            Some(self.look_at(&session, held, &owned.node))
         });
         let looks: Vec<_> = looks.map(OptionFuture::from).collect();
         let (confirmed, looked) = join(asking, join_all(looks)).await;
@@ -49,24 +55,48 @@ impl Store {
         let now = self.clock.now();
         let answers = held.iter().zip(owned).zip(looked);
         join_all(answers.map(async |((held, owned), looked)| {
-            match looked {
-                Some(Err(error)) => return Err(error::write(error)),
-                Some(Ok(Some(_))) => {
-                    let extended = self.places.extend(held.nonce, session.id(), until, now);
-                    if let Some(owned) = extended {
-                        return Ok(Answer::won(self.owner_of(&session, &owned), self.now()));
-                    }
+            if let Some(owned) = owned {
+                let is_there = match looked {
+                    Some(looked) => looked?,
+                    None if self.places.is_quiet(held.nonce) => true,
+                    // Something has just happened to it.
+                    None => self.look_at(&session, held, &owned.node).await?,
+                };
+                if !is_there {
+                    // Somebody has deleted it.
+                    self.places.forget(held.nonce, Some(&owned.node));
+                } else if let Some(owned) = self.places.extend(held.nonce, session.id(), until, now)
+                {
+                    return Ok(Answer::won(self.owner_of(&session, &owned), self.now()));
                 }
-                // An operator has deleted it.
-                Some(Ok(None)) => {
-                    let node = owned.map(|owned| owned.node);
-                    self.places.forget(held.nonce, node.as_ref());
-                }
-                None => {}
             }
             self.refusal(&session, &held.name).await
         }))
         .await
+    }
+
+    /// Whether the node of `held` is there; if so, it is watched from now on. The
+    /// question is sent before this returns.
+    fn look_at(
+        &self,
+        session: &Session,
+        held: &Held,
+        node: &Node,
+    ) -> impl Future<Output = Result<bool>> {
+        let dir = self.config.paths.mutex(&held.name);
+        let looking = session
+            .client()
+            .check_and_watch_stat(&format!("{dir}/{}", node.child));
+        async move {
+            let (stat, watcher) = looking.await.map_err(error::write)?;
+            if stat.is_none() {
+                return Ok(false);
+            }
+            let watch = OwnWatch::new(watcher);
+            self.places
+                .watch_own(held.nonce, node, watch, self.clock.now());
+            Ok(true)
+        }
     }
 
     pub(super) async fn release(&self, held: &Held) -> Result<Answer> {

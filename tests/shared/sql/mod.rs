@@ -1,5 +1,6 @@
 //! What both SQL stores must stand. Each says what its `Server` is.
 
+mod end_of_lease;
 mod faults;
 mod identity;
 mod locked;

@@ -1,0 +1,35 @@
+//! The watch on a node of our own.
+//!
+//! A server tells a client of a change before it answers anything that comes
+//! after the change, and the driver hears both in that order. So after an
+//! answered `sync` a watch that is quiet says what a look would say: the node
+//! was there. It costs nothing, however many nodes there are.
+
+use std::fmt;
+use std::pin::Pin;
+use std::task::{Context, Waker};
+
+use zookeeper_client::{OneshotWatcher, WatchedEvent};
+
+/// A watch that fires once. Dropped, it is taken back.
+pub(super) struct OwnWatch(Pin<Box<dyn Future<Output = WatchedEvent> + Send>>);
+
+impl OwnWatch {
+    pub(super) fn new(watcher: OneshotWatcher) -> Self {
+        Self(Box::pin(watcher.changed()))
+    }
+
+    /// Whether something has happened to the node, or the session is over. Not
+    /// to be asked again when it has.
+    pub(super) fn has_fired(&mut self) -> bool {
+        // Nobody waits for it: it is asked at each renewal.
+        let mut nobody = Context::from_waker(Waker::noop());
+        self.0.as_mut().poll(&mut nobody).is_ready()
+    }
+}
+
+impl fmt::Debug for OwnWatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("OwnWatch")
+    }
+}

@@ -1,0 +1,190 @@
+//! An owner learns what happens to its nodes, though it does not look at each.
+
+use std::time::Duration;
+
+use tenure::backend::{AnyBackend, Backend, Held};
+use tenure_testkit::servers::{Proxy, ZooKeeper, ZooKeeperEnsemble};
+
+use crate::support::{PATIENCE, SERVER, bid, client, coordinator, metric, name, raw, until};
+
+/// More than a renewal looks at.
+const NODES: usize = 24;
+
+/// Wins many names, and renews them until all are watched.
+async fn own(store: &AnyBackend, what: &str) -> Vec<Held> {
+    let mut held = Vec::new();
+    for index in 0..NODES {
+        let bid = bid(&format!("{what}-{index}"), "owner");
+        let won = store.acquire(&bid).await.unwrap();
+        held.push(bid.held(won.token().expect("it was free")));
+        // On a busy machine the first would be over before the last is won.
+        let all = vec![true; held.len()];
+        assert_eq!(renewed(store, &held).await, Some(all));
+    }
+    held
+}
+
+/// Which of `held` are renewed; `None` while the server cannot be asked.
+async fn renewed(store: &AnyBackend, held: &[Held]) -> Option<Vec<bool>> {
+    let answers = store.renew(held).await;
+    let won = answers
+        .into_iter()
+        .map(|answer| Some(answer.ok()?.is_won()));
+    won.collect()
+}
+
+/// What the first renewal says that is answered.
+async fn next_renewed(store: &AnyBackend, held: &[Held]) -> Vec<bool> {
+    let asking = async {
+        loop {
+            if let Some(won) = renewed(store, held).await {
+                return won;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, asking).await.unwrap()
+}
+
+/// The node of `held`.
+async fn node(raw: &zookeeper_client::Client, held: &Held) -> String {
+    let dir = format!("/simba/{}", held.name);
+    let children = raw.list_children(&dir).await.unwrap();
+    assert_eq!(children.len(), 1);
+    format!("{dir}/{}", children[0])
+}
+
+/// All but these.
+fn without(lost: &[usize]) -> Vec<bool> {
+    (0..NODES).map(|index| !lost.contains(&index)).collect()
+}
+
+#[tokio::test]
+async fn a_node_that_a_stranger_deletes_is_missed_at_the_next_renewal() {
+    let store = client(SERVER.address(), "?session_timeout=30s")
+        .await
+        .unwrap();
+    let held = own(&store, &name("deleted")).await;
+    let raw = raw().await;
+    let mut lost = Vec::new();
+    for index in [NODES - 1, 5, 11, 0] {
+        raw.delete(&node(&raw, &held[index]).await, None)
+            .await
+            .unwrap();
+        lost.push(index);
+        assert_eq!(renewed(&store, &held).await, Some(without(&lost)));
+    }
+    // And it stays so.
+    assert_eq!(renewed(&store, &held).await, Some(without(&lost)));
+}
+
+#[tokio::test]
+async fn a_node_that_a_stranger_writes_is_still_owned_and_watched() {
+    let store = client(SERVER.address(), "?session_timeout=30s")
+        .await
+        .unwrap();
+    let held = own(&store, &name("written")).await;
+    let raw = raw().await;
+    let mut lost = Vec::new();
+    for index in [NODES - 1, 5] {
+        let path = node(&raw, &held[index]).await;
+        raw.set_data(&path, b"owner", None).await.unwrap();
+        assert_eq!(renewed(&store, &held).await, Some(without(&lost)));
+        raw.delete(&path, None).await.unwrap();
+        lost.push(index);
+        assert_eq!(renewed(&store, &held).await, Some(without(&lost)));
+    }
+}
+
+#[tokio::test]
+async fn a_waiter_of_the_same_session_that_goes_takes_no_watch_along() {
+    let store = client(SERVER.address(), "?session_timeout=30s")
+        .await
+        .unwrap();
+    let held = own(&store, &name("shared")).await;
+    let raw = raw().await;
+    for (round, index) in [NODES - 1, 5, 11].into_iter().enumerate() {
+        // It watches the owner's node, and leaves while that is looked at.
+        let waiter = bid(held[index].name.as_str(), "waiter");
+        assert!(!store.acquire(&waiter).await.unwrap().is_won());
+        let (left, _) = tokio::join!(store.leave(&waiter), renewed(&store, &held));
+        left.unwrap();
+        raw.delete(&node(&raw, &held[index]).await, None)
+            .await
+            .unwrap();
+        assert!(
+            !renewed(&store, &held).await.unwrap()[index],
+            "round {round}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn what_happened_while_the_connection_was_cut_is_known_after_it() {
+    let proxy = Proxy::start(SERVER.address()).unwrap();
+    let store = client(proxy.address(), "?session_timeout=30s")
+        .await
+        .unwrap();
+    let held = own(&store, &name("cut")).await;
+    let raw = raw().await;
+    let mut lost = Vec::new();
+    for index in [NODES - 1, 5, 11] {
+        let path = node(&raw, &held[index]).await;
+        proxy.refuse().unwrap();
+        proxy.cut().unwrap();
+        raw.delete(&path, None).await.unwrap();
+        proxy.heal().unwrap();
+        lost.push(index);
+        assert_eq!(next_renewed(&store, &held).await, without(&lost));
+    }
+}
+
+#[tokio::test]
+async fn what_happened_before_the_session_moved_is_known_at_the_next_server() {
+    let ensemble = ZooKeeperEnsemble::start(3).unwrap();
+    let members = ensemble.members();
+    let proxies = [&members[0], &members[1]].map(|to| Proxy::start(to.address()).unwrap());
+    let hosts = proxies.each_ref().map(|proxy| proxy.address().to_string());
+    let store = client(hosts.join(","), "?session_timeout=30s")
+        .await
+        .unwrap();
+    let held = own(&store, "moved").await;
+    let third = members[2].address().to_string();
+    let raw = zookeeper_client::Client::connect(&third).await.unwrap();
+    let mut lost = Vec::new();
+    for index in [NODES - 1, 5] {
+        let path = node(&raw, &held[index]).await;
+        let at = proxies.iter().position(|proxy| proxy.connections() > 0);
+        let at = at.expect("it is connected");
+        proxies[at].refuse().unwrap();
+        proxies[at].cut().unwrap();
+        raw.delete(&path, None).await.unwrap();
+        lost.push(index);
+        assert_eq!(next_renewed(&store, &held).await, without(&lost));
+        assert_eq!(proxies[at].connections(), 0, "the session has moved");
+        proxies[at].heal().unwrap();
+    }
+}
+
+#[tokio::test]
+async fn what_hundreds_of_held_names_cost_does_not_grow_with_them() {
+    const HELD: usize = 300;
+    const FOR: Duration = Duration::from_secs(6);
+    let server = ZooKeeper::start().unwrap();
+    let coordinator = coordinator(server.address(), "10s").await;
+    let mut guards = Vec::new();
+    for index in 0..HELD {
+        let lock = coordinator.lock(format!("held-{index}")).unwrap();
+        guards.push(lock.acquire().await.unwrap());
+    }
+    let watches = || metric(&server, "zk_watch_count");
+    until("all are watched", || watches() >= HELD as u64).await;
+    let received = || metric(&server, "zk_packets_received");
+    let before = received();
+    tokio::time::sleep(FOR).await;
+    let spent = received() - before;
+    assert!(guards.iter().all(|guard| !guard.is_lost()));
+    assert!(spent <= 10 * FOR.as_secs(), "{spent} requests in {FOR:?}");
+    drop(guards);
+    coordinator.close().await.unwrap();
+}
