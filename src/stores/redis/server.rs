@@ -189,7 +189,7 @@ impl Server {
                 return Err(too_young(grace - up));
             }
         }
-        let sent = match send(link, line, &call.by_hash(), manner.asking).await {
+        let sent = match send(link, line, &call.by_hash, manner.asking).await {
             // The server has restarted, or somebody flushed its scripts. It has
             // run nothing, so this is no second attempt.
             Err(Lost::Said(error)) if error.kind() == NO_SCRIPT => {

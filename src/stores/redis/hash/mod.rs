@@ -157,11 +157,6 @@ impl RedisHash {
     }
 }
 
-/// A grant as [`Reply`] reads it.
-fn grant(token: FencingToken) -> String {
-    format!("{} held", token.store())
-}
-
 impl fmt::Debug for RedisHash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("RedisHash").field(&self.redis).finish()
