@@ -30,7 +30,7 @@ use crate::stores::kit::{Closing, HeardClock};
 
 /// A client of a Redis store; clones are the same client.
 ///
-/// It has one connection for commands and, once somebody waits, one for
+/// It has one connection for commands and, once there is a waiter, one for
 /// wake-ups, whatever the number of mutexes (in a cluster: per master).
 #[derive(Clone)]
 pub struct Redis(pub(super) Arc<Store>);
@@ -119,6 +119,13 @@ impl Redis {
 
     pub(super) fn check_open(&self) -> Result<()> {
         self.0.closing.check_open()
+    }
+
+    /// Whoever listens to `channel` is told when a lease is over that lasts for
+    /// `left` yet; its last millisecond is still owned.
+    pub(super) fn ring_after(&self, channel: &str, left: Duration) {
+        let at = self.now() + left + Duration::from_millis(1);
+        self.0.registry.ring(channel, at, &self.0.clock);
     }
 
     /// Calls a script about one mutex.
@@ -275,7 +282,7 @@ impl Backend for Redis {
         self.check_open()?;
         let keys = self.keys(&bid.name);
         if bid.queue {
-            // Whoever listens must be heard before it is sent away to wait.
+            // The waiter must be subscribed before it is sent away to wait.
             self.0
                 .registry
                 .ready(&keys.turn_channel(&bid.contender))

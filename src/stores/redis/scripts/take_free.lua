@@ -6,9 +6,12 @@ local there = redis.pcall('EXISTS', KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5],
 -- One of them may be the fence. A user of earlier versions may not ask EXISTS.
 if type(there) == 'number' and there < 2 then
   local time = redis.call('TIME')
-  local clock = tonumber(time[1]) * 1000000 + tonumber(time[2])
-  local token = math.max(clock, tonumber(ARGV[4]) + 1)
-  local number = string.format('%.0f', token)
+  local clock, number = time[1] * 1000000 + time[2], string.format('%s%06d', time[1], time[2])
+  local token, seen = clock, tonumber(ARGV[4])
+  if seen >= token then
+    token = seen + 1
+    number = string.format('%.0f', token)
+  end
   local is_won = token < 9007199254740992
   if is_won and there == 0 then
     redis.call('SET', KEYS[3], number, 'EX', 604800)
