@@ -142,8 +142,13 @@ async fn hand_over_costs(waiters: usize) -> (u64, u64) {
     let mutex = name("m");
     let mut held = win(&owner, &bid(&mutex, "owner", long())).await;
     let (told, mut winners) = tokio::sync::mpsc::unbounded_channel();
-    for number in 0..waiters {
-        let waiting = open(&url).await;
+    // They stand in line soon after each other: who has not looked for long is
+    // taken out of it, and these look only when they are told.
+    let mut clients = Vec::with_capacity(waiters);
+    for _ in 0..waiters {
+        clients.push(open(&url).await);
+    }
+    for (number, waiting) in clients.into_iter().enumerate() {
         let bid = bid(&mutex, &format!("w{number:03}"), long());
         let mut waiter = Waiter::stand(&waiting, bid).await;
         let told = told.clone();

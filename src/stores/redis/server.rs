@@ -90,7 +90,10 @@ impl Server {
 
     /// Where its commands go, if it can be reached.
     pub(super) async fn address(&self) -> Result<Address> {
-        self.connection.live().await.map(|live| live.address.clone())
+        self.connection
+            .live()
+            .await
+            .map(|live| live.address.clone())
     }
 
     pub(super) fn connector(&self) -> &Connector {
