@@ -5,7 +5,7 @@ use std::time::Duration;
 use tenure_testkit::servers::Redis;
 
 use crate::redisson::Redisson;
-use crate::support::{coordinator, eventually, fresh, soon};
+use crate::support::{by, coordinator, eventually, fresh, soon};
 
 /// How often a trial that the machine was too slow for is made again.
 const TRIALS: usize = 6;
@@ -23,7 +23,7 @@ async fn delays(server: &Redis) -> Option<Vec<Duration>> {
         // It says no word when it is gone.
         let dead = Redisson::new(server, name).lock(Duration::from_millis(2_500));
         assert_eq!(dead, None);
-        let lock = coordinator.reentrant_lock(name).unwrap();
+        let lock = by(&coordinator.reentrant_lock(name).unwrap(), "waiter");
         waiting.push(tokio::spawn(async move {
             let guard = lock.acquire().await.unwrap();
             let token = guard.token().unwrap();
