@@ -109,7 +109,7 @@ async fn a_jvm_waiter_that_hears_and_does_not_come_costs_one_reservation() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_jvm_waiter_that_was_told_is_not_overtaken_by_ours() {
-    let url = format!("{}?reserve=60s", crate::support::url(shared()));
+    let url = format!("{}?reserve=15s", crate::support::url(shared()));
     let ours = crate::support::open(&url).await;
     let mutex = fresh("told");
     let held = win(&ours, &bid(&mutex, "rust", long())).await;
