@@ -3,10 +3,12 @@
 use std::time::Duration;
 
 use tenure::Coordinator;
-use tenure::backend::{Answer, Backend, Interest};
+use tenure::backend::{Answer, Backend, Held, Interest};
 use tenure_testkit::servers::Redis;
 
-use crate::support::{self, Waiter, bid, calls, client, eventually, long, lose, name, open, win};
+use crate::support::{
+    self, Waiter, bid, calls, client, eventually, fresh, long, lose, name, open, shared, win,
+};
 
 /// What a client may send beside scripts.
 const OTHERS: [&str; 7] = [
@@ -36,6 +38,76 @@ async fn an_uncontended_take_and_free_are_one_command_each() {
     }
     assert_eq!(before, others(), "nothing else was sent: {OTHERS:?}");
     coordinator.close().await.unwrap();
+}
+
+/// How many commands the server has run, those inside scripts among them, but
+/// not the scripts themselves nor what the tests ask.
+fn commands(server: &Redis) -> u64 {
+    let stats = server.command(&["INFO", "commandstats"]).unwrap();
+    let counted = stats.lines().filter_map(|line| {
+        let (command, rest) = line.strip_prefix("cmdstat_")?.split_once(":calls=")?;
+        let ours = !matches!(command, "info" | "evalsha" | "ping");
+        ours.then(|| rest.split(',').next()?.parse::<u64>().ok())?
+    });
+    counted.sum()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_free_mutex_is_taken_by_six_calls_and_freed_by_five() {
+    let server = Redis::start().unwrap();
+    let client = client(&server).await;
+    let mutex = name("m");
+    // Every ten minutes the fence's end is moved, by one call more.
+    let spell = |held: &Held| held.token.store() / 600_000_000;
+    let mut last = None;
+    for round in 0..20 {
+        let before = commands(&server);
+        let held = win(&client, &bid(&mutex, "a", long())).await;
+        let taken = commands(&server);
+        assert!(client.release(&held).await.unwrap().is_won());
+        let freed = commands(&server);
+        let moved = last.is_some_and(|last| last != spell(&held));
+        assert!(taken - before <= 6 + u64::from(moved), "{}", taken - before);
+        assert!(freed - taken <= 5, "{}, round {round}", freed - taken);
+        last = Some(spell(&held));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_fence_of_a_mutex_in_use_lives_on() {
+    let client = client(shared()).await;
+    let mutex = fresh("lives-on");
+    let fence = format!("simba:{{{mutex}}}:fence");
+    let ask = |words: &[&str]| shared().command(words).unwrap();
+    let cycle = async || {
+        let held = win(&client, &bid(&mutex, "a", long())).await;
+        assert!(client.release(&held).await.unwrap().is_won());
+        held.token.store()
+    };
+    let left = || ask(&["TTL", &fence]).parse::<i64>().unwrap();
+    let first = cycle().await;
+    // As it is six days after a grant.
+    let old = (first - 6 * 86_400_000_000).to_string();
+    ask(&["SET", &fence, &old, "EX", "86400"]);
+    let second = cycle().await;
+    assert!(second > first);
+    assert!((604_000..=604_800).contains(&left()), "{}", left());
+    // The clock is behind an earlier grant: tokens go on from there.
+    let ahead = second + 3_600_000_000;
+    ask(&["SET", &fence, &ahead.to_string(), "EX", "86400"]);
+    assert_eq!(cycle().await, ahead + 1);
+    assert_eq!(cycle().await, ahead + 2);
+    assert_eq!(ask(&["GET", &fence]), (ahead + 2).to_string());
+    assert!(left() > 0);
+    // One that nobody can go on from is left as it is.
+    let end = ((1_u64 << 53) - 1).to_string();
+    ask(&["SET", &fence, &end, "EX", "1000"]);
+    let error = client.acquire(&bid(&mutex, "a", long())).await.unwrap_err();
+    assert_eq!(error.kind(), tenure::ErrorKind::Conflict, "{error:?}");
+    assert_eq!(ask(&["GET", &fence]), end);
+    assert!((900..=1000).contains(&left()), "{}", left());
+    let owner = format!("simba:{{{mutex}}}");
+    assert_eq!(ask(&["EXISTS", &owner]), "0", "and nobody owns");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -70,8 +142,13 @@ async fn hand_over_costs(waiters: usize) -> (u64, u64) {
     let mutex = name("m");
     let mut held = win(&owner, &bid(&mutex, "owner", long())).await;
     let (told, mut winners) = tokio::sync::mpsc::unbounded_channel();
-    for number in 0..waiters {
-        let waiting = open(&url).await;
+    // They stand in line soon after each other: who has not looked for long is
+    // taken out of it, and these look only when they are told.
+    let mut clients = Vec::with_capacity(waiters);
+    for _ in 0..waiters {
+        clients.push(open(&url).await);
+    }
+    for (number, waiting) in clients.into_iter().enumerate() {
         let bid = bid(&mutex, &format!("w{number:03}"), long());
         let mut waiter = Waiter::stand(&waiting, bid).await;
         let told = told.clone();

@@ -39,6 +39,9 @@ async fn both_hand_the_mutex_to_each_other_by_push() {
         assert!(jvm.renew(LEASE) && jvm.release());
         let next = waiter.win(&ours).await;
         assert_eq!(jvm.hears(), format!("{all} acquired@@rust"));
+        let seen = format!("{all}:seen");
+        let left = shared().command(&["EXISTS", &seen]).unwrap();
+        assert_eq!(left, "0", "whoever owns is no waiter");
         assert!(next.token > held.token, "tokens rise over a JVM owner");
         held = next;
     }
@@ -102,6 +105,31 @@ async fn a_jvm_waiter_that_hears_and_does_not_come_costs_one_reservation() {
             "the JVM peer was overtaken"
         );
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_jvm_waiter_that_was_told_is_not_overtaken_by_ours() {
+    let url = format!("{}?reserve=15s", crate::support::url(shared()));
+    let ours = crate::support::open(&url).await;
+    let mutex = fresh("told");
+    let held = win(&ours, &bid(&mutex, "rust", long())).await;
+    let jvm = Jvm::new(shared(), mutex.as_str(), "jvm");
+    assert!(!jvm.acquire(LEASE));
+    assert!(ours.release(&held).await.unwrap().is_won());
+    // Nobody owns and nobody waits: the mark alone keeps it.
+    lose(&ours, &bid(&mutex, "late", long()).without_queue()).await;
+    assert!(jvm.acquire(LEASE));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_refusal_by_a_jvm_owner_leaves_no_fence_behind() {
+    let ours = client(shared()).await;
+    let mutex = fresh("no-fence");
+    let jvm = Jvm::new(shared(), mutex.as_str(), "jvm");
+    assert!(jvm.acquire(LEASE));
+    lose(&ours, &bid(&mutex, "rust", long()).without_queue()).await;
+    let fence = format!("simba:{{{mutex}}}:fence");
+    assert_eq!(shared().command(&["EXISTS", &fence]).unwrap(), "0");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -11,6 +11,7 @@ mod costs;
 mod damage;
 mod dead_waiters;
 mod doctor;
+mod earlier;
 mod failover;
 mod faults;
 mod holders;

@@ -1,6 +1,7 @@
 //! Reentrant locks against real servers.
 #![cfg(feature = "redis")]
 
+mod after_crash;
 mod contract;
 mod fences;
 mod identity;

@@ -8,14 +8,24 @@
 //! | `listeners` | who listens to which name in this process |
 //! | `wall` | this host's wall clock |
 
-#[cfg(any(feature = "mysql", feature = "postgres", feature = "zookeeper"))]
+#[cfg(any(
+    feature = "mysql",
+    feature = "postgres",
+    feature = "redis",
+    feature = "zookeeper"
+))]
 mod clock;
 mod closing;
 mod hints;
 mod listeners;
 mod wall;
 
-#[cfg(any(feature = "mysql", feature = "postgres", feature = "zookeeper"))]
+#[cfg(any(
+    feature = "mysql",
+    feature = "postgres",
+    feature = "redis",
+    feature = "zookeeper"
+))]
 pub(super) use clock::HeardClock;
 pub(super) use closing::Closing;
 pub(super) use hints::HintStream;

@@ -26,7 +26,7 @@ use crate::backend::{
 use crate::clock::{Clock, Moment};
 use crate::error::{Error, ErrorKind, Outcome, Result};
 use crate::model::{FencingToken, MutexName};
-use crate::stores::kit::Closing;
+use crate::stores::kit::{Closing, HeardClock};
 
 /// A client of a Redis store; clones are the same client.
 ///
@@ -42,6 +42,8 @@ pub(super) struct Store {
     pub(super) servers: Arc<Servers>,
     pub(super) registry: Arc<Registry>,
     closing: Closing,
+    /// The server's clock; of a cluster that of whoever answered last.
+    time: HeardClock,
     /// A denied PUBLISH has been told once.
     warned: AtomicBool,
     pub(super) sweeps: dead_waiters::Sweeps,
@@ -96,6 +98,7 @@ impl Redis {
         tokio::spawn(subscriber);
         Self(Arc::new(Store {
             config,
+            time: HeardClock::guessed(clock.now()),
             clock,
             servers,
             registry,
@@ -118,6 +121,13 @@ impl Redis {
         self.0.closing.check_open()
     }
 
+    /// Whoever listens to `channel` is told when a lease is over that lasts for
+    /// `left` yet; its last millisecond is still owned.
+    pub(super) fn ring_after(&self, channel: &str, left: Duration) {
+        let at = self.now() + left + Duration::from_millis(1);
+        self.0.registry.ring(channel, at, &self.0.clock);
+    }
+
     /// Calls a script about one mutex.
     pub(super) async fn run(&self, call: &Call) -> Result<Value> {
         self.check_open()?;
@@ -125,7 +135,8 @@ impl Redis {
     }
 
     pub(super) async fn reply(&self, call: &Call) -> Result<Reply> {
-        let reply = Reply::read(self.run(call).await?)?;
+        let value = self.run(call).await?;
+        let reply = Reply::read(value, self.0.time.at(self.now()))?;
         self.heed(&reply);
         Ok(reply)
     }
@@ -204,15 +215,19 @@ impl Redis {
         manner.grace = config.restart_grace.then_some(lease);
         // Ours for one lease from when it was certain whose word counts.
         let left = asked_at.map(|asked_at| lease.saturating_sub(began.since(asked_at)));
-        let read = |value| Reply::read(value).map(|reply| reply.at_most(left));
+        let read = |value| {
+            let heard = self.now();
+            let reply = Reply::of_take(value, bid, self.0.time.at(heard))?;
+            self.0.time.heard(reply.now, began, heard);
+            Ok(reply.at_most(left))
+        };
         if config.wait_replicas == 0 {
             return read(self.0.servers.run(call, &manner).await?);
         }
-        let won = |value: &Value| matches!(first_text(value), Some(b"won"));
-        let waited = self
-            .0
-            .servers
-            .run_and_wait(call, &manner, won, config.wait_replicas, limit);
+        let waited =
+            self.0
+                .servers
+                .run_and_wait(call, &manner, is_taken, config.wait_replicas, limit);
         let (value, acknowledged) = waited.await?;
         let reply = read(value)?;
         if !reply.is_won() || acknowledged >= u64::from(config.wait_replicas) {
@@ -239,13 +254,14 @@ pub(super) fn too_few(acknowledged: u64, wanted: u32, outcome: Outcome) -> Error
     ))
 }
 
-fn first_text(value: &Value) -> Option<&[u8]> {
-    let Value::Array(parts) = value else {
-        return None;
-    };
-    match parts.first()? {
-        Value::BulkString(text) => Some(text),
-        _ => None,
+/// Whether this is the answer to a take that won.
+fn is_taken(value: &Value) -> bool {
+    match value {
+        Value::Int(_) => true,
+        Value::Array(parts) => {
+            matches!(parts.first(), Some(Value::BulkString(text)) if text == b"won")
+        }
+        _ => false,
     }
 }
 
@@ -274,25 +290,22 @@ impl Backend for Redis {
         }
         let (nonce, lease) = (bid.nonce.to_string(), millis(bid.terms.lease()).to_string());
         let seen = bid.seen.map_or(0, FencingToken::store).to_string();
-        let queue = if bid.queue { "1" } else { "0" };
         // Ours have a fraction; anything else is not a score of this store.
         let score = bid
             .score
             .as_deref()
             .filter(|score| is_score(score))
             .unwrap_or("");
-        let reserve = self.reserve();
-        let arguments = [
-            bid.contender.as_str(),
-            &nonce,
-            &lease,
-            queue,
-            score,
-            &reserve,
-            &seen,
+        // In one text: each argument costs the server something, and these are
+        // read only when somebody is in the way.
+        let manner = format!(
+            "{} {} {} {} {score}",
+            u8::from(bid.queue),
+            self.reserve(),
             self.cluster(),
-            self.waits(),
-        ];
+            self.waits()
+        );
+        let arguments = [bid.contender.as_str(), &nonce, &lease, &seen, &manner];
         let call = Lua::Take.call(&keys.all(), &arguments);
         let mut reply = self.take(bid, &call).await?;
         // Free, behind dead ones: whether it is ours is known once they are
@@ -321,8 +334,9 @@ impl Backend for Redis {
     }
 
     async fn release(&self, held: &Held) -> Result<Answer> {
-        let (grant, reserve) = (grant_of(held), self.reserve());
-        let arguments = [held.contender.as_str(), &grant, &reserve, self.cluster()];
+        let grant = grant_of(held);
+        let manner = format!("{} {}", self.reserve(), self.cluster());
+        let arguments = [held.contender.as_str(), &grant, &manner];
         let call = Lua::Release.call(&self.keys(&held.name).all(), &arguments);
         let reply = self.reply(&call).await?;
         dead_waiters::go_on(self, &held.name, held.contender.as_str(), &reply);

@@ -1,14 +1,15 @@
 //! Making one connection: where to, how, and what is told first.
 
+use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
 use redis::aio::MultiplexedConnection;
 use redis::{
     AsyncConnectionConfig, Client, ConnectionAddr, IntoConnectionInfo, ProtocolVersion, PushInfo,
-    RedisConnectionInfo, Value,
+    PushKind, RedisConnectionInfo, Value,
 };
-use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
 
 use super::config::{Address, Config, Login, Topology};
 use super::error::{fault, nonsense};
@@ -38,12 +39,22 @@ pub(super) enum Purpose {
     Push,
 }
 
+/// Hears the messages of a connection, in the task that reads from it: from
+/// there it is one step to whoever waits. It must not block.
+pub(super) type Ear = Arc<dyn Fn(&PushInfo) + Send + Sync>;
+
+/// One that hears nothing.
+pub(super) fn deaf() -> Ear {
+    Arc::new(|_: &PushInfo| {})
+}
+
 /// A connection that has just been made.
 pub(super) struct Fresh {
     pub(super) connection: MultiplexedConnection,
     /// Where it goes to.
     pub(super) address: Address,
-    pub(super) pushes: mpsc::UnboundedReceiver<PushInfo>,
+    /// Nothing more will be heard on it.
+    pub(super) over: CancellationToken,
     /// Not later than this the server started; known if it was asked.
     pub(super) up_since: Option<Moment>,
 }
@@ -72,17 +83,22 @@ impl Connector {
         }
     }
 
-    pub(super) async fn connect(&self, route: &Route, purpose: Purpose) -> Result<Fresh> {
+    pub(super) async fn connect(
+        &self,
+        route: &Route,
+        purpose: Purpose,
+        ear: &Ear,
+    ) -> Result<Fresh> {
         let work = async {
             match route {
-                Route::Fixed(address) => self.connect_to(address, purpose, false).await,
+                Route::Fixed(address) => self.connect_to(address, purpose, ear, false).await,
                 Route::Master => {
                     let Some(sentinels) = &self.sentinels else {
                         return Err(Error::invalid("no sentinels to ask for a master"));
                     };
                     let look = sentinels.look(self, self.clock.now(), CONNECT_LIMIT / 2);
                     let address = look.await?.address;
-                    self.connect_to(&address, purpose, true).await
+                    self.connect_to(&address, purpose, ear, true).await
                 }
             }
         };
@@ -95,14 +111,26 @@ impl Connector {
         &self,
         address: &Address,
         purpose: Purpose,
+        ear: &Ear,
         must_be_master: bool,
     ) -> Result<Fresh> {
-        let (sender, pushes) = mpsc::unbounded_channel();
+        let (over, ear) = (CancellationToken::new(), Arc::clone(ear));
+        let end = over.clone();
+        // Also when the driver ends without a word.
+        let with_driver = over.clone().drop_guard();
+        let hear = move |push: PushInfo| {
+            let _ = &with_driver;
+            match push.kind {
+                PushKind::Disconnection => end.cancel(),
+                _ => ear(&push),
+            }
+            Ok::<(), Infallible>(())
+        };
         let settings = AsyncConnectionConfig::new()
             .set_connection_timeout(Some(CONNECT_LIMIT))
             // Each call has its own limit, and the supervisor asks for life.
             .set_response_timeout(None)
-            .set_push_sender(sender);
+            .set_push_sender(hear);
         let client = self.client(address, &self.config.login, ProtocolVersion::RESP3)?;
         let connection = client.get_multiplexed_async_connection_with_config(&settings);
         let mut connection = tokio::time::timeout(CONNECT_LIMIT, connection)
@@ -127,7 +155,7 @@ impl Connector {
         Ok(Fresh {
             connection,
             address: address.clone(),
-            pushes,
+            over,
             up_since,
         })
     }

@@ -10,12 +10,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use redis::aio::MultiplexedConnection;
-use redis::{Cmd, Pipeline, PushInfo, PushKind, RedisError, Value};
-use tokio::sync::{Notify, mpsc, watch};
+use redis::{Cmd, Pipeline, RedisError, Value};
+use tokio::sync::{Notify, watch};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::config::Address;
-use super::connect::{Connector, Fresh, Purpose, Route};
+use super::connect::{Connector, Ear, Fresh, Purpose, Route};
 use super::error::{closed, fault, gone};
 use super::watch::wire_name;
 use crate::clock::Moment;
@@ -26,9 +26,6 @@ const LATE: Duration = Duration::from_millis(500);
 
 /// The first and the longest pause between two attempts to connect.
 const BACKOFF: (Duration, Duration) = (Duration::from_millis(25), Duration::from_millis(500));
-
-/// Hears the messages of a connection.
-pub(super) type Ear = Arc<dyn Fn(&PushInfo) + Send + Sync>;
 
 /// A supervised connection. Dropped, it is closed.
 pub(super) struct Connection {
@@ -51,14 +48,13 @@ struct ConnectionParts {
 pub(super) enum ConnectionState {
     /// On its way; those who wait need not wait long.
     Connecting,
-    Up(LiveConnection),
+    Up(Arc<LiveConnection>),
     /// The last attempt failed with this.
     Down(Error),
     Closed,
 }
 
 /// A connection while it lives.
-#[derive(Clone)]
 pub(super) struct LiveConnection {
     connection: MultiplexedConnection,
     /// Where it goes to.
@@ -104,7 +100,7 @@ impl Connection {
 
     /// The connection there is to the server at `master`, if one is named: a
     /// connection to another is given up first.
-    pub(super) async fn live_to(&self, master: Option<&Address>) -> Result<LiveConnection> {
+    pub(super) async fn live_to(&self, master: Option<&Address>) -> Result<Arc<LiveConnection>> {
         loop {
             let live = self.live().await?;
             match master {
@@ -116,22 +112,32 @@ impl Connection {
 
     /// The connection there is: at once when it is up or known to be down,
     /// else when the attempt under way has ended.
-    pub(super) async fn live(&self) -> Result<LiveConnection> {
+    pub(super) async fn live(&self) -> Result<Arc<LiveConnection>> {
+        if let Some(found) = self.found(&self.shared.state.borrow()) {
+            return found;
+        }
         let mut states = self.shared.state.subscribe();
         loop {
-            if self.shared.end.is_cancelled() {
-                return Err(closed());
-            }
-            match &*states.borrow_and_update() {
-                ConnectionState::Up(live) if !live.gone.is_cancelled() => return Ok(live.clone()),
-                ConnectionState::Down(error) => return Err(error.clone()),
-                ConnectionState::Closed => return Err(closed()),
-                // One that was given up is about to be replaced.
-                ConnectionState::Up(_) | ConnectionState::Connecting => {}
+            if let Some(found) = self.found(&states.borrow_and_update()) {
+                return found;
             }
             if states.changed().await.is_err() {
                 return Err(closed());
             }
+        }
+    }
+
+    /// What `state` gives to a caller; `None` while that is not decided.
+    fn found(&self, state: &ConnectionState) -> Option<Result<Arc<LiveConnection>>> {
+        if self.shared.end.is_cancelled() {
+            return Some(Err(closed()));
+        }
+        match state {
+            ConnectionState::Up(live) if !live.gone.is_cancelled() => Some(Ok(Arc::clone(live))),
+            ConnectionState::Down(error) => Some(Err(error.clone())),
+            ConnectionState::Closed => Some(Err(closed())),
+            // One that was given up is about to be replaced.
+            ConnectionState::Up(_) | ConnectionState::Connecting => None,
         }
     }
 
@@ -255,26 +261,27 @@ async fn supervise(
     let mut generation = 0;
     let mut pause = BACKOFF.0;
     loop {
-        match connector.connect(&route, purpose).await {
+        match connector.connect(&route, purpose, &ear).await {
             Ok(fresh) => {
                 generation += 1;
                 let since = tokio::time::Instant::now();
                 let Fresh {
                     connection,
                     address,
-                    mut pushes,
+                    over,
                     up_since,
                 } = fresh;
-                let live = LiveConnection {
+                let live = Arc::new(LiveConnection {
                     connection,
                     address,
                     generation,
                     up_since,
                     gone: CancellationToken::new(),
-                };
-                shared.state.send_replace(ConnectionState::Up(live.clone()));
+                });
+                let up = ConnectionState::Up(Arc::clone(&live));
+                shared.state.send_replace(up);
                 tokio::select! {
-                    () = keep_up(&shared, &live, &mut pushes, &connector, &ear) => {}
+                    () = keep_up(&shared, &live, &over, &connector) => {}
                     () = is_superseded(&connector, &route, &live.address) => {}
                 }
                 live.gone.cancel();
@@ -312,21 +319,12 @@ async fn is_superseded(connector: &Connector, route: &Route, address: &Address) 
 async fn keep_up(
     shared: &ConnectionParts,
     live: &LiveConnection,
-    pushes: &mut mpsc::UnboundedReceiver<PushInfo>,
+    over: &CancellationToken,
     connector: &Connector,
-    ear: &Ear,
 ) {
     let limit = connector.config.probe_limit;
-    let hear = async {
-        while let Some(push) = pushes.recv().await {
-            match push.kind {
-                PushKind::Disconnection => return,
-                _ => ear(&push),
-            }
-        }
-    };
     tokio::select! {
-        () = hear => {}
+        () = over.cancelled() => {}
         () = live.gone.cancelled() => {}
         () = feel_pulse(shared, live, limit) => {}
     }

@@ -34,7 +34,7 @@ pub(super) async fn look(redis: &Redis, name: &MutexName) -> Result<Answer> {
         return Err(nonsense("half a look"));
     };
     let now = read_time(now)?;
-    let owner = owner(&read_word(word)?, grant, now, None)?;
+    let owner = owner(&read_word(word)?, grant_number(grant), now, None)?;
     Ok(Answer::refused(owner, now))
 }
 
@@ -215,7 +215,7 @@ fn entry(redis: &Redis, name: &MutexName, seen: SeenMutex, now: StoreTime) -> Op
     if word.owner.is_some() && !grant.is_empty() && grant_number(&grant).is_none() {
         return damaged(format!("its grant is {grant:?}, which is none; revoke it"));
     }
-    let owner = owner(&word, &grant, now, None).unwrap_or(MutexOwner::NONE);
+    let owner = owner(&word, grant_number(&grant), now, None).unwrap_or(MutexOwner::NONE);
     let last = last.and_then(|last| FencingToken::from_store(last.ok()?).ok());
     // The fence has the last grant of ours; a JVM owner has no part in that.
     let token = match word.owner {

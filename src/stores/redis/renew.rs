@@ -7,6 +7,7 @@ use redis::Value;
 use super::batches::together;
 use super::client::{Redis, grant_of, too_few, wait_limit};
 use super::error::nonsense;
+use super::messages::grant_number;
 use super::reply::{millis, owner, parts, read_time, read_word, text};
 use super::scripts::{Call, Lua};
 use super::server::Manner;
@@ -141,7 +142,7 @@ fn read(value: Value, held: &[Held]) -> Result<Vec<Result<Answer>>> {
         }
         let word = read_word(word)?;
         let won = word.owner.as_ref() == Some(&held.contender) && *grant == grant_of(held);
-        let owner = owner(&word, grant, now, won.then_some(&held.terms))?;
+        let owner = owner(&word, grant_number(grant), now, won.then_some(&held.terms))?;
         Ok(if won {
             Answer::won(owner, now)
         } else {

@@ -6,17 +6,18 @@ use redis::{FromRedisValue, Value};
 
 use super::error::nonsense;
 use super::messages::{OwnerWord, grant_number};
-use crate::backend::Answer;
+use crate::backend::{Answer, Bid};
 use crate::error::{Error, ErrorKind, Outcome, Result};
 use crate::model::{FencingToken, LeaseTerms, MutexOwner, StoreTime};
 
 /// The answer of a script about one mutex: what, owner word, grant, now,
-/// score, rank, trouble and, of some, the rest.
+/// score, rank, trouble and, of some, the rest. The usual answers are shorter.
 #[derive(Debug)]
 pub(super) struct Reply {
-    what: String,
+    verdict: Verdict,
     word: OwnerWord,
-    grant: String,
+    /// The number of the grant, if there is one.
+    number: Option<u64>,
     pub(super) now: StoreTime,
     place: Option<(u32, String)>,
     /// How long the server has been up, if it was asked.
@@ -24,6 +25,16 @@ pub(super) struct Reply {
     /// What went wrong beside: a PUBLISH that was denied.
     pub(super) trouble: Option<String>,
     pub(super) rest: Option<Rest>,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Verdict {
+    Won,
+    Refused,
+    /// Its owner's key has no end.
+    Persisted,
+    /// The next number would be this one, which is too large.
+    Exhausted(String),
 }
 
 /// What a call has left to others, to keep the server from being blocked.
@@ -46,7 +57,12 @@ impl Rest {
 }
 
 impl Reply {
-    pub(super) fn read(value: Value) -> Result<Self> {
+    /// What a call has come to. Of answers that do not say the time it is
+    /// `about`.
+    pub(super) fn read(value: Value, about: StoreTime) -> Result<Self> {
+        if value == Value::Int(1) {
+            return Ok(Self::won(OwnerWord::NONE, None, about));
+        }
         let parts = texts(value)?;
         let [what, word, grant, now, score, rank, trouble, rest @ ..] = parts.as_slice() else {
             return Err(nonsense(format!("{} parts", parts.len())));
@@ -56,20 +72,55 @@ impl Reply {
             (score, Ok(rank)) => Some((rank, score.to_owned())),
         };
         let up = (rank.is_empty()).then(|| score.parse().ok()).flatten();
+        let now = match now.as_str() {
+            "" => about,
+            now => read_time(now)?,
+        };
         Ok(Self {
-            what: what.clone(),
-            word: read_word(word)?,
-            grant: grant.clone(),
-            now: read_time(now)?,
+            verdict: match what.as_str() {
+                "won" => Verdict::Won,
+                "persisted" => Verdict::Persisted,
+                "exhausted" => Verdict::Exhausted(grant.clone()),
+                _ => Verdict::Refused,
+            },
             place,
             up: up.map(Duration::from_secs),
             trouble: (!trouble.is_empty()).then(|| trouble.clone()),
             rest: rest.first().and_then(|rest| Rest::read(rest)),
+            ..Self::won(read_word(word)?, grant_number(grant), now)
         })
     }
 
+    /// What a take of `bid` has come to: the number alone if nobody was in its
+    /// way, which is the microsecond it was made.
+    pub(super) fn of_take(value: Value, bid: &Bid, about: StoreTime) -> Result<Self> {
+        let Value::Int(number) = value else {
+            return Self::read(value, about);
+        };
+        let number = u64::try_from(number).map_err(nonsense)?;
+        let word = OwnerWord {
+            owner: Some(bid.contender.clone()),
+            left: i64::try_from(bid.terms.lease().as_millis()).unwrap_or(i64::MAX),
+        };
+        let now = StoreTime::from_millis(number / 1000);
+        Ok(Self::won(word, Some(number), now))
+    }
+
+    fn won(word: OwnerWord, number: Option<u64>, now: StoreTime) -> Self {
+        Self {
+            verdict: Verdict::Won,
+            word,
+            number,
+            now,
+            place: None,
+            up: None,
+            trouble: None,
+            rest: None,
+        }
+    }
+
     pub(super) fn is_won(&self) -> bool {
-        self.what == "won"
+        self.verdict == Verdict::Won
     }
 
     /// A win that is believed for at most `left`.
@@ -83,13 +134,13 @@ impl Reply {
 
     /// The answer to a bid, a release or a revocation under `terms`.
     pub(super) fn answer(self, terms: Option<&LeaseTerms>) -> Result<Answer> {
-        match self.what.as_str() {
-            "persisted" => return Err(persisted(&self.word)),
-            "exhausted" => return Err(exhausted(&self.grant)),
-            _ => {}
-        }
-        let won = self.is_won();
-        let owner = owner(&self.word, &self.grant, self.now, terms.filter(|_| won))?;
+        let won = match &self.verdict {
+            Verdict::Persisted => return Err(persisted(&self.word)),
+            Verdict::Exhausted(number) => return Err(exhausted(number)),
+            Verdict::Won => true,
+            Verdict::Refused => false,
+        };
+        let owner = owner(&self.word, self.number, self.now, terms.filter(|_| won))?;
         if won {
             return Ok(Answer::won(owner, self.now));
         }
@@ -101,11 +152,11 @@ impl Reply {
     }
 }
 
-/// The owner that `word` and `grant` tell of. The `terms` are known of our own
-/// grants only.
+/// The owner that `word` and the `number` of its grant tell of. The `terms` are
+/// known of our own grants only.
 pub(super) fn owner(
     word: &OwnerWord,
-    grant: &str,
+    number: Option<u64>,
     now: StoreTime,
     terms: Option<&LeaseTerms>,
 ) -> Result<MutexOwner> {
@@ -114,7 +165,7 @@ pub(super) fn owner(
     };
     let left = Duration::from_millis(u64::try_from(word.left).unwrap_or(0));
     let until = now + left;
-    let Some(number) = grant_number(grant) else {
+    let Some(number) = number else {
         // A JVM owner, or a kept place. Without an end it owns for ever.
         let foreign = MutexOwner::foreign(id);
         return Ok(if word.left < 0 {
@@ -193,10 +244,12 @@ fn exhausted(number: &str) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::{ContenderId, MutexName};
 
     fn reply(parts: [&str; 7]) -> Result<Reply> {
         let bulk = |part: &str| Value::BulkString(part.as_bytes().to_vec());
-        Reply::read(Value::Array(parts.iter().map(|part| bulk(part)).collect()))
+        let all = Value::Array(parts.iter().map(|part| bulk(part)).collect());
+        Reply::read(all, StoreTime::from_millis(7))
     }
 
     #[test]
@@ -219,6 +272,34 @@ mod tests {
         assert_eq!(
             owner.transition_at().unwrap().as_millis(),
             1_700_000_002_500
+        );
+    }
+
+    #[test]
+    fn a_number_alone_says_what_all_parts_would_say() {
+        let terms = LeaseTerms::new(Duration::from_millis(1500), Duration::from_millis(500));
+        let terms = terms.unwrap();
+        let name = MutexName::new("m").unwrap();
+        let bid = Bid::new(name, ContenderId::new("a").unwrap(), terms);
+        let number = Value::Int(1_700_000_000_000_000);
+        let alone = Reply::of_take(number, &bid, StoreTime::ZERO).unwrap();
+        let parts = ["won", "a@@2000", "1700000000000000 ff", "1700000000000"];
+        let [what, word, grant, now] = parts;
+        let whole = reply([what, word, grant, now, "", "", ""]).unwrap();
+        let (alone, whole) = (alone.answer(Some(&terms)), whole.answer(Some(&terms)));
+        assert_eq!(alone.unwrap(), whole.unwrap());
+        assert!(Reply::of_take(Value::Int(-1), &bid, StoreTime::ZERO).is_err());
+    }
+
+    #[test]
+    fn an_answer_without_the_time_has_the_time_about() {
+        let freed = reply(["won", "@@", "", "", "", "", ""]).unwrap();
+        assert_eq!(freed.answer(None).unwrap().now().as_millis(), 7);
+        let alone = Reply::read(Value::Int(1), StoreTime::from_millis(7)).unwrap();
+        let answer = alone.answer(None).unwrap();
+        assert_eq!(
+            answer,
+            Answer::won(MutexOwner::NONE, StoreTime::from_millis(7))
         );
     }
 
@@ -247,8 +328,10 @@ mod tests {
 
     #[test]
     fn nonsense_is_an_error() {
-        assert!(Reply::read(Value::Nil).is_err());
-        assert!(Reply::read(Value::Array(vec![Value::Int(1)])).is_err());
+        let read = |value| Reply::read(value, StoreTime::ZERO);
+        assert!(read(Value::Nil).is_err());
+        assert!(read(Value::Int(2)).is_err());
+        assert!(read(Value::Array(vec![Value::Int(1)])).is_err());
         assert!(reply(["won", "a@@1", "1 a", "soon", "", "", ""]).is_err());
     }
 }

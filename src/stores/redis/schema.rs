@@ -8,7 +8,7 @@ use crate::backend::url::StoreUrl;
 use crate::error::Result;
 
 /// Locks, leaders and observers.
-const LOCKS: &str = "+evalsha +eval +script|load +get +set +del +pttl +pexpire +zadd +zrem \
+const LOCKS: &str = "+evalsha +eval +script|load +get +exists +set +del +pttl +pexpire +zadd +zrem \
                      +zrange +zrank +publish +subscribe +unsubscribe +time +ping +hello";
 
 /// Schedules, listings, the doctor.

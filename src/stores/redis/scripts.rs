@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use redis::{Cmd, Script};
+use redis::{Arg, Cmd, Script};
 
 /// A script of the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,7 +31,8 @@ pub(super) enum Lua {
 /// How many there are.
 const COUNT: usize = Lua::HoldSurvey as usize + 1;
 
-/// The text of a script, alone or behind the part that is about one mutex.
+/// The text of a script, alone or behind the part that is about one mutex. What
+/// can be done without that part stands before it, and costs no more.
 macro_rules! text {
     ($file:literal) => {
         include_str!(concat!("scripts/", $file))
@@ -39,13 +40,16 @@ macro_rules! text {
     (common $file:literal) => {
         concat!(text!("common.lua"), text!($file))
     };
+    ($first:literal, common $file:literal) => {
+        concat!(text!($first), text!(common $file))
+    };
 }
 
 /// In the order of [`Lua`].
 const TEXTS: [&str; COUNT] = [
-    text!(common "take.lua"),
+    text!("take_free.lua", common "take.lua"),
     text!("renew.lua"),
-    text!(common "release.lua"),
+    text!("release_free.lua", common "release.lua"),
     text!(common "leave.lua"),
     text!(common "look.lua"),
     text!("survey.lua"),
@@ -79,11 +83,16 @@ impl Lua {
 
     /// A call with `keys`, of which there is at least one.
     pub(super) fn call(self, keys: &[String], arguments: &[&str]) -> Call {
+        let length = |sum: usize, text: &str| sum + text.len();
+        let length = keys.iter().map(String::as_str).fold(64, length)
+            + arguments.iter().copied().fold(0, length);
+        let mut by_hash = Cmd::with_capacity(3 + keys.len() + arguments.len(), length);
+        by_hash.arg("EVALSHA").arg(&HASHES[self as usize]);
+        by_hash.arg(keys.len()).arg(keys).arg(arguments);
         Call {
             lua: self,
             key: keys[0].clone(),
-            keys: keys.to_vec(),
-            arguments: arguments.iter().map(ToString::to_string).collect(),
+            by_hash,
         }
     }
 }
@@ -94,25 +103,43 @@ pub(super) struct Call {
     lua: Lua,
     /// The key that says where it goes in a cluster.
     pub(super) key: String,
-    keys: Vec<String>,
-    arguments: Vec<String>,
+    /// By the script's hash, as a rule.
+    pub(super) by_hash: Cmd,
 }
 
 impl Call {
-    /// By the script's hash, as a rule.
-    pub(super) fn by_hash(&self) -> Cmd {
-        self.command("EVALSHA", &HASHES[self.lua as usize])
-    }
-
     /// By its text, for a server that has forgotten it.
     pub(super) fn by_text(&self) -> Cmd {
-        self.command("EVAL", TEXTS[self.lua as usize])
-    }
-
-    fn command(&self, name: &str, script: &str) -> Cmd {
-        let mut command = redis::cmd(name);
-        command.arg(script).arg(self.keys.len());
-        command.arg(&self.keys).arg(&self.arguments);
+        let mut command = redis::cmd("EVAL");
+        command.arg(TEXTS[self.lua as usize]);
+        for argument in self.by_hash.args_iter().skip(2) {
+            if let Arg::Simple(bytes) = argument {
+                command.arg(bytes);
+            }
+        }
         command
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_by_text_has_the_same_keys_and_arguments() {
+        let call = Lua::Look.call(&["k".into(), "l".into()], &["", "a b", "ä"]);
+        let words = |command: &Cmd| {
+            let words = command.args_iter().map(|word| match word {
+                Arg::Simple(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+                _ => panic!("a cursor"),
+            });
+            words.collect::<Vec<_>>()
+        };
+        let by_hash = words(&call.by_hash);
+        assert_eq!(by_hash[0], "EVALSHA");
+        assert_eq!(by_hash[2..], ["2", "k", "l", "", "a b", "ä"]);
+        let by_text = words(&call.by_text());
+        assert_eq!(by_text[..2], ["EVAL", TEXTS[Lua::Look as usize]]);
+        assert_eq!(by_text[2..], by_hash[2..]);
     }
 }

@@ -8,7 +8,7 @@ use tokio::sync::{OnceCell, Semaphore, SemaphorePermit};
 
 use super::cluster::Seen;
 use super::config::Address;
-use super::connect::{Connector, Purpose, Route};
+use super::connect::{Connector, Purpose, Route, deaf};
 use super::connection::{Connection, LiveConnection, Lost};
 use super::error::{closed, nonsense};
 use super::scripts::Call;
@@ -73,13 +73,12 @@ pub(super) struct Manner {
 
 impl Server {
     pub(super) fn start(connector: Connector, route: Route) -> Arc<Self> {
-        let deaf = Arc::new(|_: &redis::PushInfo| {});
         Arc::new(Self {
             connection: Connection::start(
                 connector.clone(),
                 route.clone(),
                 Purpose::Commands,
-                deaf,
+                deaf(),
             ),
             connector,
             route,
@@ -91,7 +90,10 @@ impl Server {
 
     /// Where its commands go, if it can be reached.
     pub(super) async fn address(&self) -> Result<Address> {
-        self.connection.live().await.map(|live| live.address)
+        self.connection
+            .live()
+            .await
+            .map(|live| live.address.clone())
     }
 
     pub(super) fn connector(&self) -> &Connector {
@@ -150,9 +152,8 @@ impl Server {
         let turn = self.turn().await?;
         let connection = self.waiting[turn.at]
             .get_or_init(async || {
-                let deaf = Arc::new(|_: &redis::PushInfo| {});
                 let (connector, route) = (self.connector.clone(), self.route.clone());
-                Connection::start(connector, route, Purpose::Commands, deaf)
+                Connection::start(connector, route, Purpose::Commands, deaf())
             })
             .await;
         let live = connection.live_to(manner.master.as_ref()).await?;
@@ -200,7 +201,7 @@ impl Server {
                 return Err(too_young(grace - up));
             }
         }
-        let sent = match send(connection, live, &call.by_hash(), manner.asking).await {
+        let sent = match send(connection, live, &call.by_hash, manner.asking).await {
             // The server has restarted, or an operator flushed its scripts. It has
             // run nothing, so this is no second attempt.
             Err(Lost::Said(error)) if error.kind() == NO_SCRIPT => {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use redis::{FromRedisValue, Value};
 
 use super::config::Address;
-use super::connect::{Connector, Purpose, Route};
+use super::connect::{Connector, Purpose, Route, deaf};
 use super::error::fault;
 use crate::backend::Finding;
 use crate::clock::Clock;
@@ -50,7 +50,7 @@ pub(super) async fn compare(
 
 async fn read(connector: &Connector, address: &Address) -> Result<ClockReading> {
     let route = Route::Fixed(address.clone());
-    let mut fresh = connector.connect(&route, Purpose::Push).await?;
+    let mut fresh = connector.connect(&route, Purpose::Push, &deaf()).await?;
     let clock = Clock::boot();
     let mut best: Option<ClockReading> = None;
     for _ in 0..TIMES {

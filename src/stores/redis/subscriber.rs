@@ -180,7 +180,7 @@ fn look_around(connector: &Connector, route: &Route) {
 struct Subscribed {
     post: Arc<Post>,
     registry: Arc<Registry>,
-    live: Option<LiveConnection>,
+    live: Option<Arc<LiveConnection>>,
     /// What the server sends, and for whom that was confirmed.
     subscribed: Numbered,
     /// Was subscribed on an earlier connection: may have missed something.

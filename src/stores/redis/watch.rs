@@ -9,16 +9,18 @@
 use std::collections::{HashMap, HashSet};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use futures_core::Stream;
 use redis::{PushInfo, PushKind, Value};
 use tokio::sync::{Notify, watch};
+use tokio_util::task::AbortOnDropHandle;
 
 use super::messages::OwnerEvent;
 use crate::backend::Hint;
+use crate::clock::{Clock, Moment};
 use crate::stores::kit::{HintSender, HintStream, hints};
 
 /// How long an attempt waits for its own subscription at most.
@@ -76,6 +78,14 @@ struct Channel {
     says: Says,
     listeners: Vec<(u64, HintSender)>,
     standing: Standing,
+    /// Tells the listeners when a lease is over, which nobody else would do.
+    alarm: Option<Alarm>,
+}
+
+/// Rings at the end of a lease, and goes with its channel.
+struct Alarm {
+    at: Moment,
+    work: AbortOnDropHandle<()>,
 }
 
 /// How far a subscription has come.
@@ -111,6 +121,7 @@ impl Registry {
                 says,
                 listeners: Vec::new(),
                 standing: Standing::Pending,
+                alarm: None,
             });
             channel.listeners.push((number, sender.clone()));
             names.push(name);
@@ -274,6 +285,39 @@ impl Registry {
         });
     }
 
+    /// The lease that the listeners of `channel` wait for is over `at` that
+    /// moment, unless it is extended: then it is their turn, if its owner has
+    /// died and says nothing.
+    pub(super) fn ring(self: &Arc<Self>, channel: &str, at: Moment, clock: &Clock) {
+        let mut all = self.channels();
+        let Some(found) = all.get_mut(channel) else {
+            return;
+        };
+        match &mut found.alarm {
+            // It looks at the time again when it wakes.
+            Some(alarm) if alarm.at <= at && !alarm.work.is_finished() => alarm.at = at,
+            alarm => {
+                let registry = Arc::downgrade(self);
+                let work = ring_at_end(registry, channel.to_owned(), at, clock.clone());
+                let work = AbortOnDropHandle::new(tokio::spawn(work));
+                *alarm = Some(Alarm { at, work });
+            }
+        }
+    }
+
+    /// Tells the listeners of `channel` if their lease is over at `now`, else
+    /// when it will be.
+    fn tell_if_over(&self, channel: &str, now: Moment) -> Option<Moment> {
+        let all = self.channels();
+        let channel = all.get(channel)?;
+        let at = channel.alarm.as_ref()?.at;
+        if at > now {
+            return Some(at);
+        }
+        channel.tell(Hint::Turn);
+        None
+    }
+
     /// Ends all streams.
     pub(super) fn close(&self) {
         let mut all = self.channels();
@@ -289,6 +333,17 @@ impl Channel {
         for (_, listener) in &self.listeners {
             listener.tell(hint);
         }
+    }
+}
+
+async fn ring_at_end(registry: Weak<Registry>, channel: String, at: Moment, clock: Clock) {
+    let mut next = Some(at);
+    while let Some(at) = next {
+        clock.sleep_until(at).await;
+        let Some(registry) = registry.upgrade() else {
+            return;
+        };
+        next = registry.tell_if_over(&channel, clock.now());
     }
 }
 
@@ -374,6 +429,34 @@ mod tests {
         registry.ready("c").await;
         registry.suspend(&["c".to_owned()]);
         registry.ready("c").await; // ends by its limit
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn listeners_are_told_when_the_lease_is_over_as_it_was_last_heard_of() {
+        let (registry, clock) = (Arc::new(Registry::default()), Clock::tokio());
+        let listen = || registry.listen(vec![("c".to_owned(), Says::Unlocked)]);
+        let mut stream = listen();
+        let begin = clock.now();
+        let at = |millis| begin + Duration::from_millis(millis);
+        let mut rings = async |ends: &[u64]| {
+            for end in ends {
+                registry.ring("c", at(*end), &clock);
+                tokio::task::yield_now().await;
+            }
+            let hint = std::future::poll_fn(|cx| Pin::new(&mut stream).poll_next(cx)).await;
+            assert_eq!(hint, Some(Hint::Turn));
+            clock.now().since(begin).as_millis()
+        };
+        assert_eq!(rings(&[500]).await, 500);
+        assert_eq!(rings(&[600, 900]).await, 900, "it was renewed");
+        assert_eq!(rings(&[9_000, 1_200]).await, 1_200, "another owns");
+        // Whoever has gone is told nothing, and whoever comes is told anew.
+        registry.ring("c", at(2_000), &clock);
+        drop(stream);
+        let mut other = listen();
+        tokio::time::sleep(Duration::from_secs(5)).await;
+        assert!(other.hints.try_next().is_none());
+        registry.ring("nobody listens", at(0), &clock);
     }
 
     #[tokio::test(start_paused = true)]

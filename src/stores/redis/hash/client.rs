@@ -141,11 +141,6 @@ impl RedisHash {
     }
 }
 
-/// A grant as [`Reply`] reads it.
-pub(super) fn grant(token: FencingToken) -> String {
-    format!("{} held", token.store())
-}
-
 impl fmt::Debug for RedisHash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("RedisHash").field(&self.redis).finish()
@@ -211,7 +206,13 @@ impl Backend for RedisHash {
     }
 
     async fn acquire(&self, bid: &Bid) -> Result<Answer> {
-        self.ask_take(bid, "0").await?.answer(Some(&bid.terms))
+        let answer = self.ask_take(bid, "0").await?.answer(Some(&bid.terms))?;
+        let left = answer.owner().remaining(answer.now());
+        if let Some(left) = left.filter(|_| bid.queue && !answer.is_won()) {
+            // Nobody stands in line here: all who wait come when it is over.
+            self.redis.ring_after(&self.ear(&bid.name), left);
+        }
+        Ok(answer)
     }
 
     async fn renew(&self, held: &[Held]) -> Vec<Result<Answer>> {

@@ -56,11 +56,10 @@ fn read(value: Value, held: &[Held]) -> Result<Vec<Result<Answer>>> {
         }
         let word = read_word(word)?;
         if what != "won" {
-            return Ok(Answer::refused(owner(&word, "", now, None)?, now));
+            return Ok(Answer::refused(owner(&word, None, now, None)?, now));
         }
-        let grant = super::client::grant(held.token);
         Ok(Answer::won(
-            owner(&word, &grant, now, Some(&held.terms))?,
+            owner(&word, Some(held.token.store()), now, Some(&held.terms))?,
             now,
         ))
     };

@@ -4,13 +4,12 @@
 --       4 PUBLISH, SPUBLISH or '' to tell nobody
 -- Answers as release.lua does.
 local id, token, channel, publish = unpack(ARGV)
-local time = redis.call('TIME')
-local now = string.format('%.0f', tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000))
 local holder = redis.call('HKEYS', KEYS[1])[1]
 local last = redis.call('GET', KEYS[2])
-if not holder then return { 'refused', '@@', '', now, '', '', '' } end
-if (id ~= '' and holder ~= id) or (token ~= '' and last and last ~= token) then
-  local word = holder .. '@@' .. redis.call('PTTL', KEYS[1])
+if not holder or (id ~= '' and holder ~= id) or (token ~= '' and last and last ~= token) then
+  local time = redis.call('TIME')
+  local now = string.format('%.0f', tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000))
+  local word = holder and holder .. '@@' .. redis.call('PTTL', KEYS[1]) or '@@'
   return { 'refused', word, '', now, '', '', '' }
 end
 redis.call('DEL', KEYS[1])
@@ -20,4 +19,4 @@ if publish ~= '' then
   local heard = redis.pcall(publish, channel, '0')
   if type(heard) == 'table' then trouble = heard.err or 'PUBLISH failed' end
 end
-return { 'won', '@@', '', now, '', '', trouble }
+return { 'won', '@@', '', '', '', '', trouble }

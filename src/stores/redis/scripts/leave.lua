@@ -1,7 +1,6 @@
 -- Undoes a bid: its grant by its nonce, its kept place, its place in line.
--- ARGV: 1 id, 2 nonce, 3 reserve ms, 4 cluster 0/1
+-- ARGV: 1 id, 2 nonce, 3 reserve ms, 4 cluster 0/1. Answers without the time.
 local id, nonce, reserve, cluster = unpack(ARGV)
-local time = redis.call('TIME')
 local owner = redis.call('GET', KEYS[1])
 local grant = redis.call('GET', KEYS[4])
 local mine = false
@@ -13,4 +12,4 @@ check_queue()
 strike({ id })
 local rest = ''
 if mine then rest = free(id, reserve, cluster) end
-return { 'won', '@@', '', now_ms(time), '', '', trouble, rest }
+return { 'won', '@@', '', '', '', '', trouble, rest }

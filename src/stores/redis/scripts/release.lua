@@ -1,9 +1,10 @@
--- Frees one grant. ARGV: 1 id, 2 grant, 3 reserve ms, 4 cluster 0/1
-local id, grant, reserve, cluster = unpack(ARGV)
-local time = redis.call('TIME')
-if redis.call('GET', KEYS[1]) ~= id or redis.call('GET', KEYS[4]) ~= grant then
-  local owner, theirs = word()
-  return { 'refused', owner, theirs, now_ms(time), '', '', '' }
+-- Frees one grant. ARGV: 1 id, 2 grant, 3 reserve ms and cluster 0/1.
+-- Answers as take.lua does; the time only with who owns instead.
+if owner ~= ARGV[1] or held ~= ARGV[2] then
+  local time = redis.call('TIME')
+  local by, theirs = word()
+  return { 'refused', by, theirs, now_ms(time), '', '', '' }
 end
-local rest = free(id, reserve, cluster)
-return { 'won', '@@', '', now_ms(time), '', '', trouble, rest }
+local reserve, cluster = string.match(ARGV[3], '^(%d+) (%d)$')
+local rest = free(owner, reserve, cluster)
+return { 'won', '@@', '', '', '', '', trouble, rest }

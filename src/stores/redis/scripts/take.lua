@@ -1,9 +1,10 @@
 -- Takes a free mutex, finds a grant again, or refuses and queues.
--- ARGV: 1 id, 2 nonce, 3 lease ms, 4 queue 0/1, 5 score it had or '',
---       6 reserve ms, 7 largest token seen, 8 cluster 0/1, 9 replicas are
---       waited for 0/1
+-- ARGV: 1 id, 2 nonce, 3 lease ms, 4 largest token seen, 5 in one text: queue
+--       0/1, reserve ms, cluster 0/1, replicas are waited for 0/1, the score it
+--       had or nothing
 -- Answers: what, owner word, grant, now ms, score, rank, trouble, rest
-local id, nonce, lease, queue, score, reserve, seen, cluster, waits = unpack(ARGV)
+local id, nonce, lease, seen = unpack(ARGV)
+local queue, reserve, cluster, waits, score = string.match(ARGV[5], '^(%d) (%d+) (%d) (%d) (.*)$')
 local time = redis.call('TIME')
 local owner = redis.call('GET', KEYS[1])
 local grant = redis.call('GET', KEYS[4])

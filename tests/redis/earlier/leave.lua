@@ -1,0 +1,16 @@
+-- Undoes a bid: its grant by its nonce, its kept place, its place in line.
+-- ARGV: 1 id, 2 nonce, 3 reserve ms, 4 cluster 0/1
+local id, nonce, reserve, cluster = unpack(ARGV)
+local time = redis.call('TIME')
+local owner = redis.call('GET', KEYS[1])
+local grant = redis.call('GET', KEYS[4])
+local mine = false
+if owner == id then
+  local won = grant and string.sub(grant, -#nonce - 1) == ' ' .. nonce
+  mine = won or (not grant and is_kept_for(id))
+end
+check_queue()
+strike({ id })
+local rest = ''
+if mine then rest = free(id, reserve, cluster) end
+return { 'won', '@@', '', now_ms(time), '', '', trouble, rest }

@@ -1,0 +1,98 @@
+-- Takes a free mutex, finds a grant again, or refuses and queues.
+-- ARGV: 1 id, 2 nonce, 3 lease ms, 4 queue 0/1, 5 score it had or '',
+--       6 reserve ms, 7 largest token seen, 8 cluster 0/1, 9 replicas are
+--       waited for 0/1
+-- Answers: what, owner word, grant, now ms, score, rank, trouble, rest
+local id, nonce, lease, queue, score, reserve, seen, cluster, waits = unpack(ARGV)
+local time = redis.call('TIME')
+local owner = redis.call('GET', KEYS[1])
+local grant = redis.call('GET', KEYS[4])
+local fence = redis.call('GET', KEYS[3])
+local rank = redis.call('ZRANK', KEYS[2], id)
+local gone, more = {}, false
+if queue == '1' then gone, more = silent(time, id) end
+
+local function refuse(by, left, theirs, rest)
+  if not theirs and by and by ~= id then
+    -- Heals a JVM winner that stayed queued; ours leave as they win.
+    redis.call('ZREM', KEYS[2], by)
+  end
+  strike(gone)
+  if more then rest = rest or 'silent' end
+  local place = { '', '' }
+  if queue == '1' then
+    if score == '' then
+      -- Never a whole number: that would be a JVM waiter's.
+      local micros = math.max(tonumber(time[2]), 1)
+      score = string.format('%s.%06d', time[1], micros)
+    end
+    local joined = redis.call('ZADD', KEYS[2], 'NX', score, id)
+    redis.call('ZADD', KEYS[6], now_ms(time), id)
+    rank = redis.call('ZRANK', KEYS[2], id)
+    if joined == 0 then
+      score = redis.call('ZRANGE', KEYS[2], rank, rank, 'WITHSCORES')[2]
+    end
+    local most = math.max(60000, 4 * tonumber(lease))
+    for _, key in ipairs({ KEYS[2], KEYS[6] }) do
+      if redis.call('PTTL', key) < most then redis.call('PEXPIRE', key, most) end
+    end
+    place = { score, tostring(rank) }
+  end
+  local who = '@@'
+  if by then who = by .. '@@' .. left end
+  return { 'refused', who, theirs or '', now_ms(time), place[1], place[2], trouble, rest or '' }
+end
+
+if owner then
+  local left = redis.call('PTTL', KEYS[1])
+  if left == -1 then return { 'persisted', owner .. '@@-1', '', now_ms(time), '', '', '' } end
+  if owner == id and grant and string.sub(grant, -#nonce - 1) == ' ' .. nonce then
+    -- Found again after a lost answer. WAIT is about what its own connection
+    -- has written, so there must be something, behind the grant itself.
+    if waits == '1' then
+      left = math.max(left, 1)
+      redis.call('PEXPIRE', KEYS[1], left)
+      redis.call('PEXPIRE', KEYS[4], left)
+    end
+    return { 'won', owner .. '@@' .. left, grant, now_ms(time), '', '', '' }
+  end
+  if grant or owner ~= id or not is_kept_for(id) then
+    return refuse(owner, left, grant)
+  end
+else
+  local kept = redis.call('GET', KEYS[5])
+  -- Who had a place and has none was told, and goes before one kept for a JVM
+  -- waiter that has come and gone.
+  local told = score ~= '' and not rank
+  if kept and kept ~= id and not told then
+    return refuse(kept, redis.call('PTTL', KEYS[5]), nil)
+  end
+  -- Free, with somebody else first: a lost wake-up, a JVM release, a crash.
+  local mine = score
+  if mine == '' then mine = '9007199254740992' end
+  local first, ours, dead = call_next(id, mine, cluster)
+  -- Somebody may live behind the dead: asked again, until that is known.
+  if dead then return refuse(nil, 0, nil, 'dead') end
+  if first then
+    keep(first, ours, id, reserve)
+    return refuse(first, tonumber(reserve), nil)
+  end
+end
+
+-- Tokens rise: by the fence, by the clock after the fence was lost, and by
+-- what the bidder has seen. `..` would write 1.79e+15.
+local token = tonumber(time[1]) * 1000000 + tonumber(time[2])
+token = math.max(token, (tonumber(fence) or 0) + 1, tonumber(seen) + 1)
+if token >= 9007199254740992 then
+  return { 'exhausted', '@@', string.format('%.0f', token), now_ms(time), '', '', '' }
+end
+token = string.format('%.0f', token)
+-- Not before the first SET unless it must be: once a script has written, a
+-- server without memory lets it write on.
+if rank or score ~= '' then strike({ id }) end
+redis.call('SET', KEYS[3], token, 'EX', 604800)
+redis.call('SET', KEYS[1], id, 'PX', lease)
+redis.call('SET', KEYS[4], token .. ' ' .. nonce, 'PX', lease)
+redis.call('DEL', KEYS[5])
+tell(KEYS[1], 'acquired@@' .. id)
+return { 'won', id .. '@@' .. lease, token .. ' ' .. nonce, now_ms(time), '', '', trouble }
