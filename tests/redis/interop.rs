@@ -7,7 +7,7 @@ use tenure_testkit::Whole as _;
 
 use crate::jvm::Jvm;
 use crate::support::{
-    PATIENCE, Waiter, bid, client, eventually, fresh, long, lose, shared, terms, win,
+    PATIENCE, Waiter, bid, client, eventually, fresh, held, long, lose, shared, terms, win,
 };
 
 const LEASE: Duration = Duration::from_secs(60);
@@ -168,6 +168,25 @@ async fn a_jvm_owner_with_our_id_is_somebody_else() {
     lose(&ours, &bid(&mutex, "twin", long())).await;
     lose(&ours, &mine).await;
     assert!(jvm.renew(LEASE), "the JVM owner was left alone");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_old_grant_frees_nothing_of_a_later_one_with_the_same_id() {
+    let ours = client(shared()).await;
+    let mutex = fresh("later");
+    let first = win(&ours, &bid(&mutex, "twin", terms(200, 100))).await;
+    let later = bid(&mutex, "twin", long());
+    let second = eventually("the lease's end", async || {
+        let answer = ours.acquire(&later).await.expect("an answer");
+        held(&later, &answer)
+    })
+    .await;
+    // Nobody waits, so that the short way decides.
+    assert_eq!(queue(mutex.as_str()), "");
+    assert!(!ours.release(&first).await.unwrap().is_won());
+    let renewed = ours.renew(std::slice::from_ref(&second)).await.remove(0);
+    assert!(renewed.unwrap().is_won(), "the later grant was left alone");
+    assert!(ours.release(&second).await.unwrap().is_won());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
