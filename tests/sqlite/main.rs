@@ -8,6 +8,7 @@ mod kills;
 mod listing;
 mod nonsense;
 mod opening;
+mod own;
 mod places;
 mod schedule;
 mod strangers;

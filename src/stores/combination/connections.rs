@@ -34,7 +34,7 @@ pub(crate) fn join(text: &str, url: &StoreUrl, clock: Clock) -> Result<Seat> {
     if let Some(seat) = found {
         return Ok(seat);
     }
-    let store = stores::begin_holds(url, clock)?;
+    let store = stores::begin_holds(&url.into(), clock)?;
     let (link, seat) = Link::new(store, pulse(text));
     let mut known = known();
     // Another may have opened it meanwhile: then ours is not needed.

@@ -10,7 +10,8 @@
 //!
 //! | file | what it is |
 //! | --- | --- |
-//! | `config` | what the URL says |
+//! | `config` | what the options say |
+//! | `options` | the options, set in code |
 //! | `dialect` | how these servers are spoken to; the client is that of `sql` |
 //! | `acquire` | taking a mutex, in several statements |
 //! | `renew` | renewing a batch, and finding out which of it was |
@@ -34,6 +35,7 @@ mod health;
 mod ledger;
 mod ledger_statements;
 mod list;
+mod options;
 mod prune;
 mod renew;
 mod schema;
@@ -42,3 +44,4 @@ mod statements;
 
 pub(super) use config::open;
 pub use config::schema;
+pub use options::MySqlOptions;

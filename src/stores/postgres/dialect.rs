@@ -6,6 +6,7 @@ use sqlx::ConnectOptions as _;
 use sqlx::error::DatabaseError;
 use sqlx::postgres::{PgConnectOptions, PgConnection};
 
+use super::config::for_statements;
 use super::statements::Statements;
 use super::watch::Listening;
 use super::wire::Wire;
@@ -14,10 +15,12 @@ use crate::backend::{Answer, Bid, Held, Profile};
 use crate::error::Result;
 use crate::model::MutexOwner;
 use crate::stores::sql::schema::Inspected;
-use crate::stores::sql::{Client, Dialect, Driver, Fault, Limits, POLL, Passed, Removed, Row};
+use crate::stores::sql::{
+    Client, Dialect, Driver, Fault, Limits, NotConnected, Origin, POLL, Passed, Removed, Row,
+};
 
 pub(in crate::stores) struct Postgres {
-    pub(super) options: PgConnectOptions,
+    pub(super) origin: Origin<PgConnectOptions>,
     pub(super) statements: Statements,
     pub(super) wire: Wire,
     pub(super) place: String,
@@ -27,13 +30,21 @@ pub(in crate::stores) struct Postgres {
     pub(super) notify: bool,
 }
 
+impl Postgres {
+    /// What a connection that is made now is made with.
+    pub(super) async fn options(&self) -> Result<PgConnectOptions> {
+        let options = self.origin.options(|options, word| options.password(word));
+        for_statements(options.await?)
+    }
+}
+
 pub(super) type Connection = PgConnection;
 
 impl Driver for Postgres {
     type Connection = Connection;
 
-    async fn connect(&self) -> sqlx::Result<Connection> {
-        self.options.connect().await
+    async fn connect(&self) -> Result<Connection, NotConnected> {
+        Ok(self.options().await?.connect().await?)
     }
 
     fn fault(&self, error: &dyn DatabaseError) -> Fault {

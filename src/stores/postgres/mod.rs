@@ -9,7 +9,8 @@
 //!
 //! | file | what it is |
 //! | --- | --- |
-//! | `config` | what the URL says |
+//! | `config` | what the options say |
+//! | `options` | the options, set in code |
 //! | `dialect` | how the server is spoken to; the client is that of `sql` |
 //! | `acquire` | taking a mutex, in one statement |
 //! | `renew` | renewing a batch, in one statement |
@@ -32,6 +33,7 @@ mod error;
 mod health;
 mod ledger;
 mod ledger_statements;
+mod options;
 mod prune;
 mod renew;
 mod schema;
@@ -41,3 +43,4 @@ mod wire;
 
 pub(super) use config::open;
 pub use config::schema;
+pub use options::PostgresOptions;

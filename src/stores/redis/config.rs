@@ -1,9 +1,9 @@
-//! What a Redis URL says.
+//! What the options of Redis say.
 
 use std::fmt;
 use std::time::Duration;
 
-use redis::{ClientTlsConfig, TlsCertificates};
+use redis::{ClientTlsConfig, ConnectionInfo, TlsCertificates};
 
 use super::client::Redis;
 use super::keys::USUAL_PREFIX;
@@ -11,10 +11,12 @@ use crate::backend::url::{Foreign, HostPort, Meaning, Options, StoreUrl, brief};
 use crate::clock::Clock;
 use crate::error::{Error, Result};
 use crate::model::LeaseTerms;
+use crate::stores::StoreOptions;
+use crate::stores::kit::Source;
 
-/// Connects to what `url` names.
-pub(crate) async fn open(url: &StoreUrl, clock: Clock) -> Result<Redis> {
-    Redis::connect(Config::parse(url)?, clock).await
+/// Connects to what `options` name.
+pub(crate) async fn open(options: &StoreOptions, clock: Clock) -> Result<Redis> {
+    Redis::connect(Config::parse(options)?, clock).await
 }
 
 /// Everything a client needs to know. Its `Debug` shows no secrets.
@@ -25,7 +27,11 @@ pub(super) struct Config {
     pub(super) topology: Topology,
     pub(super) login: Login,
     pub(super) sentinel_login: Login,
+    /// In place of the login's, asked for before every connection.
+    pub(super) password: Option<Source<String>>,
     pub(super) tls: Option<TlsCertificates>,
+    /// How the application connects, with its TLS and TCP settings.
+    pub(super) own: Option<ConnectionInfo>,
     /// What the names of keys and channels begin with.
     pub(super) prefix: String,
     /// How long a freed mutex is kept for the waiter that was told.
@@ -81,7 +87,7 @@ impl fmt::Debug for Config {
             .field("topology", &self.topology)
             .field("user", &self.login.user)
             .field("db", &self.login.db)
-            .field("tls", &self.tls.is_some())
+            .field("tls", &self.scheme.starts_with("rediss"))
             .field("prefix", &self.prefix)
             .finish_non_exhaustive()
     }
@@ -127,7 +133,8 @@ pub(super) const SCHEMES: [&str; 7] = [
 ];
 
 impl Config {
-    pub(super) fn parse(url: &StoreUrl) -> Result<Self> {
+    pub(super) fn parse(all: &StoreOptions) -> Result<Self> {
+        let url = all.url()?;
         let known = SCHEMES.iter().find(|scheme| **scheme == url.scheme());
         let scheme = *known.ok_or_else(|| Error::invalid("not a Redis URL"))?;
         let (transport, kind) = scheme.split_once('+').unwrap_or((scheme, ""));
@@ -177,9 +184,15 @@ impl Config {
             topology,
             login,
             sentinel_login,
-            tls: (transport == "rediss")
-                .then(|| tls(&mut options))
-                .transpose()?,
+            password: all.in_code.password.clone(),
+            tls: match &all.in_code.redis {
+                // The application has said what it trusts: no files are known.
+                Some(_) => None,
+                None => (transport == "rediss")
+                    .then(|| tls(&mut options))
+                    .transpose()?,
+            },
+            own: all.in_code.redis.clone(),
             prefix: prefix(&mut options)?,
             reserve: reserve(&mut options, &terms)?,
             wait_replicas: wait_replicas(&mut options)?,

@@ -18,7 +18,9 @@
 //!
 //! | file | what it is |
 //! | --- | --- |
-//! | `config` | what the URL says |
+//! | `config` | what the options say |
+//! | `options` | the options, set in code |
+//! | `pragmas` | the key of the file, and what the application sets |
 //! | `client` | the client: the seam to the rest |
 //! | `worker` | the thread that owns the connection |
 //! | `database` | the connection: opened, used, opened again |
@@ -55,6 +57,8 @@ mod inode;
 mod ledger;
 mod list;
 mod open;
+mod options;
+mod pragmas;
 mod presence;
 mod prune;
 mod schema;
@@ -63,6 +67,7 @@ mod watch;
 mod worker;
 
 pub use client::Sqlite;
+pub use options::{SqliteOptions, Synchronous, Wake};
 
-pub(crate) use config::{check as check_url, open};
+pub(crate) use config::{check as check_options, open};
 pub(crate) use schema::TABLES as SETUP;
