@@ -43,7 +43,8 @@ impl LockOptions {
     /// not free again. Waiting for
     /// [`release`](super::LockGuard::release) waits for that, too; a dropped
     /// guard keeps it in the background, and closing the coordinator gives it
-    /// back at once.
+    /// back at once. Not longer than
+    /// [`max_hold`](Self::with_max_hold): `lock_with` refuses that.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -92,6 +93,17 @@ impl LockOptions {
     pub fn with_shared_fence(mut self) -> Self {
         self.shares_fence = true;
         self
+    }
+
+    /// Refuses what contradicts itself.
+    pub(crate) fn check(&self) -> Result<()> {
+        match (self.at_least_for, self.max_hold) {
+            (Some(least), Some(most)) if least > most => Err(Error::invalid(format!(
+                "a lock that is held for at least {least:?} cannot be lost after {most:?}: make \
+                 at_least_for shorter or max_hold longer"
+            ))),
+            _ => Ok(()),
+        }
     }
 }
 

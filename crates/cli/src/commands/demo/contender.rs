@@ -58,7 +58,7 @@ impl ContenderIdGenerator for Named {
 type Renewal = Pin<Box<dyn Future<Output = Result<(), LeaseLost>>>>;
 
 /// A term of office, and its next renewal.
-struct Term {
+struct HeldOffice {
     tenure: Tenure,
     renewal: Renewal,
 }
@@ -78,14 +78,14 @@ async fn stand(url: &str, office: &str, name: &str) -> tenure::Result<()> {
     };
     let mut run = pin!(scheduler.run(job));
     let mut pulse = tokio::time::interval(PULSE);
-    let mut term: Option<Term> = None;
+    let mut term: Option<HeldOffice> = None;
     let mut number = 0;
     while is_heard.get() {
         tokio::select! {
             ended = &mut run => return ended,
             Some(tenure) = terms.recv() => {
                 let renewal = Box::pin(tenure.renewed());
-                term = Some(Term { tenure, renewal });
+                term = Some(HeldOffice { tenure, renewal });
             }
             renewed = renewal(&mut term) => is_heard.set(after(renewed, &mut term)),
             _ = pulse.tick() => is_heard.set(write(&mut term, &mut number)),
@@ -118,15 +118,15 @@ fn ran(
     say(&format!("tick {token} {at} {} {late}", tick.number()))
 }
 
-async fn renewal(term: &mut Option<Term>) -> Result<(), LeaseLost> {
+async fn renewal(term: &mut Option<HeldOffice>) -> Result<(), LeaseLost> {
     match term {
         Some(term) => term.renewal.as_mut().await,
         None => pending().await,
     }
 }
 
-fn after(renewed: Result<(), LeaseLost>, term: &mut Option<Term>) -> bool {
-    let Some(Term { tenure, renewal }) = term else {
+fn after(renewed: Result<(), LeaseLost>, term: &mut Option<HeldOffice>) -> bool {
+    let Some(HeldOffice { tenure, renewal }) = term else {
         return true;
     };
     match renewed {
@@ -141,8 +141,8 @@ fn after(renewed: Result<(), LeaseLost>, term: &mut Option<Term>) -> bool {
     }
 }
 
-fn write(term: &mut Option<Term>, number: &mut u64) -> bool {
-    let Some(Term { tenure, .. }) = term else {
+fn write(term: &mut Option<HeldOffice>, number: &mut u64) -> bool {
+    let Some(HeldOffice { tenure, .. }) = term else {
         return true;
     };
     let at = moment::now();

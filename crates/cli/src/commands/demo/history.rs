@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 /// A term of office, from the first to the last thing its leader did in it, by
 /// the clock that all processes of the host share.
 #[derive(Clone, Copy, Debug)]
-struct Term {
+struct LeaderRecord {
     who: usize,
     token: u64,
     first: u64,
@@ -16,7 +16,7 @@ struct Term {
 #[derive(Debug, Default)]
 pub(super) struct History {
     /// In the order in which they were heard of.
-    terms: Vec<Term>,
+    terms: Vec<LeaderRecord>,
     /// Who ran each tick of the schedule, and when.
     ticks: BTreeMap<u64, (usize, u64)>,
     acts: u64,
@@ -28,7 +28,7 @@ impl History {
         self.acts += 1;
         let Some(term) = self.terms.iter_mut().find(|term| term.token == token) else {
             let (first, last) = (at, at);
-            self.terms.push(Term {
+            self.terms.push(LeaderRecord {
                 who,
                 token,
                 first,
@@ -94,7 +94,7 @@ impl History {
         times.is_sorted()
     }
 
-    fn by_time(&self) -> Vec<Term> {
+    fn by_time(&self) -> Vec<LeaderRecord> {
         let mut terms = self.terms.clone();
         terms.sort_by_key(|term| term.first);
         terms

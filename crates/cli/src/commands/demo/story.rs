@@ -8,7 +8,7 @@ use tenure::model::FencingToken;
 
 use super::PATIENCE;
 use super::history::History;
-use super::picture::{Picture, State, Tone};
+use super::picture::{Picture, ProcessState, Tone};
 use super::processes::{Processes, Said};
 use super::viewer::Viewer;
 use crate::output::{self, brief};
@@ -18,7 +18,7 @@ const GLANCE: Duration = Duration::from_millis(50);
 
 /// Somebody's term of office.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Term {
+pub(super) struct Leader {
     pub(super) who: usize,
 }
 
@@ -138,7 +138,7 @@ impl Story {
             }
             Said::Renewed { until } => self.picture.renewed(who, until),
             Said::Deposed(_) => {
-                self.picture.list[who].state = State::Waiting;
+                self.picture.list[who].state = ProcessState::Waiting;
                 self.note(
                     name,
                     "its own clock says that its term is over: writes nothing",
@@ -193,9 +193,9 @@ impl Story {
     /// Waits for somebody else than in the term `before` to be elected.
     pub(super) async fn election(
         &mut self,
-        before: Option<&Term>,
+        before: Option<&Leader>,
         how: &str,
-    ) -> Result<Term, String> {
+    ) -> Result<Leader, String> {
         let other = before.map(|term| term.who);
         let heard = self
             .until(PATIENCE, |who, said| {
@@ -213,7 +213,7 @@ impl Story {
             self.history.has_rising_tokens(),
             "every leader's token is larger than the one before",
         )?;
-        Ok(Term { who })
+        Ok(Leader { who })
     }
 
     /// Waits until `count` writes of `who` have been accepted from now on.
@@ -261,10 +261,10 @@ impl Story {
 
     pub(super) fn signal(&mut self, who: usize, signal: Signal, what: &str) {
         let (tone, state) = match signal {
-            Signal::KILL => (Tone::Bad, State::Killed),
-            Signal::STOP => (Tone::Bad, State::Paused),
-            Signal::TERM => (Tone::Plain, State::Ended),
-            _ => (Tone::Plain, State::Waiting),
+            Signal::KILL => (Tone::Bad, ProcessState::Killed),
+            Signal::STOP => (Tone::Bad, ProcessState::Paused),
+            Signal::TERM => (Tone::Plain, ProcessState::Ended),
+            _ => (Tone::Plain, ProcessState::Waiting),
         };
         self.exclaim(self.name(who), what, tone);
         self.picture.list[who].state = state;
