@@ -150,7 +150,7 @@ macro_rules! typed_options {
         #[cfg(test)]
         impl $crate::stores::typed::tests::Twins for $name {
             fn twins() -> Vec<$crate::stores::typed::tests::Twin<Self>> {
-                let mut twins = Vec::new();
+                let mut twins: Vec<$crate::stores::typed::tests::Twin<Self>> = Vec::new();
                 $( $crate::stores::typed::twin! { twins $name $setter $kind $(($choice))? $key } )*
                 twins
             }

@@ -58,8 +58,8 @@ async fn tls_can_be_made_in_code() {
     let client = redis::Client::build_with_tls(at.as_str(), trusting(&papers)).unwrap();
     serves(&opened(RedisOptions::from_client(&client)).await).await;
     let client = redis::Client::build_with_tls(at.as_str(), trusting(&strangers)).unwrap();
-    let refused = Client::open(&RedisOptions::from_client(&client).into(), Clock::boot());
-    let error = refused.await.unwrap_err();
+    let options = RedisOptions::from_client(&client).into();
+    let error = Client::open(&options, Clock::boot()).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unreachable, "{error:?}");
     // What is trusted is said once.
     let twice = RedisOptions::from_client(&client).with_tls_ca("/ca.pem");
@@ -128,11 +128,11 @@ async fn a_password_is_asked_for_before_every_connection() {
         *now.lock().unwrap() = next.to_owned();
         // "reset" has not ended what stands.
         server.command(&["CLIENT", "KILL", "USER", "app"]).unwrap();
-        eventually("a new connection works", async || {
+        let taken = eventually("a new connection works", async || {
             let taken = coordinator.lock(next).unwrap().try_acquire().await;
             taken.ok().flatten()
-        })
-        .await;
+        });
+        taken.await.release().await.unwrap();
         assert!(asked.load(Ordering::SeqCst) > before, "asked for {next}");
         assert!(guard.token().is_ok(), "the tenure goes on under {next}");
     }

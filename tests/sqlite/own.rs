@@ -4,7 +4,7 @@ use tenure::stores::sqlite::{SqliteOptions, Synchronous};
 use tenure::stores::{self, StoreOptions};
 use tenure::{Coordinator, ErrorKind};
 
-use crate::support::Place;
+use crate::support::TestFile;
 
 /// Whether the SQLite that this is built with can encrypt: `--features rusqlite/bundled-sqlcipher`.
 fn can_encrypt() -> bool {
@@ -15,7 +15,7 @@ fn can_encrypt() -> bool {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn pragmas_are_set_and_the_stores_own_stay() {
-    let place = Place::new();
+    let place = TestFile::new();
     let options = SqliteOptions::new(place.file())
         .with_synchronous(Synchronous::Full)
         .with_pragma("cache_size", "-500")
@@ -33,7 +33,7 @@ async fn pragmas_are_set_and_the_stores_own_stay() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_key_is_used_or_refused_and_never_shown() {
-    let place = Place::new();
+    let place = TestFile::new();
     let with = |key: &str| StoreOptions::from(SqliteOptions::new(place.file()).with_key(key));
     assert!(!format!("{:?}", with("s3cret")).contains("s3cret"));
     if !can_encrypt() {
@@ -77,7 +77,7 @@ async fn a_file_in_clear_is_not_taken_for_an_encrypted_one() {
     if !can_encrypt() {
         return;
     }
-    let place = Place::new();
+    let place = TestFile::new();
     let clear = Coordinator::connect(place.url()).await.unwrap();
     clear.close().await.unwrap();
     let options = SqliteOptions::new(place.file()).with_key("s3cret");

@@ -4,68 +4,12 @@ use sqlx::mysql::{MySqlConnectOptions, MySqlSslMode};
 
 use super::dialect::MySql;
 use super::statements::Statements;
-use crate::backend::url::{Foreign, Meaning};
+use super::words::FOREIGN;
 use crate::clock::Clock;
 use crate::error::Result;
 use crate::stores::StoreOptions;
 use crate::stores::kit::Source;
 use crate::stores::sql::{Client, Origin, Settings, Target, Tls, TlsMode, refuse_second_target};
-
-/// How much security, as the clients of MySQL and Connector/J say it.
-const SSL_MODES: Meaning = Meaning::Each(
-    "tls",
-    &[
-        ("DISABLED", "off"),
-        ("PREFERRED", "prefer"),
-        ("REQUIRED", "require"),
-        ("VERIFY_CA", "verify-ca"),
-        ("VERIFY_IDENTITY", "verify-full"),
-    ],
-);
-
-/// What URLs for other clients and hosted servers say.
-const OF_CLIENTS: [Foreign; 10] = [
-    Foreign {
-        theirs: "ssl-mode",
-        meaning: SSL_MODES,
-    },
-    Foreign {
-        theirs: "sslMode",
-        meaning: SSL_MODES,
-    },
-    Foreign {
-        theirs: "useSSL",
-        meaning: Meaning::Each("tls", &[("true", "require"), ("false", "off")]),
-    },
-    Foreign {
-        theirs: "ssl",
-        meaning: Meaning::Each("tls", &[("true", "require"), ("false", "off")]),
-    },
-    Foreign {
-        theirs: "ssl-ca",
-        meaning: Meaning::Same("tls_ca"),
-    },
-    Foreign {
-        theirs: "ssl-cert",
-        meaning: Meaning::Same("tls_cert"),
-    },
-    Foreign {
-        theirs: "ssl-key",
-        meaning: Meaning::Same("tls_key"),
-    },
-    Foreign {
-        theirs: "charset",
-        meaning: Meaning::AsItIs(&["utf8mb4"]),
-    },
-    Foreign {
-        theirs: "serverTimezone",
-        meaning: Meaning::Instead("all times of this store are UTC"),
-    },
-    Foreign {
-        theirs: "allowPublicKeyRetrieval",
-        meaning: Meaning::Instead("over TLS (tls=require) no key has to be asked for"),
-    },
-];
 
 /// Opens `mysql://user:password@host:port/database?…`, and makes the tables if
 /// they are missing and the URL does not forbid it.
@@ -115,7 +59,7 @@ pub fn schema(options: &StoreOptions) -> Result<String> {
 fn settings(all: &StoreOptions) -> Result<(Settings, Option<Target>)> {
     let url = all.url()?;
     let mut options = url.options();
-    options.translate(&OF_CLIENTS)?;
+    options.translate(FOREIGN)?;
     let settings = Settings::take(&mut options)?;
     let target = match &all.in_code.mysql {
         Some(_) => {

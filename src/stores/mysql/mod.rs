@@ -12,6 +12,7 @@
 //! | --- | --- |
 //! | `config` | what the options say |
 //! | `options` | the options, set in code |
+//! | `words` | what the URLs of others say |
 //! | `dialect` | how these servers are spoken to; the client is that of `sql` |
 //! | `acquire` | taking a mutex, in several statements |
 //! | `renew` | renewing a batch, and finding out which of it was |
@@ -41,6 +42,7 @@ mod renew;
 mod schema;
 mod stamp;
 mod statements;
+mod words;
 
 pub(super) use config::open;
 pub use config::schema;

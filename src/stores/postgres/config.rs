@@ -5,7 +5,7 @@ use sqlx::postgres::{PgConnectOptions, PgSslMode};
 use super::dialect::Postgres;
 use super::statements::Statements;
 use super::wire::Wire;
-use crate::backend::url::{Foreign, Meaning};
+use super::words::FOREIGN;
 use crate::clock::Clock;
 use crate::error::{Error, Result};
 use crate::stores::StoreOptions;
@@ -14,62 +14,6 @@ use crate::stores::sql::{Client, Origin, Settings, Target, Tls, TlsMode, refuse_
 
 /// The longest name of a channel, less what is added to the table's.
 const LONGEST_TABLE: usize = 56;
-
-/// What URLs for libpq and hosted servers say.
-const OF_LIBPQ: [Foreign; 10] = [
-    Foreign {
-        theirs: "sslmode",
-        meaning: Meaning::Each(
-            "tls",
-            &[
-                ("disable", "off"),
-                ("allow", "prefer"),
-                ("prefer", "prefer"),
-                ("require", "require"),
-                ("verify-ca", "verify-ca"),
-                ("verify-full", "verify-full"),
-            ],
-        ),
-    },
-    Foreign {
-        theirs: "sslrootcert",
-        meaning: Meaning::Same("tls_ca"),
-    },
-    Foreign {
-        theirs: "sslcert",
-        meaning: Meaning::Same("tls_cert"),
-    },
-    Foreign {
-        theirs: "sslkey",
-        meaning: Meaning::Same("tls_key"),
-    },
-    // Who cannot write cannot take, and is told so.
-    Foreign {
-        theirs: "target_session_attrs",
-        meaning: Meaning::AsItIs(&["any", "read-write", "primary"]),
-    },
-    // The driver does not bind channels.
-    Foreign {
-        theirs: "channel_binding",
-        meaning: Meaning::AsItIs(&["disable", "prefer"]),
-    },
-    Foreign {
-        theirs: "connect_timeout",
-        meaning: Meaning::Instead("call_timeout=5s limits every call, connecting too"),
-    },
-    Foreign {
-        theirs: "application_name",
-        meaning: Meaning::Instead("the sessions of this store are called tenure"),
-    },
-    Foreign {
-        theirs: "options",
-        meaning: Meaning::Instead("give the role its settings with ALTER ROLE"),
-    },
-    Foreign {
-        theirs: "pgbouncer",
-        meaning: Meaning::Instead("behind a pooler in transaction mode write notify=off"),
-    },
-];
 
 /// Opens `postgres://user:password@host:port/database?…`, and makes the tables
 /// if they are missing and the URL does not forbid it.
@@ -137,7 +81,7 @@ struct Configured {
 fn configured(all: &StoreOptions) -> Result<Configured> {
     let url = all.url()?;
     let mut options = url.options();
-    options.translate(&OF_LIBPQ)?;
+    options.translate(FOREIGN)?;
     let settings = Settings::take(&mut options)?;
     let target = match &all.in_code.postgres {
         Some(_) => {

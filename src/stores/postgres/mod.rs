@@ -11,6 +11,7 @@
 //! | --- | --- |
 //! | `config` | what the options say |
 //! | `options` | the options, set in code |
+//! | `words` | what the URLs of others say |
 //! | `dialect` | how the server is spoken to; the client is that of `sql` |
 //! | `acquire` | taking a mutex, in one statement |
 //! | `renew` | renewing a batch, in one statement |
@@ -40,6 +41,7 @@ mod schema;
 mod statements;
 mod watch;
 mod wire;
+mod words;
 
 pub(super) use config::open;
 pub use config::schema;

@@ -7,7 +7,8 @@ use redis::{ClientTlsConfig, ConnectionInfo, TlsCertificates};
 
 use super::client::Redis;
 use super::keys::USUAL_PREFIX;
-use crate::backend::url::{Foreign, HostPort, Meaning, Options, StoreUrl, brief};
+use super::words::{BESIDE_HOSTS, FOREIGN};
+use crate::backend::url::{HostPort, Options, StoreUrl, brief};
 use crate::clock::Clock;
 use crate::error::{Error, Result};
 use crate::model::LeaseTerms;
@@ -93,34 +94,6 @@ impl fmt::Debug for Config {
     }
 }
 
-/// What URLs for other clients and hosted servers say.
-const OF_CLIENTS: [Foreign; 6] = [
-    Foreign {
-        theirs: "ssl_ca_certs",
-        meaning: Meaning::Same("tls_ca"),
-    },
-    Foreign {
-        theirs: "ssl_certfile",
-        meaning: Meaning::Same("tls_cert"),
-    },
-    Foreign {
-        theirs: "ssl_keyfile",
-        meaning: Meaning::Same("tls_key"),
-    },
-    Foreign {
-        theirs: "ssl_cert_reqs",
-        meaning: Meaning::AsItIs(&["required", "CERT_REQUIRED"]),
-    },
-    Foreign {
-        theirs: "ssl",
-        meaning: Meaning::Instead("write rediss:// for TLS"),
-    },
-    Foreign {
-        theirs: "protocol",
-        meaning: Meaning::AsItIs(&["2", "3", "resp2", "resp3"]),
-    },
-];
-
 /// Every scheme of this store.
 pub(super) const SCHEMES: [&str; 7] = [
     "redis",
@@ -139,9 +112,12 @@ impl Config {
         let scheme = *known.ok_or_else(|| Error::invalid("not a Redis URL"))?;
         let (transport, kind) = scheme.split_once('+').unwrap_or((scheme, ""));
         let mut options = url.options();
-        options.translate(&OF_CLIENTS)?;
-        let terms = options.terms()?.unwrap_or_default();
+        options.translate(FOREIGN)?;
         let unix = kind == "unix";
+        if !unix {
+            options.translate(BESIDE_HOSTS)?;
+        }
+        let terms = options.terms()?.unwrap_or_default();
         let login = if unix {
             unix_login(url, &mut options)?
         } else {

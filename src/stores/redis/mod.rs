@@ -9,6 +9,7 @@
 //! | --- | --- |
 //! | `config` | what the options say |
 //! | `options` | the options, set in code |
+//! | `words` | what the URLs of others say |
 //! | `own` | the options, from what the application connects with |
 //! | `client` | the client: the seam to the rest |
 //! | `servers` | the servers behind a URL: one, or a cluster |
@@ -75,6 +76,7 @@ mod tls;
 mod votes;
 mod walk;
 mod watch;
+mod words;
 
 pub use client::Redis;
 pub(super) use config::open;

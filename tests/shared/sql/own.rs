@@ -10,7 +10,7 @@ use tenure::{Coordinator, ErrorKind};
 use tenure_testkit::servers::Proxy;
 
 use crate::dialect::{self, ConnectOptions, Database, Options};
-use crate::ground::{terms, until};
+use crate::support::{terms, until};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -103,11 +103,11 @@ async fn survives_a_change_of_password(
         proxy.cut().unwrap();
         proxy.heal().unwrap();
         // Of a new connection: nobody else has this name.
-        until("a new connection works", async || {
+        let taken = until("a new connection works", async || {
             let lock = coordinator.lock(word).unwrap();
             lock.try_acquire().await.ok().flatten()
-        })
-        .await;
+        });
+        taken.await.release().await.unwrap();
         assert!(guard.token().is_ok(), "the tenure goes on under {word}");
     }
     guard.release().await.unwrap();
