@@ -11,6 +11,7 @@ use tenure::{Coordinator, ErrorKind};
 use tenure_testkit::servers::{Redis, RedisCluster, RedisSentinel};
 
 use crate::certificates::{Certificates, secured};
+use crate::permits::{granted, lines};
 use crate::support::{eventually, long, serves};
 
 async fn opened(options: RedisOptions) -> Client {
@@ -70,9 +71,12 @@ async fn tls_can_be_made_in_code() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn sentinels_are_given_as_their_builder_has_them() {
     let papers = Certificates::make();
+    let [_, user, ..] = &lines("redis+sentinel://tenure@host?master=m")[..] else {
+        panic!("two lines or more");
+    };
     let redis = tokio::task::block_in_place(|| {
         RedisSentinel::builder()
-            .nodes(secured(Redis::builder(), &papers).password("n0de"))
+            .nodes(granted(secured(Redis::builder(), &papers), user))
             .sentinels(secured(Redis::builder(), &papers).password("w@tch"))
             .start()
             .unwrap()
@@ -85,7 +89,8 @@ async fn sentinels_are_given_as_their_builder_has_them() {
         let client = redis::Client::build_with_tls(at, trusting(&papers)).unwrap();
         client.get_connection_info().clone()
     });
-    let login = RedisConnectionInfo::default().set_password("n0de");
+    let login = RedisConnectionInfo::default();
+    let login = login.set_username("tenure").set_password("secret");
     let options = RedisOptions::from_sentinels(infos, RedisSentinel::MASTER_NAME, &login);
     serves(&opened(options).await).await;
 }

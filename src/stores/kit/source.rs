@@ -6,10 +6,10 @@ use std::sync::Arc;
 use crate::error::{Error, ErrorKind, Outcome, Result};
 
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
-type Asked<T> = Pin<Box<dyn Future<Output = Result<T, BoxError>> + Send>>;
+type Answering<T> = Pin<Box<dyn Future<Output = Result<T, BoxError>> + Send>>;
 
 /// A value that the application is asked for, anew every time.
-pub(in crate::stores) struct Source<T>(Arc<dyn Fn() -> Asked<T> + Send + Sync>);
+pub(in crate::stores) struct Source<T>(Arc<dyn Fn() -> Answering<T> + Send + Sync>);
 
 impl<T> Clone for Source<T> {
     fn clone(&self) -> Self {

@@ -18,9 +18,15 @@ fn parsed(url: &str) -> ConnectOptions {
     url.parse().unwrap()
 }
 
+/// With terms that leave time for many attempts to connect.
 async fn coordinator(options: impl Into<StoreOptions>) -> tenure::Result<Coordinator> {
-    let builder = Coordinator::builder().terms(terms(1_000, 4_000));
+    let builder = Coordinator::builder().terms(terms(2_000, 20_000));
     builder.connect(options).await
+}
+
+async fn hasty(options: impl Into<StoreOptions>) -> Coordinator {
+    let builder = Coordinator::builder().terms(terms(1_000, 4_000));
+    builder.connect(options).await.unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -35,9 +41,9 @@ async fn a_pool_that_the_application_exhausts_ends_no_tenure() {
         .await
         .expect_err("the application has taken all");
     // Connected, taken and held while the application gives nothing back.
-    let owner = coordinator(Options::from_pool(&pool)).await.unwrap();
+    let owner = hasty(Options::from_pool(&pool)).await;
     let guard = owner.lock("m").unwrap().acquire().await.unwrap();
-    let other = coordinator(Options::from_pool(&pool)).await.unwrap();
+    let other = hasty(Options::from_pool(&pool)).await;
     let waiter = tokio::spawn({
         let lock = other.lock("m").unwrap();
         async move { lock.acquire().await }
@@ -103,12 +109,12 @@ async fn survives_a_change_of_password(
         proxy.cut().unwrap();
         proxy.heal().unwrap();
         // Of a new connection: nobody else has this name.
-        let taken = until("a new connection works", async || {
-            let lock = coordinator.lock(word).unwrap();
-            lock.try_acquire().await.ok().flatten()
-        });
-        taken.await.release().await.unwrap();
-        assert!(guard.token().is_ok(), "the tenure goes on under {word}");
+        let before = guard.remaining();
+        until("it is renewed over a new connection", async || {
+            guard.token().expect("the tenure goes on");
+            (guard.remaining() > before).then_some(())
+        })
+        .await;
     }
     guard.release().await.unwrap();
     coordinator.close().await.unwrap();
