@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::moment;
 
-/// What somebody is doing.
+/// What a process is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ProcessState {
     Waiting,
