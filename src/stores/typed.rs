@@ -41,6 +41,17 @@ impl StoreOptions {
         options
     }
 
+    /// Of the store `scheme`, which has no hosts or whose hosts the application knows.
+    #[cfg(any(
+        feature = "mysql",
+        feature = "postgres",
+        feature = "redis",
+        feature = "sqlite"
+    ))]
+    pub(super) fn without_hosts(scheme: &str) -> Self {
+        Self::from(StoreUrl::of(scheme, Vec::new()))
+    }
+
     pub(super) fn set(&mut self, key: &str, word: String) {
         self.change(|url| {
             url.set_option(key, word);

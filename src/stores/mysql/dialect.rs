@@ -73,7 +73,7 @@ impl Driver for MySql {
     type Connection = Connection;
 
     async fn connect(&self) -> Result<Connection, NotConnected> {
-        let options = self.origin.options(|options, word| options.password(word));
+        let options = self.origin.options(MySqlConnectOptions::password);
         let mut connection = for_statements(options.await?).connect().await?;
         connection.execute(SESSION).await?;
         Ok(connection)

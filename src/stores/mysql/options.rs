@@ -166,7 +166,7 @@ impl MySqlOptions {
     }
 
     fn own(options: Source<MySqlConnectOptions>, place: Option<String>) -> Self {
-        let mut own = StoreOptions::at("mysql", [HostPort::from(""); 0]);
+        let mut own = StoreOptions::without_hosts("mysql");
         own.in_code.mysql = Some(Own { options, place });
         Self(own)
     }

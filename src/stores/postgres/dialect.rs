@@ -33,7 +33,7 @@ pub(in crate::stores) struct Postgres {
 impl Postgres {
     /// What a connection that is made now is made with.
     pub(super) async fn options(&self) -> Result<PgConnectOptions> {
-        let options = self.origin.options(|options, word| options.password(word));
+        let options = self.origin.options(PgConnectOptions::password);
         for_statements(options.await?)
     }
 }

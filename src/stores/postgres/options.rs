@@ -169,7 +169,7 @@ impl PostgresOptions {
     }
 
     fn own(options: Source<PgConnectOptions>, place: Option<String>) -> Self {
-        let mut own = StoreOptions::at("postgres", [HostPort::from(""); 0]);
+        let mut own = StoreOptions::without_hosts("postgres");
         own.in_code.postgres = Some(Own { options, place });
         Self(own)
     }

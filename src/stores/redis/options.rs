@@ -62,7 +62,7 @@ impl RedisOptions {
 
     /// One server behind a Unix socket: `redis+unix:`.
     pub fn unix(socket: impl AsRef<Path>) -> Self {
-        let mut options = StoreOptions::at("redis+unix", [HostPort::from(""); 0]);
+        let mut options = StoreOptions::without_hosts("redis+unix");
         options.change(|url| {
             url.set_path(path_text(socket.as_ref())?);
             Ok(())

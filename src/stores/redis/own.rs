@@ -25,7 +25,7 @@ impl RedisOptions {
             ConnectionAddr::Unix(path) => Self::unix(path),
             addr => Self::new(host(addr).unwrap_or_else(|_| HostPort::from(""))),
         };
-        options.as_own(info).logged_in(info.redis_settings())
+        options.connecting_as(info).logged_in(info.redis_settings())
     }
 
     /// Connects to the master that sentinels name, given as a `SentinelClientBuilder` is given
@@ -51,7 +51,7 @@ impl RedisOptions {
             Err(error) => Self::failed(error),
             Ok((infos, hosts)) => {
                 let sentinel = infos[0].redis_settings();
-                let mut options = Self::sentinel(hosts, master).as_own(&infos[0]);
+                let mut options = Self::sentinel(hosts, master).connecting_as(&infos[0]);
                 if let Some(user) = sentinel.username() {
                     options = options.with_sentinel_user(user);
                 }
@@ -69,14 +69,14 @@ impl RedisOptions {
         match infos(nodes) {
             Err(error) => Self::failed(error),
             Ok((infos, hosts)) => {
-                let options = Self::cluster(hosts).as_own(&infos[0]);
+                let options = Self::cluster(hosts).connecting_as(&infos[0]);
                 options.logged_in(infos[0].redis_settings())
             }
         }
     }
 
     /// With the TLS and TCP settings of the application.
-    fn as_own(self, info: &ConnectionInfo) -> Self {
+    fn connecting_as(self, info: &ConnectionInfo) -> Self {
         let mut options = match info.addr() {
             ConnectionAddr::TcpTls { .. } => self.with_tls(),
             _ => self,

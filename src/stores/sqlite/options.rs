@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use crate::backend::url::HostPort;
 use crate::stores::StoreOptions;
 use crate::stores::kit::Secret;
 use crate::stores::typed::{Choice, path_text, typed_options};
@@ -71,7 +70,7 @@ typed_options! {
 impl SqliteOptions {
     /// The file at `path`, which is created if it is not there.
     pub fn new(path: impl AsRef<Path>) -> Self {
-        let mut options = StoreOptions::at("sqlite", [HostPort::from(""); 0]);
+        let mut options = StoreOptions::without_hosts("sqlite");
         options.change(|url| {
             url.set_path(path_text(path.as_ref())?);
             Ok(())

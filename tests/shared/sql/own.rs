@@ -92,23 +92,27 @@ async fn there_are_never_more_connections_than_were_given() {
     coordinator.close().await.unwrap();
 }
 
-/// Runs `connected` with the password of the moment, which is changed while a tenure is held and
-/// all connections are cut.
+/// A tenure of a user whose password is changed twice, under connections that are cut. `change`
+/// tells the application of it.
 async fn survives_a_change_of_password(
-    connected: impl AsyncFn(&Proxy, &Mutex<String>) -> tenure::Result<Coordinator>,
-    change: impl Fn(&Mutex<String>, &str),
+    connected: impl AsyncFn(&Proxy) -> tenure::Result<Coordinator>,
+    change: impl Fn(&str),
 ) {
     let server = tokio::task::block_in_place(dialect::guarded);
     let proxy = Proxy::start(server.address()).unwrap();
-    let password = Mutex::new("s3cret-word".to_owned());
-    let coordinator = connected(&proxy, &password).await.unwrap();
+    let coordinator = connected(&proxy).await.unwrap();
     let guard = coordinator.lock("m").unwrap().acquire().await.unwrap();
     for word in ["second-word", "third-word"] {
         tokio::task::block_in_place(|| server.sql(&dialect::new_password(word)).unwrap());
-        change(&password, word);
         proxy.cut().unwrap();
         proxy.heal().unwrap();
-        // Of a new connection: nobody else has this name.
+        // The application learns of it later than the server.
+        until("the old password is refused", async || {
+            let refused = coordinator.lock(word).unwrap().try_acquire().await.err();
+            refused.filter(|error| error.kind() == ErrorKind::Denied)
+        })
+        .await;
+        change(word);
         let before = guard.remaining();
         until("it is renewed over a new connection", async || {
             guard.token().expect("the tenure goes on");
@@ -120,63 +124,77 @@ async fn survives_a_change_of_password(
     coordinator.close().await.unwrap();
 }
 
+/// The password of the moment.
+#[derive(Clone)]
+struct Password(Arc<Mutex<String>>);
+
+impl Password {
+    fn first() -> Self {
+        Self(Arc::new(Mutex::new("s3cret-word".to_owned())))
+    }
+
+    fn set(&self, word: &str) {
+        word.clone_into(&mut self.0.lock().unwrap());
+    }
+
+    fn get(&self) -> String {
+        self.0.lock().unwrap().clone()
+    }
+}
+
 fn app_through(proxy: &Proxy, password: &str) -> ConnectOptions {
-    let place = format!(
-        "{}://app:{password}@127.0.0.1:{}/{}",
-        dialect::SCHEME,
-        proxy.port(),
-        dialect::DATABASE
-    );
-    parsed(&place)
+    let (scheme, database) = (dialect::SCHEME, dialect::DATABASE);
+    let port = proxy.port();
+    parsed(&format!(
+        "{scheme}://app:{password}@127.0.0.1:{port}/{database}"
+    ))
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_password_is_asked_for_before_every_connection() {
-    let now: &'static Mutex<String> = Box::leak(Box::new(Mutex::new("s3cret-word".to_owned())));
+    let password = Password::first();
     survives_a_change_of_password(
-        async |proxy, _| {
+        async |proxy| {
+            let password = password.clone();
             let options = Options::new(("127.0.0.1", proxy.port()), dialect::DATABASE)
                 .with_user("app")
-                .with_password_from(move || async move {
-                    Ok::<_, std::io::Error>(now.lock().unwrap().clone())
-                })
+                .with_password_from(move || std::future::ready(std::io::Result::Ok(password.get())))
                 .with_create(false);
             coordinator(options).await
         },
-        |_, word| *now.lock().unwrap() = word.to_owned(),
+        |word| password.set(word),
     )
     .await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn options_are_asked_for_before_every_connection() {
-    let now: &'static Mutex<String> = Box::leak(Box::new(Mutex::new("s3cret-word".to_owned())));
+    let password = Password::first();
     survives_a_change_of_password(
-        async |proxy, _| {
-            let base = app_through(proxy, "nonsense");
+        async |proxy| {
+            let (base, password) = (app_through(proxy, "nonsense"), password.clone());
             let options = Options::from_provider(move || {
-                let options = base.clone().password(&now.lock().unwrap());
-                async move { Ok::<_, std::io::Error>(options) }
+                let options = base.clone().password(&password.get());
+                async move { std::io::Result::Ok(options) }
             });
             coordinator(options.with_create(false)).await
         },
-        |_, word| *now.lock().unwrap() = word.to_owned(),
+        |word| password.set(word),
     )
     .await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_pool_with_new_options_is_followed() {
-    type Kept = Mutex<Option<(sqlx::Pool<Database>, ConnectOptions)>>;
-    let kept: &'static Kept = Box::leak(Box::new(Mutex::new(None)));
+    let kept = Mutex::new(None);
     survives_a_change_of_password(
-        async |proxy, _| {
+        async |proxy| {
             let options = app_through(proxy, "s3cret-word");
-            let pool = PoolOptions::new().connect_lazy_with(options.clone());
+            let pool = PoolOptions::<Database>::new().connect_lazy_with(options.clone());
             *kept.lock().unwrap() = Some((pool.clone(), options));
             coordinator(Options::from_pool(&pool).with_create(false)).await
         },
-        |_, word| {
+        |word| {
             let kept = kept.lock().unwrap();
             let (pool, options) = kept.as_ref().unwrap();
             pool.set_connect_options(options.clone().password(word));
@@ -209,6 +227,16 @@ async fn who_has_no_password_says_why_and_is_asked_again() {
     lazy.get().await.unwrap();
     assert!(asked.load(Ordering::SeqCst) > 1);
     lazy.close().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_never_says_its_password_costs_no_more_than_a_connection() {
+    let options = Options::new("127.0.0.1:1", dialect::DATABASE)
+        .with_call_timeout(Duration::from_millis(300))
+        .with_password_from(std::future::pending::<Result<String, std::io::Error>>);
+    let error = coordinator(options).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unreachable, "{error:?}");
+    assert!(error.to_string().contains("within 300ms"), "{error}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
