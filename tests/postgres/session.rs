@@ -27,6 +27,9 @@ async fn what_takes_a_promise_away_is_refused_and_the_rest_is_harmless() {
         ("bytea_output", "escape"),
         ("row_security", "off"),
     ];
+    // Tables are made under the session's own limits: only an error, and so not here.
+    let plain = Coordinator::connect(SERVER.url()).await.unwrap();
+    plain.close().await.unwrap();
     let coordinator = with(&odd).await.unwrap();
     let guard = coordinator
         .lock("session")
