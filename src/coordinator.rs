@@ -13,7 +13,6 @@ use tokio::runtime::Handle;
 pub use lazy::LazyCoordinator;
 pub use revoke::Revocation;
 
-use crate::backend::url::StoreUrl;
 use crate::backend::{AnyBackend, AnyHoldStore, Backend};
 use crate::clock::Clock;
 use crate::engine::{Engine, Random, Settings};
@@ -24,7 +23,7 @@ use crate::lock::{Ids, Lock, LockOptions, Locks, ReentrantLock, ReentrantOptions
 use crate::model::{ContenderIdGenerator, Host, Jitter, LeaseTerms, MutexName};
 use crate::schedule::{ScheduleConfig, Scheduler};
 use crate::service::{ContendService, Contender, RetrievalService, Retriever};
-use crate::stores;
+use crate::stores::{self, StoreOptions};
 
 /// Everything that one process owns and waits for in one store.
 ///
@@ -51,7 +50,8 @@ pub struct Coordinator {
 }
 
 impl Coordinator {
-    /// Opens the store that `url` names, with everything else as usual.
+    /// Opens a store, with everything else as usual: by a URL, or by the typed
+    /// options of a store; see [`StoreOptions`].
     ///
     /// # Errors
     /// [`Invalid`](ErrorKind::Invalid) for a scheme or option that is not
@@ -59,18 +59,18 @@ impl Coordinator {
     ///
     /// # Cancel safety
     /// Dropped, the connection is closed.
-    pub async fn connect(url: &str) -> Result<Self> {
-        Self::builder().connect(url).await
+    pub async fn connect(options: impl Into<StoreOptions>) -> Result<Self> {
+        Self::builder().connect(options).await
     }
 
-    /// As [`connect`](Self::connect), when it is first used: only the URL is
-    /// checked now. No I/O.
+    /// As [`connect`](Self::connect), when it is first used: only the options
+    /// are checked now. No I/O.
     ///
     /// # Errors
     /// [`Invalid`](ErrorKind::Invalid) for a scheme or option that is not
     /// known, naming those that are.
-    pub fn connect_lazy(url: &str) -> Result<LazyCoordinator> {
-        Self::builder().connect_lazy(url)
+    pub fn connect_lazy(options: impl Into<StoreOptions>) -> Result<LazyCoordinator> {
+        Self::builder().connect_lazy(options)
     }
 
     /// Sets more than a URL can.
@@ -271,7 +271,7 @@ impl Default for CoordinatorBuilder {
 }
 
 impl CoordinatorBuilder {
-    /// The lease terms; terms in the URL come before these.
+    /// The lease terms; terms in the URL or the store's options come before these.
     pub fn terms(mut self, terms: LeaseTerms) -> Self {
         self.settings.terms = terms;
         self
@@ -334,29 +334,29 @@ impl CoordinatorBuilder {
         self
     }
 
-    /// Opens the store that `url` names.
+    /// Opens the store that `options` name.
     ///
     /// # Errors
     /// As [`Coordinator::connect`].
     ///
     /// # Cancel safety
     /// Dropped, the connection is closed.
-    pub async fn connect(mut self, url: &str) -> Result<Coordinator> {
-        let url = StoreUrl::parse(url)?;
-        if let Some(terms) = url.options().terms()? {
+    pub async fn connect(mut self, options: impl Into<StoreOptions>) -> Result<Coordinator> {
+        let options = options.into();
+        if let Some(terms) = options.url()?.options().terms()? {
             self.settings.terms = terms;
         }
-        let backend = stores::open(&url, self.clock.clone()).await?;
+        let backend = stores::open(&options, self.clock.clone()).await?;
         self.with_backend(backend)
     }
 
-    /// As [`connect`](Self::connect), when it is first used: only the URL is
-    /// checked now. No I/O.
+    /// As [`connect`](Self::connect), when it is first used: only the options
+    /// are checked now. No I/O.
     ///
     /// # Errors
     /// As [`Coordinator::connect_lazy`].
-    pub fn connect_lazy(self, url: &str) -> Result<LazyCoordinator> {
-        LazyCoordinator::new(self, url)
+    pub fn connect_lazy(self, options: impl Into<StoreOptions>) -> Result<LazyCoordinator> {
+        LazyCoordinator::new(self, options.into())
     }
 
     /// A coordinator over a backend of your own. Over one that

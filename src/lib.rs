@@ -15,6 +15,10 @@ pub mod schedule;
 pub mod service;
 pub mod stores;
 
+#[cfg(doctest)]
+#[doc = include_str!("../docs/own-connections.md")]
+struct OwnConnections;
+
 pub use combination::{CombinationBuilder, CombinationGuard, CombinationLock};
 pub use coordinator::{Coordinator, CoordinatorBuilder, LazyCoordinator, Revocation};
 pub use engine::{Doing, Tenure, Trouble, TroubleNews, Troubles};

@@ -14,6 +14,7 @@ use crate::lock::{LockOptions, ReentrantOptions};
 use crate::model::{FencingToken, LeaseTerms, Owner};
 use crate::schedule::ScheduleConfig;
 use crate::service::{Contender, Retriever};
+use crate::stores::StoreOptions;
 
 /// Everything that one process owns and waits for in one store, as
 /// [`tenure::Coordinator`](crate::Coordinator). Cheap to clone; all clones
@@ -25,21 +26,25 @@ pub struct Coordinator {
 }
 
 impl Coordinator {
-    /// Opens the store that `url` names.
+    /// Opens a store: by a URL, or by the typed options of a store; see
+    /// [`StoreOptions`].
     ///
     /// # Errors
     /// As [`tenure::Coordinator::connect`](crate::Coordinator::connect).
-    pub fn connect(url: &str) -> Result<Self> {
-        Self::connect_with(coordinator::Coordinator::builder(), url)
+    pub fn connect(options: impl Into<StoreOptions>) -> Result<Self> {
+        Self::connect_with(coordinator::Coordinator::builder(), options)
     }
 
-    /// Opens the store that `url` names, with more settings than a URL has.
+    /// The same, with more settings.
     ///
     /// # Errors
     /// As [`connect`](Self::connect).
-    pub fn connect_with(builder: CoordinatorBuilder, url: &str) -> Result<Self> {
-        let url = url.to_owned();
-        Self::open(async move { builder.connect(&url).await })
+    pub fn connect_with(
+        builder: CoordinatorBuilder,
+        options: impl Into<StoreOptions>,
+    ) -> Result<Self> {
+        let options = options.into();
+        Self::open(async move { builder.connect(options).await })
     }
 
     /// A coordinator over a backend of your own.

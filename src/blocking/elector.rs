@@ -85,6 +85,34 @@ impl Elector {
         self.inner.is_leading()
     }
 
+    /// The tenure under which this elector or one of its clones leads at this
+    /// very moment, by its own clock. No I/O.
+    ///
+    /// ```
+    /// # use tenure::blocking::Coordinator;
+    /// # let coordinator = Coordinator::connect("memory:")?;
+    /// let elector = coordinator.elector("billing")?;
+    /// assert!(elector.tenure().is_none() && !elector.is_standing());
+    /// elector.lead(|tenure| {
+    ///     let same = elector.tenure().expect("it leads");
+    ///     assert_eq!(same.token(), tenure.token());
+    /// })?;
+    /// # coordinator.close()?;
+    /// # Ok::<(), tenure::Error>(())
+    /// ```
+    #[must_use]
+    pub fn tenure(&self) -> Option<Tenure> {
+        let held = self.inner.tenure()?;
+        Some(Tenure::new(held, &self.background))
+    }
+
+    /// Whether a campaign of this elector or of one of its clones lives: then it
+    /// leads, or will when its turn comes. No I/O.
+    #[must_use]
+    pub fn is_standing(&self) -> bool {
+        self.inner.is_standing()
+    }
+
     /// Stands for election for as long as the campaign lives.
     ///
     /// # Errors

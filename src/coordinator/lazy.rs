@@ -6,10 +6,9 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use tokio_util::sync::CancellationToken;
 
 use super::{Coordinator, CoordinatorBuilder};
-use crate::backend::url::StoreUrl;
 use crate::engine::{Random, backoff};
 use crate::error::{Error, Result, Retry};
-use crate::stores;
+use crate::stores::{self, StoreOptions};
 
 /// A coordinator that connects when it is first used.
 ///
@@ -35,7 +34,7 @@ pub struct LazyCoordinator(Arc<LazyParts>);
 
 struct LazyParts {
     builder: CoordinatorBuilder,
-    url: String,
+    options: StoreOptions,
     connected: OnceLock<Coordinator>,
     /// Held by the one who connects.
     turn: tokio::sync::Mutex<()>,
@@ -44,13 +43,12 @@ struct LazyParts {
 }
 
 impl LazyCoordinator {
-    pub(super) fn new(builder: CoordinatorBuilder, url: &str) -> Result<Self> {
-        let parsed = StoreUrl::parse(url)?;
-        parsed.options().terms()?;
-        stores::check(&parsed)?;
+    pub(super) fn new(builder: CoordinatorBuilder, options: StoreOptions) -> Result<Self> {
+        options.url()?.options().terms()?;
+        stores::check(&options)?;
         Ok(Self(Arc::new(LazyParts {
             builder,
-            url: url.to_owned(),
+            options,
             connected: OnceLock::new(),
             turn: tokio::sync::Mutex::new(()),
             trouble: Mutex::default(),
@@ -116,7 +114,7 @@ impl LazyCoordinator {
             if let Some(coordinator) = shared.connected.get() {
                 return Ok(coordinator.clone());
             }
-            let error = match shared.builder.clone().connect(&shared.url).await {
+            let error = match shared.builder.clone().connect(&shared.options).await {
                 Ok(coordinator) => {
                     if self.last_trouble().take().is_some() {
                         tracing::info!(target: "tenure::coordinator", "the store answers");
@@ -151,7 +149,6 @@ fn closed() -> Error {
 
 impl fmt::Debug for LazyCoordinator {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Not the URL: it may have a password.
         f.debug_struct("LazyCoordinator")
             .field("connected", &self.0.connected.get())
             .finish_non_exhaustive()

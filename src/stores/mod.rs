@@ -12,11 +12,13 @@
 //! | `redis+cluster://`, `rediss+cluster://` | a Redis Cluster | `redis` |
 //! | `zookeeper://`, `zookeeper+tls://` | ZooKeeper, shared with Curator, plain or over TLS | `zookeeper` |
 
+mod code;
 pub(crate) mod combination;
 mod kit;
 pub mod memory;
 #[cfg(feature = "mysql")]
 pub mod mysql;
+mod options;
 #[cfg(feature = "postgres")]
 pub mod postgres;
 #[cfg(feature = "redis")]
@@ -25,10 +27,22 @@ pub mod redis;
 mod sql;
 #[cfg(all(feature = "sqlite", target_os = "linux"))]
 pub mod sqlite;
+#[cfg(any(
+    feature = "mysql",
+    feature = "postgres",
+    feature = "redis",
+    feature = "sqlite",
+    feature = "zookeeper"
+))]
+mod typed;
 #[cfg(feature = "zookeeper")]
 pub mod zookeeper;
 
-use crate::backend::url::{Scheme, StoreUrl};
+pub use options::StoreOptions;
+#[cfg(any(feature = "mysql", feature = "postgres"))]
+pub use sql::TlsMode;
+
+use crate::backend::url::Scheme;
 use crate::backend::{AnyBackend, AnyHoldStore};
 use crate::clock::Clock;
 use crate::error::Result;
@@ -67,7 +81,7 @@ pub const SCHEMES: &[Scheme] = &[
     scheme!("zookeeper+tls", "zookeeper"),
 ];
 
-/// Opens the store that `url` names.
+/// Opens the store that `options` name.
 ///
 /// # Errors
 /// [`Invalid`](crate::ErrorKind::Invalid) for an unknown scheme or option,
@@ -75,49 +89,49 @@ pub const SCHEMES: &[Scheme] = &[
 ///
 /// # Cancel safety
 /// Dropped, whatever was opened is closed.
-pub async fn open(url: &StoreUrl, clock: Clock) -> Result<AnyBackend> {
-    let scheme = Scheme::find(SCHEMES, url.scheme())?;
+pub async fn open(options: &StoreOptions, clock: Clock) -> Result<AnyBackend> {
+    let scheme = Scheme::find(SCHEMES, options.url()?.scheme())?;
     match scheme.name {
-        "memory" => memory::open(url, clock).map(AnyBackend::new),
+        "memory" => memory::open(options, clock).map(AnyBackend::new),
         #[cfg(all(feature = "sqlite", target_os = "linux"))]
-        "sqlite" => sqlite::open(url).await.map(AnyBackend::new),
+        "sqlite" => sqlite::open(options).await.map(AnyBackend::new),
         #[cfg(all(feature = "sqlite", not(target_os = "linux")))]
         "sqlite" => Err(crate::error::Error::invalid(
             "the SQLite store needs Linux: it measures leases on a clock that all processes of \
              the host share, and tells one boot from another",
         )),
         #[cfg(feature = "mysql")]
-        "mysql" | "mariadb" => mysql::open(url, clock).await.map(AnyBackend::new),
+        "mysql" | "mariadb" => mysql::open(options, clock).await.map(AnyBackend::new),
         #[cfg(feature = "postgres")]
-        "postgres" | "postgresql" => postgres::open(url, clock).await.map(AnyBackend::new),
+        "postgres" | "postgresql" => postgres::open(options, clock).await.map(AnyBackend::new),
         #[cfg(feature = "redis")]
         name if name.starts_with("redis") => {
-            let redis = redis::open(url, clock).await?;
+            let redis = redis::open(options, clock).await?;
             let holds = AnyHoldStore::new(redis::RedisHash::of(redis.clone()));
             Ok(AnyBackend::new(redis).with_holds(holds))
         }
         #[cfg(feature = "zookeeper")]
-        "zookeeper" | "zookeeper+tls" => zookeeper::open(url, clock).await.map(AnyBackend::new),
+        "zookeeper" | "zookeeper+tls" => zookeeper::open(options, clock).await.map(AnyBackend::new),
         _ => unreachable!("{:?} is in the table of schemes", scheme.name),
     }
 }
 
-/// Whether `url` names a store that this crate can open, with options that the
+/// Whether `options` name a store that this crate can open, with options that the
 /// store knows. No I/O.
 ///
 /// # Errors
 /// [`Invalid`](crate::ErrorKind::Invalid), naming what is known.
-pub fn check(url: &StoreUrl) -> Result<()> {
-    let scheme = Scheme::find(SCHEMES, url.scheme())?;
+pub fn check(options: &StoreOptions) -> Result<()> {
+    let scheme = Scheme::find(SCHEMES, options.url()?.scheme())?;
     match scheme.name {
-        "memory" => memory::open(url, Clock::boot()).map(drop),
+        "memory" => memory::open(options, Clock::boot()).map(drop),
         #[cfg(all(feature = "sqlite", target_os = "linux"))]
-        "sqlite" => sqlite::check_url(url),
-        _ => setup(url).map(drop),
+        "sqlite" => sqlite::check_options(options),
+        _ => setup(options).map(drop),
     }
 }
 
-/// Opens the reentrant locks of the store that `url` names.
+/// Opens the reentrant locks of the store that `options` name.
 ///
 /// # Errors
 /// As [`open`]; and [`Invalid`](crate::ErrorKind::Invalid) for a store that has
@@ -125,13 +139,13 @@ pub fn check(url: &StoreUrl) -> Result<()> {
 ///
 /// # Cancel safety
 /// Dropped, whatever was opened is closed.
-pub async fn open_holds(url: &StoreUrl, clock: Clock) -> Result<AnyHoldStore> {
-    let backend = open(url, clock).await?;
+pub async fn open_holds(options: &StoreOptions, clock: Clock) -> Result<AnyHoldStore> {
+    let backend = open(options, clock).await?;
     match backend.holds() {
         Some(holds) => Ok(holds.clone()),
         None => Err(crate::error::Error::invalid(format!(
             "this needs a Redis server, as in \"redis://10.0.0.1:6379\", not {:?}",
-            url.scheme()
+            options.url()?.scheme()
         ))),
     }
 }
@@ -140,11 +154,11 @@ pub async fn open_holds(url: &StoreUrl, clock: Clock) -> Result<AnyHoldStore> {
 /// the background, and calls say why not.
 ///
 /// # Errors
-/// [`Invalid`](crate::ErrorKind::Invalid) for a URL that makes no sense.
-pub(crate) fn begin_holds(url: &StoreUrl, clock: Clock) -> Result<AnyHoldStore> {
-    Scheme::find(SCHEMES, url.scheme())?;
+/// [`Invalid`](crate::ErrorKind::Invalid) for options that make no sense.
+pub(crate) fn begin_holds(options: &StoreOptions, clock: Clock) -> Result<AnyHoldStore> {
+    Scheme::find(SCHEMES, options.url()?.scheme())?;
     #[cfg(feature = "redis")]
-    return redis::RedisHash::begin(url, clock).map(AnyHoldStore::new);
+    return redis::RedisHash::begin(options, clock).map(AnyHoldStore::new);
     #[cfg(not(feature = "redis"))]
     {
         drop(clock);
@@ -152,7 +166,7 @@ pub(crate) fn begin_holds(url: &StoreUrl, clock: Clock) -> Result<AnyHoldStore> 
     }
 }
 
-/// Sets up the store that `url` names: makes the file, the tables or the nodes
+/// Sets up the store that `options` name: makes the file, the tables or the nodes
 /// that are missing. What is there is left as it is.
 ///
 /// # Errors
@@ -161,37 +175,37 @@ pub(crate) fn begin_holds(url: &StoreUrl, clock: Clock) -> Result<AnyHoldStore> 
 ///
 /// # Cancel safety
 /// Dropped, some of it may have been made. It can be called again.
-pub async fn prepare(url: &StoreUrl, clock: Clock) -> Result<()> {
+pub async fn prepare(options: &StoreOptions, clock: Clock) -> Result<()> {
     use crate::backend::Backend as _;
 
-    let scheme = Scheme::find(SCHEMES, url.scheme())?;
+    let scheme = Scheme::find(SCHEMES, options.url()?.scheme())?;
     match scheme.name {
         #[cfg(feature = "zookeeper")]
-        "zookeeper" | "zookeeper+tls" => zookeeper::prepare(url, clock).await,
+        "zookeeper" | "zookeeper+tls" => zookeeper::prepare(options, clock).await,
         // Opening makes what is missing.
-        _ => open(url, clock).await?.close().await,
+        _ => open(options, clock).await?.close().await,
     }
 }
 
-/// What sets up the store that `url` names, for a person to read and, where
+/// What sets up the store that `options` name, for a person to read and, where
 /// a service may not do it itself, to run.
 ///
 /// # Errors
 /// [`Invalid`](crate::ErrorKind::Invalid) for an unknown scheme, or options
 /// that the store does not know.
-pub fn setup(url: &StoreUrl) -> Result<String> {
-    let scheme = Scheme::find(SCHEMES, url.scheme())?;
+pub fn setup(options: &StoreOptions) -> Result<String> {
+    let scheme = Scheme::find(SCHEMES, options.url()?.scheme())?;
     match scheme.name {
         #[cfg(all(feature = "sqlite", target_os = "linux"))]
         "sqlite" => Ok(sqlite::SETUP.into()),
         #[cfg(feature = "mysql")]
-        "mysql" | "mariadb" => mysql::schema(url),
+        "mysql" | "mariadb" => mysql::schema(options),
         #[cfg(feature = "postgres")]
-        "postgres" | "postgresql" => postgres::schema(url),
+        "postgres" | "postgresql" => postgres::schema(options),
         #[cfg(feature = "redis")]
-        name if name.starts_with("redis") => redis::setup(url),
+        name if name.starts_with("redis") => redis::setup(options),
         #[cfg(feature = "zookeeper")]
-        "zookeeper" | "zookeeper+tls" => zookeeper::commands(url),
+        "zookeeper" | "zookeeper+tls" => zookeeper::commands(options),
         _ => Ok("-- nothing has to be set up".into()),
     }
 }

@@ -66,10 +66,13 @@ fn campaigns_and_observers_are_iterators() {
     assert!(observer.any(|state| state.after.is_owner(&id)));
     let seen = there.elector("m").unwrap().leader().unwrap();
     assert!(seen.expect("a leader").is(&id));
-    assert!(elector.is_leading());
+    assert!(elector.is_leading() && elector.is_standing());
+    let tenure = elector.tenure().expect("it leads");
+    assert_eq!(tenure.token(), office.tenure().token());
     drop(campaign);
+    assert!(!elector.is_standing());
     office.resign().unwrap();
-    assert!(!elector.is_leading());
+    assert!(!elector.is_leading() && elector.tenure().is_none() && tenure.is_lost());
     let guard = there.lock("m").unwrap().try_acquire().unwrap();
     drop(guard.expect("the store has been told"));
     there.close().unwrap();

@@ -2,6 +2,7 @@
 
 mod contender;
 mod error;
+mod foreign_words;
 mod json;
 mod lease;
 mod name;

@@ -247,7 +247,9 @@ fn known(scheme: &Scheme) -> Vec<String> {
     let mark = if options.is_empty() { '?' } else { '&' };
     let text = format!("{}:{place}{path}{options}{mark}zzzzzzzz=1", scheme.name);
     let url = StoreUrl::parse(&text).unwrap();
-    let error = stores::check(&url).expect_err(&text).to_string();
+    let error = stores::check(&url.clone().into())
+        .expect_err(&text)
+        .to_string();
     let (_, list) = error.split_once("the known ones are: ").expect(&error);
     list.split(", ").map(str::to_owned).collect()
 }
@@ -296,8 +298,8 @@ fn open(text: &str) -> Told {
     let mut words = words;
     // What sets the store up says whether the URL is good, too.
     let good = match url.scheme() {
-        "memory" | "sqlite" => stores::check(&url),
-        _ => stores::setup(&url).map(|text| words.push(text)),
+        "memory" | "sqlite" => stores::check(&url.clone().into()),
+        _ => stores::setup(&url.clone().into()).map(|text| words.push(text)),
     };
     match good {
         Ok(()) => Told { taken: true, words },
@@ -381,7 +383,7 @@ fn an_option_that_is_misspelt_is_answered_with_the_one_that_was_meant() {
                     continue;
                 }
                 let text = format!("{}:{place}{path}{options}{mark}{wrong}=1s", scheme.name);
-                let error = stores::check(&StoreUrl::parse(&text).unwrap()).unwrap_err();
+                let error = stores::check(&text.parse().unwrap()).unwrap_err();
                 let wanted = format!("did you mean {key:?}");
                 assert!(error.to_string().contains(&wanted), "{text}: {error}");
             }

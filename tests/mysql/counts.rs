@@ -176,7 +176,7 @@ async fn a_thousand_held_mutexes_renew_in_fifty_statements_over_five_connections
     let counter = COUNTER.lock().await;
     let coordinator = Coordinator::builder()
         .terms(terms(4_000, 26_000))
-        .connect(&counter.server.url())
+        .connect(counter.server.url())
         .await
         .unwrap();
     let mut services = Vec::new();

@@ -5,6 +5,30 @@ use tenure_testkit::servers::{MariaDb, MariaDbBuilder, Speech};
 
 pub(crate) const SPEECH: Speech = Speech::MySql;
 
+pub(crate) type Options = tenure::stores::mysql::MySqlOptions;
+pub(crate) type ConnectOptions = sqlx::mysql::MySqlConnectOptions;
+pub(crate) type Database = sqlx::MySql;
+
+pub(crate) const SCHEME: &str = "mysql";
+pub(crate) const DATABASE: &str = MariaDb::DATABASE;
+
+/// The connections beside those that are counted: for renewals.
+pub(crate) const BESIDE: usize = 1;
+
+/// Sessions that [`connections`] counts: by their database.
+pub(crate) fn named(options: ConnectOptions) -> ConnectOptions {
+    options
+}
+
+pub(crate) fn trusting(options: ConnectOptions, ca: Vec<u8>) -> ConnectOptions {
+    let options = options.ssl_ca_from_pem(ca);
+    options.ssl_mode(sqlx::mysql::MySqlSslMode::VerifyIdentity)
+}
+
+pub(crate) fn new_password(word: &str) -> String {
+    format!("ALTER USER app@'%' IDENTIFIED BY '{word}'")
+}
+
 /// Whether every token is larger than those of the microseconds before: not
 /// within a second.
 pub(crate) const TOKENS_FOLLOW_THE_CLOCK: bool = false;

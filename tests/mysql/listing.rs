@@ -18,7 +18,7 @@ fn tables(name: &str) -> String {
 
 #[tokio::test]
 async fn damaged_rows_are_named_and_mended_and_hurt_no_other() {
-    let coordinator = Coordinator::connect(&tables("damaged")).await.unwrap();
+    let coordinator = Coordinator::connect(tables("damaged")).await.unwrap();
     let soon = "(UNIX_TIMESTAMP() + 3600) * 1000";
     let row = |name: &str, owner: &str, until: &str| {
         let sql = format!("INSERT INTO damaged VALUES ({name}, 1, 1, {until}, {owner}, 5)");
@@ -55,7 +55,7 @@ async fn a_null_in_somebody_elses_table_hides_nothing() {
              NULL), ('minus', -5, -5, -5, 'a', 5)",
         )
         .unwrap();
-    let coordinator = Coordinator::connect(&tables("loose")).await.unwrap();
+    let coordinator = Coordinator::connect(tables("loose")).await.unwrap();
     let guard = coordinator.lock("good").unwrap().acquire().await.unwrap();
     let entries = all(&coordinator, 10).await;
     let faults: Vec<_> = entries
@@ -125,7 +125,7 @@ async fn on_another_collation_pages_are_in_the_order_of_bytes_too() {
               NULL, owner_id VARCHAR(128) NOT NULL, version INT UNSIGNED NOT NULL) DEFAULT CHARSET = \
               utf8mb4 COLLATE = utf8mb4_general_ci")
         .unwrap();
-    let coordinator = Coordinator::connect(&tables("folded")).await.unwrap();
+    let coordinator = Coordinator::connect(tables("folded")).await.unwrap();
     let mut guards = Vec::new();
     for name in ["b", "C", "a", "Z", "é"] {
         guards.push(coordinator.lock(name).unwrap().acquire().await.unwrap());
@@ -144,7 +144,7 @@ async fn old_rows_and_ledgers_go_and_tokens_rise() {
     let client = client(&tables("aged")).await.unwrap();
     let mutexes = removes_what_is_old(&client, 620, Duration::from_secs(8)).await;
     assert_eq!(mutexes, 619, "all but the one that is owned");
-    works_for_people(&Coordinator::connect(&tables("aged")).await.unwrap()).await;
+    works_for_people(&Coordinator::connect(tables("aged")).await.unwrap()).await;
 }
 
 /// What made this store different: a JVM peer makes the row again with version

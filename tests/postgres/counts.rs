@@ -146,7 +146,7 @@ async fn two_hundred_who_wait_by_looking_cost_no_more_than_one() {
 async fn a_thousand_held_mutexes_renew_in_fifty_statements_over_five_connections() {
     const HELD: usize = 1000;
     let coordinator = Coordinator::builder().terms(terms(4_000, 26_000));
-    let coordinator = coordinator.connect(&url("held", "")).await.unwrap();
+    let coordinator = coordinator.connect(url("held", "")).await.unwrap();
     let mut services = Vec::new();
     for number in 0..HELD {
         let contender = LocalContender::new(format!("held-{number}")).unwrap();

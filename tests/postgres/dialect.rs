@@ -5,6 +5,30 @@ use tenure_testkit::servers::{Postgres, PostgresBuilder, Speech};
 
 pub(crate) const SPEECH: Speech = Speech::Postgres;
 
+pub(crate) type Options = tenure::stores::postgres::PostgresOptions;
+pub(crate) type ConnectOptions = sqlx::postgres::PgConnectOptions;
+pub(crate) type Database = sqlx::Postgres;
+
+pub(crate) const SCHEME: &str = "postgres";
+pub(crate) const DATABASE: &str = Postgres::DATABASE;
+
+/// The connections beside those that are counted: for renewals, and for LISTEN.
+pub(crate) const BESIDE: usize = 2;
+
+/// Sessions that [`connections`] counts.
+pub(crate) fn named(options: ConnectOptions) -> ConnectOptions {
+    options.application_name("tenure")
+}
+
+pub(crate) fn trusting(options: ConnectOptions, ca: Vec<u8>) -> ConnectOptions {
+    let options = options.ssl_root_cert_from_pem(ca);
+    options.ssl_mode(sqlx::postgres::PgSslMode::VerifyFull)
+}
+
+pub(crate) fn new_password(word: &str) -> String {
+    format!("ALTER ROLE app PASSWORD '{word}'")
+}
+
 const RULES: &str = "host all postgres all trust\nhost all all all scram-sha-256\n";
 
 /// Whether every token is larger than those of the microseconds before.

@@ -19,7 +19,7 @@ fn tables(name: &str) -> String {
 
 #[tokio::test]
 async fn damaged_rows_are_named_and_mended_and_hurt_no_other() {
-    let coordinator = Coordinator::connect(&tables("damaged")).await.unwrap();
+    let coordinator = Coordinator::connect(tables("damaged")).await.unwrap();
     let soon = "extract(epoch FROM now() + interval '1 hour')::bigint * 1000";
     let row = |name: &str, owner: &str, until: &str, version: &str| {
         let sql = format!("INSERT INTO damaged VALUES ({name}, 1, 1, {until}, {owner}, {version})");
@@ -107,7 +107,7 @@ async fn old_rows_and_ledgers_go_and_tokens_rise() {
     let client = client(&tables("aged")).await.unwrap();
     let mutexes = removes_what_is_old(&client, 620, Duration::from_secs(6)).await;
     assert_eq!(mutexes, 619, "all but the one that is owned");
-    works_for_people(&Coordinator::connect(&tables("aged")).await.unwrap()).await;
+    works_for_people(&Coordinator::connect(tables("aged")).await.unwrap()).await;
 }
 
 /// A removal waits for the table, never for long, and never in others' way.
@@ -137,7 +137,7 @@ async fn a_stranger_on_the_table_delays_a_pruning_and_nobody_else() {
     let refused = client.prune(&Prune::unused_for(Duration::ZERO)).await;
     println!("refused after {:?}", start.elapsed());
     assert_eq!(refused.unwrap_err().kind(), tenure::ErrorKind::Timeout);
-    let coordinator = Coordinator::connect(&tables("visited")).await.unwrap();
+    let coordinator = Coordinator::connect(tables("visited")).await.unwrap();
     let guard = coordinator.lock("other").unwrap().acquire().await.unwrap();
     guard.release().await.unwrap();
     stranger.join().unwrap().unwrap();

@@ -8,6 +8,7 @@ mod notify;
 mod odd_tables;
 mod pooler;
 mod races;
+mod session;
 mod standby;
 
 // What both SQL stores must stand.

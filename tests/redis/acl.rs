@@ -133,7 +133,7 @@ async fn a_missing_permission_is_denied_and_not_tried_for_ever() {
         error.to_string().contains("docs/stores/redis.md"),
         "{error}"
     );
-    let coordinator = tenure::Coordinator::connect(&url(&server, ""))
+    let coordinator = tenure::Coordinator::connect(url(&server, ""))
         .await
         .unwrap();
     let before = calls(&server, "evalsha");
@@ -174,7 +174,7 @@ async fn without_subscribe_waiters_look_now_and_then() {
     let server = server(&printed("").replace("+subscribe", ""));
     let owner = open(&url(&server, "")).await;
     let held = win(&owner, &bid(&name("m"), "a", long())).await;
-    let coordinator = tenure::Coordinator::connect(&url(&server, ""))
+    let coordinator = tenure::Coordinator::connect(url(&server, ""))
         .await
         .unwrap();
     let lock = coordinator.lock("m").unwrap();

@@ -13,7 +13,7 @@ use crate::support::{PATIENCE, bid, eventually, held, long, name, open, terms, u
 async fn a_lease_that_a_server_ends_early_is_lost_at_the_next_renewal_and_tokens_rise() {
     let server = Redis::start().unwrap();
     let coordinator = Coordinator::builder().terms(terms(2_000, 58_000));
-    let coordinator = coordinator.connect(&url(&server)).await.unwrap();
+    let coordinator = coordinator.connect(url(&server)).await.unwrap();
     let guard = coordinator.lock("m").unwrap().acquire().await.unwrap();
     let token = guard.token().unwrap();
     let rival = open(&url(&server)).await;
@@ -37,7 +37,7 @@ async fn a_lease_that_a_server_ends_early_is_lost_at_the_next_renewal_and_tokens
 async fn a_server_whose_clock_steps_forward_ends_leases_early_and_tokens_rise() {
     let server = Redis::builder().own_clock().unwrap().start().unwrap();
     let coordinator = Coordinator::builder().terms(terms(2_000, 58_000));
-    let coordinator = coordinator.connect(&url(&server)).await.unwrap();
+    let coordinator = coordinator.connect(url(&server)).await.unwrap();
     let guard = coordinator.lock("m").unwrap().acquire().await.unwrap();
     let token = guard.token().unwrap();
     let rival = open(&url(&server)).await;

@@ -133,7 +133,7 @@ async fn a_cluster_works_and_a_slot_may_move_during_use() {
     // An owner through the engine, a waiter, and a slot that moves under both.
     let coordinator = Coordinator::builder()
         .terms(terms(1_000, 14_000))
-        .connect(&url(&cluster))
+        .connect(url(&cluster))
         .await
         .unwrap();
     let guard = coordinator.lock("moving").unwrap().acquire().await.unwrap();

@@ -24,7 +24,7 @@ const OTHERS: [&str; 7] = [
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_uncontended_take_and_free_are_one_command_each() {
     let server = Redis::start().unwrap();
-    let coordinator = Coordinator::connect(&support::url(&server)).await.unwrap();
+    let coordinator = Coordinator::connect(support::url(&server)).await.unwrap();
     let lock = coordinator.lock("m").unwrap();
     lock.acquire().await.unwrap().release().await.unwrap();
     let others = || OTHERS.map(|command| calls(&server, command));
@@ -115,7 +115,7 @@ async fn a_waiting_contender_sends_nothing_but_its_safety_look() {
     let server = Redis::start().unwrap();
     let owner = client(&server).await;
     win(&owner, &bid(&name("m"), "owner", long())).await;
-    let coordinator = Coordinator::connect(&support::url(&server)).await.unwrap();
+    let coordinator = Coordinator::connect(support::url(&server)).await.unwrap();
     let lock = coordinator.lock("m").unwrap();
     let waiting = tokio::spawn(async move { lock.acquire().await });
     // The first attempt, and the one after it has begun to listen.

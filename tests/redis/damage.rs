@@ -34,7 +34,7 @@ async fn damaged_mutexes_are_named_and_mended_and_hurt_no_other() {
     run(&["SET", &format!("simba:{{{jvm}}}"), "0:1@h", "PX", "600000"]);
     run(&["SET", "simba:{ padded}", "0:1@h", "PX", "600000"]);
     run(&["SET", "simba:{}", "0:1@h", "PX", "600000"]);
-    let coordinator = Coordinator::connect(&support::url(&server)).await.unwrap();
+    let coordinator = Coordinator::connect(support::url(&server)).await.unwrap();
     let damage = [
         damage("hash", "another type: owner"),
         damage("queue", "another type: queue"),
@@ -126,8 +126,8 @@ async fn damaged_ledgers_of_a_cluster_hide_no_other() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_damaged_beside_an_owner_is_mended_by_a_revocation() {
     let server = Redis::start().unwrap();
-    let owner = Coordinator::connect(&support::url(&server)).await.unwrap();
-    let other = Coordinator::connect(&support::url(&server)).await.unwrap();
+    let owner = Coordinator::connect(support::url(&server)).await.unwrap();
+    let other = Coordinator::connect(support::url(&server)).await.unwrap();
     let damages: [(&str, &[&str]); 2] = [
         ("queue", &["SET", "simba:{queue}:contender", "no set"]),
         ("fence", &["RPUSH", "simba:{fence}:fence", "x"]),

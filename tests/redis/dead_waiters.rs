@@ -226,7 +226,7 @@ async fn a_waiter_behind_the_dead_of_a_killed_owner_has_its_turn() {
     win(&owner, &bid(&mutex, "owner", terms(1_500, 500))).await;
     insert_dead(&server, &mutex, DEAD, false);
     // Nobody releases: the lease runs out, and who waits clears the way.
-    let coordinator = Coordinator::connect(&url(&server)).await.unwrap();
+    let coordinator = Coordinator::connect(url(&server)).await.unwrap();
     let lock = coordinator.lock("m").unwrap();
     let before = done(&server);
     let guard = tokio::time::timeout(PATIENCE * 3, lock.acquire()).await;

@@ -14,7 +14,7 @@ async fn process(server: &Redis, seconds: u64) -> Coordinator {
     let second = Duration::from_secs(1);
     let terms = LeaseTerms::new(second * seconds as u32, second).unwrap();
     let builder = Coordinator::builder().terms(terms);
-    builder.connect(&url(server)).await.unwrap()
+    builder.connect(url(server)).await.unwrap()
 }
 
 async fn elected(campaign: &mut Campaign) -> Leadership {

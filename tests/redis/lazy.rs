@@ -9,7 +9,7 @@ use crate::support::{PATIENCE, eventually, url};
 async fn a_server_that_comes_later_is_waited_for() {
     let server = Redis::start().unwrap();
     server.stop().unwrap();
-    let lazy = Coordinator::connect_lazy(&url(&server)).unwrap();
+    let lazy = Coordinator::connect_lazy(url(&server)).unwrap();
     assert!(lazy.connected().is_none() && lazy.trouble().is_none());
     let taking = {
         let lazy = lazy.clone();
@@ -34,7 +34,7 @@ async fn a_server_that_comes_later_is_waited_for() {
 async fn it_can_be_closed_before_it_ever_connected() {
     let server = Redis::start().unwrap();
     server.stop().unwrap();
-    let lazy = Coordinator::connect_lazy(&url(&server)).unwrap();
+    let lazy = Coordinator::connect_lazy(url(&server)).unwrap();
     let waiting = lazy.clone();
     let waiting = tokio::spawn(async move { waiting.get().await.map(drop) });
     eventually("it tries", async || lazy.trouble()).await;

@@ -29,7 +29,7 @@ async fn thirty_thousand_mutexes_are_three_round_trips_a_thousand() {
     for from in (1..=COUNT).step_by(5_000) {
         fill(&server, from, from + 4_999);
     }
-    let coordinator = Coordinator::connect(&url(&server)).await.unwrap();
+    let coordinator = Coordinator::connect(url(&server)).await.unwrap();
     let looks = || calls(&server, "evalsha") + calls(&server, "eval");
     let (before, start) = (looks(), std::time::Instant::now());
     let entries = all(&coordinator, 1000).await;

@@ -21,6 +21,7 @@ mod lazy;
 mod listing;
 mod one_shard;
 mod outage;
+mod own;
 mod partition;
 mod permits;
 mod processes;

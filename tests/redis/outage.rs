@@ -21,7 +21,7 @@ async fn everybody_recovers(stop: impl Fn(&Redis), start: impl Fn(&Redis)) {
     let watched = win(&owner, &bid(&name("watched"), "owner", long())).await;
     let mut listener = Waiter::stand(&idle, bid(&name("watched"), "idle", long())).await;
     let coordinator = Coordinator::builder().terms(terms(2_000, 58_000));
-    let coordinator = coordinator.connect(&url(&server)).await.unwrap();
+    let coordinator = coordinator.connect(url(&server)).await.unwrap();
     let guard = coordinator.lock("held").unwrap().acquire().await.unwrap();
     let token = guard.token().unwrap();
     let lock = coordinator.lock("wanted").unwrap();

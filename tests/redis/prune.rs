@@ -25,7 +25,7 @@ async fn old_fences_and_ledgers_go_and_tokens_rise() {
     .await;
     let left = server.command(&["KEYS", "*"]).unwrap();
     assert_eq!(left, "", "nothing is left");
-    works_for_people(&Coordinator::connect(&url(&server)).await.unwrap()).await;
+    works_for_people(&Coordinator::connect(url(&server)).await.unwrap()).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -133,7 +133,7 @@ async fn leaving_timing_out_and_being_cancelled_leave_the_queue() {
     assert_eq!(queue(server, mutex.as_str()), ["leaver"]);
     here.leave(&waiter.bid).await.unwrap();
     assert!(queue(server, mutex.as_str()).is_empty());
-    let coordinator = tenure::Coordinator::connect(&url(server)).await.unwrap();
+    let coordinator = tenure::Coordinator::connect(url(server)).await.unwrap();
     let lock = coordinator.lock(mutex.as_str()).unwrap();
     let waited = lock
         .acquire_within(Duration::from_millis(200))

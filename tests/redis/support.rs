@@ -3,7 +3,6 @@
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
-use tenure::backend::url::StoreUrl;
 use tenure::backend::{Answer, Backend, Bid, Held, Hints, Interest};
 use tenure::clock::Clock;
 use tenure::model::{ContenderId, LeaseTerms, MutexName};
@@ -34,8 +33,7 @@ pub(crate) async fn open(url: &str) -> Client {
 }
 
 pub(crate) async fn try_open(url: &str) -> tenure::Result<Client> {
-    let url: StoreUrl = url.parse()?;
-    Client::open(&url, Clock::boot()).await
+    Client::open(&url.parse()?, Clock::boot()).await
 }
 
 pub(crate) fn name(text: &str) -> MutexName {
@@ -129,12 +127,16 @@ impl Waiter {
 
 /// A hand-over, so that both connections are used.
 pub(crate) async fn works(url: &str) {
-    let client = open(url).await;
+    serves(&open(url).await).await;
+}
+
+/// Takes, is told, and gives back.
+pub(crate) async fn serves(client: &Client) {
     let mutex = name("m");
-    let held = win(&client, &bid(&mutex, "a", long())).await;
-    let mut waiter = Waiter::stand(&client, bid(&mutex, "b", long())).await;
+    let held = win(client, &bid(&mutex, "a", long())).await;
+    let mut waiter = Waiter::stand(client, bid(&mutex, "b", long())).await;
     assert!(client.release(&held).await.unwrap().is_won());
-    let held = waiter.win(&client).await;
+    let held = waiter.win(client).await;
     assert!(client.release(&held).await.unwrap().is_won());
 }
 

@@ -131,7 +131,7 @@ async fn a_replica_says_so_and_is_not_hammered() {
             .iter()
             .any(|f| f.severity == Severity::Bad && f.subject == "role")
     );
-    let coordinator = tenure::Coordinator::connect(&url(&replica)).await.unwrap();
+    let coordinator = tenure::Coordinator::connect(url(&replica)).await.unwrap();
     let lock = coordinator.lock("m").unwrap();
     let before = calls(&replica, "hello");
     let waited = lock.acquire_within(std::time::Duration::from_secs(2)).await;

@@ -106,7 +106,7 @@ async fn delays_after_kills(server: &Redis, round: usize) -> Option<Vec<Duration
     for owner in &mut owners {
         owner.wait_acquired(PATIENCE);
     }
-    let coordinator = Coordinator::connect(&url(server)).await.unwrap();
+    let coordinator = Coordinator::connect(url(server)).await.unwrap();
     let mut waiting = Vec::new();
     for name in &names {
         let lock = coordinator.lock(name).unwrap();

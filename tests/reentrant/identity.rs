@@ -20,7 +20,7 @@ impl ContenderIdGenerator for Constant {
 
 async fn constant() -> Coordinator {
     let builder = Coordinator::builder().ids(Constant);
-    builder.connect(&url(shared())).await.unwrap()
+    builder.connect(url(shared())).await.unwrap()
 }
 
 fn field(name: &str) -> String {
@@ -78,7 +78,7 @@ async fn no_field_is_ever_used_twice() {
 
 #[test]
 fn two_threads_of_one_name_are_two_holders() {
-    let coordinator = blocking::Coordinator::connect(&url(shared())).unwrap();
+    let coordinator = blocking::Coordinator::connect(url(shared())).unwrap();
     let name = fresh("threads");
     let lock = coordinator.reentrant_lock(&name).unwrap();
     let thread = |lock: blocking::ReentrantLock| {

@@ -91,7 +91,7 @@ async fn the_lock_goes_back_and_forth_by_push() {
 async fn in_a_cluster_words_stay_in_the_shard() {
     let cluster = RedisCluster::start().unwrap();
     let port = cluster.nodes()[0].port();
-    let ours = Coordinator::connect(&format!("redis+cluster://127.0.0.1:{port}"))
+    let ours = Coordinator::connect(format!("redis+cluster://127.0.0.1:{port}"))
         .await
         .unwrap();
     for name in ["a", "b", "stock:{eu}"] {

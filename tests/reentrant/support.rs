@@ -20,7 +20,7 @@ pub(crate) fn url(server: &Redis) -> String {
 }
 
 pub(crate) async fn coordinator(server: &Redis) -> Coordinator {
-    Coordinator::connect(&url(server)).await.unwrap()
+    Coordinator::connect(url(server)).await.unwrap()
 }
 
 /// A name that no other test uses.

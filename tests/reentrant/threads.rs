@@ -11,7 +11,7 @@ use crate::support::{PATIENCE, fresh, shared, url};
 
 #[test]
 fn the_thread_holds_and_names_the_hold() {
-    let coordinator = Coordinator::connect(&url(shared())).unwrap();
+    let coordinator = Coordinator::connect(url(shared())).unwrap();
     let name = fresh("threads");
     let lock = coordinator.reentrant_lock(&name).unwrap();
     let (go, told) = channel::<()>();
@@ -91,7 +91,7 @@ fn what_a_thread_kept_is_given_back_when_it_ends() {
 
 #[test]
 fn threads_exclude_each_other() {
-    let coordinator = Coordinator::connect(&url(shared())).unwrap();
+    let coordinator = Coordinator::connect(url(shared())).unwrap();
     let lock = coordinator.reentrant_lock(fresh("count")).unwrap();
     let counter = std::sync::atomic::AtomicU32::new(0);
     thread::scope(|scope| {

@@ -163,7 +163,7 @@ fn a_user_that_has_the_lock_of_an_earlier_version_is_alive() {
 async fn what_still_runs_when_its_coordinator_has_closed_is_alive() {
     let place = TestFile::with("?ttl=30s&transition=1s");
     let quick = Coordinator::builder().quiesce(Duration::from_millis(100));
-    let coordinator = quick.connect(&place.url()).await.unwrap();
+    let coordinator = quick.connect(place.url()).await.unwrap();
     let (let_go, wait) = mpsc::channel::<()>();
     let wait = Mutex::new(wait);
     let (tell, acquired) = mpsc::channel();

@@ -22,7 +22,7 @@ fn row(place: &TestFile, name: &str, owner: &str, until: &str, version: &str) {
 #[tokio::test]
 async fn damaged_rows_are_named_and_mended_and_hurt_no_other() {
     let place = TestFile::new();
-    let coordinator = Coordinator::connect(&place.url()).await.unwrap();
+    let coordinator = Coordinator::connect(place.url()).await.unwrap();
     // The store's clock is about the wall clock.
     let soon = "(CAST(strftime('%s') AS INTEGER) + 3600) * 1000";
     row(&place, "'no-id'", "'a' || char(10)", soon, "5");
@@ -58,7 +58,7 @@ async fn damaged_rows_are_named_and_mended_and_hurt_no_other() {
 #[tokio::test]
 async fn a_revocation_by_bytes_does_not_hit_the_name_that_shows_them() {
     let place = TestFile::new();
-    let coordinator = Coordinator::connect(&place.url()).await.unwrap();
+    let coordinator = Coordinator::connect(place.url()).await.unwrap();
     let soon = "(CAST(strftime('%s') AS INTEGER) + 3600) * 1000";
     row(&place, "CAST(x'62ff' AS TEXT)", "'a'", soon, "5");
     let guard = coordinator.lock(r"b\xff").unwrap().acquire().await;
@@ -84,7 +84,7 @@ async fn old_rows_and_ledgers_go_and_tokens_rise() {
     let client = place.open().await;
     let mutexes = removes_what_is_old(&client, 620, Duration::from_secs(4)).await;
     assert_eq!(mutexes, 619, "all but the one that is owned");
-    works_for_people(&Coordinator::connect(&place.url()).await.unwrap()).await;
+    works_for_people(&Coordinator::connect(place.url()).await.unwrap()).await;
 }
 
 #[tokio::test]
@@ -117,7 +117,7 @@ async fn a_page_is_a_range_of_the_key() {
 #[tokio::test]
 async fn damaged_ledgers_are_named_and_hide_no_other() {
     let place = TestFile::new();
-    let coordinator = Coordinator::connect(&place.url()).await.unwrap();
+    let coordinator = Coordinator::connect(place.url()).await.unwrap();
     let sql = place.sql();
     for row in [
         "('state', 'rate 1000ms after 0ms', 1, 1, 1, 1024, 'gone', NULL, NULL)",

@@ -9,6 +9,7 @@ mod kills;
 mod listing;
 mod nonsense;
 mod opening;
+mod own;
 mod places;
 mod schedule;
 mod strangers;

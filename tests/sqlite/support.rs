@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 use tenure::backend::AnyBackend;
-use tenure::backend::url::StoreUrl;
 use tenure::clock::Clock;
 use tenure::model::{ContenderId, LeaseTerms, MutexName};
 use tenure::{Result, stores};
@@ -107,7 +106,7 @@ impl TestFile {
 }
 
 pub(crate) async fn open(url: &str) -> Result<AnyBackend> {
-    stores::open(&StoreUrl::parse(url)?, Clock::boot()).await
+    stores::open(&url.parse()?, Clock::boot()).await
 }
 
 impl Subject for TestFile {

@@ -73,7 +73,7 @@ async fn waiting_writes_nothing() {
     for peer in &mut peers {
         peer.wait_line(SOON, "ready");
     }
-    let coordinator = Coordinator::connect(&place.url()).await.unwrap();
+    let coordinator = Coordinator::connect(place.url()).await.unwrap();
     let lock = coordinator.lock("m").unwrap();
     let waiting = tokio::spawn(async move { lock.acquire().await.map(drop) });
     let files = || {
@@ -167,8 +167,8 @@ async fn the_end_of_a_lease_is_heard_without_a_release() {
 #[tokio::test]
 async fn locks_of_two_coordinators_follow_each_other() -> Result<(), LeaseLost> {
     let place = TestFile::new();
-    let here = Coordinator::connect(&place.url()).await.unwrap();
-    let there = Coordinator::connect(&place.url()).await.unwrap();
+    let here = Coordinator::connect(place.url()).await.unwrap();
+    let there = Coordinator::connect(place.url()).await.unwrap();
     let mut last = None;
     for _ in 0..20 {
         let guard = here.lock("m").unwrap().acquire().await.unwrap();
@@ -189,7 +189,7 @@ async fn locks_of_two_coordinators_follow_each_other() -> Result<(), LeaseLost> 
 #[tokio::test]
 async fn a_wait_shorter_than_one_call_gets_what_is_free() {
     let place = TestFile::with("?busy_timeout=20s");
-    let coordinator = tenure::Coordinator::connect(&place.url()).await.unwrap();
+    let coordinator = tenure::Coordinator::connect(place.url()).await.unwrap();
     let sql = place.sql();
     sql.execute_batch("BEGIN IMMEDIATE").unwrap();
     let busy = std::thread::spawn(move || {

@@ -44,8 +44,8 @@ async fn refused(host: &str, port: u16, options: &str, why: &str) {
 async fn leadership_passes_over_tls_and_to_who_speaks_plainly() {
     let name = name("tls");
     let options = PAPERS.options();
-    let here = Coordinator::connect(&url("localhost", secure(), &options)).await;
-    let there = Coordinator::connect(&url("127.0.0.1", secure(), &options)).await;
+    let here = Coordinator::connect(url("localhost", secure(), &options)).await;
+    let there = Coordinator::connect(url("127.0.0.1", secure(), &options)).await;
     let plain = format!("zookeeper://{}", SERVER.address());
     let plain = Coordinator::connect(&plain).await.unwrap();
     let (here, there) = (here.unwrap(), there.unwrap());
@@ -76,7 +76,7 @@ async fn a_cut_connection_is_made_again_over_tls() {
     let name = name("cut-tls");
     let proxy = Proxy::start(([127, 0, 0, 1], secure()).into()).unwrap();
     let url = url("localhost", proxy.port(), &PAPERS.options());
-    let here = Coordinator::connect(&url.replace("=4s", "=10s"))
+    let here = Coordinator::connect(url.replace("=4s", "=10s"))
         .await
         .unwrap();
     let ours = contend(&here, &name);

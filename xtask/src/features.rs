@@ -8,6 +8,13 @@ use crate::run;
 /// The packages that others build with features of their choice, and where they are.
 const PACKAGES: [(&str, &str); 2] = [("tenure", ""), ("tenure-axum", "crates/axum")];
 
+/// Features that add something only beside another.
+const TOGETHER: [(&str, &str); 3] = [
+    ("redis-1", "redis"),
+    ("sqlx-0_9", "mysql"),
+    ("sqlx-0_9", "postgres"),
+];
+
 /// Runs all checks, even after one has failed; returns what failed.
 ///
 /// # Errors
@@ -28,8 +35,11 @@ fn check_package(
     failed: &mut Vec<String>,
 ) -> io::Result<()> {
     let manifest = fs::read_to_string(place.join("Cargo.toml"))?;
-    for feature in std::iter::once(None).chain(features(&manifest).into_iter().map(Some)) {
-        let name = feature.unwrap_or("no feature");
+    for name in to_check(&manifest) {
+        let (name, feature) = match name.as_str() {
+            "" => ("no feature", None),
+            name => (name, Some(name)),
+        };
         println!("check-features: {package}, {name}");
         let mut cargo = run::cargo(root);
         cargo.args([
@@ -48,6 +58,15 @@ fn check_package(
         }
     }
     Ok(())
+}
+
+/// No feature, each alone, and those that belong together.
+fn to_check(manifest: &str) -> Vec<String> {
+    let alone = features(manifest);
+    let pairs = TOGETHER.iter().filter(|(one, _)| alone.contains(one));
+    let pairs = pairs.map(|(one, other)| format!("{one},{other}"));
+    let all = std::iter::once(String::new()).chain(alone.iter().map(|name| (*name).to_owned()));
+    all.chain(pairs).collect()
 }
 
 /// The keys of `[features]`, without `default`, which only names others. Reads the manifest as this
@@ -100,6 +119,14 @@ fastrand = \"2.3\"
     #[test]
     fn the_features_of_this_repository_are_found() {
         let manifest = fs::read_to_string(run::root().join("Cargo.toml")).expect("a manifest");
-        assert!(features(&manifest).contains(&"full"));
+        let found = features(&manifest);
+        assert!(found.contains(&"full"));
+        for (one, other) in TOGETHER {
+            assert!(
+                found.contains(&one) && found.contains(&other),
+                "{one},{other}"
+            );
+            assert!(to_check(&manifest).contains(&format!("{one},{other}")));
+        }
     }
 }

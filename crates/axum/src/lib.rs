@@ -5,7 +5,7 @@
 //! | --- | --- |
 //! | the token that a request carries | [`Token`], an extractor |
 //! | to refuse owners whose time is over, before the handler | [`Fenced`], a layer; [`Admitted`] is its proof |
-//! | the last word beside the write itself | `fence_in`, in your transaction (feature `postgres`); `fenced_set` (feature `redis`) |
+//! | the last word beside the write itself | `fence_in`, in your transaction (features `postgres` and `mysql`); `fenced_set` (feature `redis`) |
 //! | `/leader`, `/readyz`, `/healthz` | [`Candidate`] |
 //!
 //! A request carries its token in the header `Fencing-Token`, as decimal digits. What becomes of
@@ -51,7 +51,7 @@
 //!
 //! - [`InMemory`], and the resource is this process: enough. Requests for one resource take turns,
 //!   so what an old owner began is over before a newer one is admitted.
-//! - `InPostgres` or `InRedis`: the gate spares work that would be in vain. Between it and the write a
+//! - `InPostgres`, `InMySql` or `InRedis`: the gate spares work that would be in vain. Between it and the write a
 //!   newer owner may come; so check again beside the write, with `fence_in` in the same
 //!   transaction or with `fenced_set`. Both may use the resource of the gate.
 //!
@@ -73,9 +73,13 @@ pub use candidate::{Candidate, Leader};
 pub use fenced::{Fenced, FencedService};
 pub use readiness::Readiness;
 pub use refusal::Refusal;
+#[cfg(feature = "mysql")]
+pub use seen::mysql::InMySql;
 #[cfg(feature = "postgres")]
-pub use seen::postgres::{FENCE_TABLE, InPostgres, fence_in};
+pub use seen::postgres::InPostgres;
 #[cfg(feature = "redis")]
 pub use seen::redis::{InRedis, fenced_set};
+#[cfg(any(feature = "mysql", feature = "postgres"))]
+pub use seen::sql::{FenceDatabase, fence_in};
 pub use seen::{HighestSeen, memory::InMemory};
 pub use token::{FENCING_TOKEN, Token};

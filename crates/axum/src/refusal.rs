@@ -52,7 +52,7 @@ impl Refusal {
     }
 }
 
-#[cfg(feature = "postgres")]
+#[cfg(any(feature = "mysql", feature = "postgres"))]
 impl From<sqlx::Error> for Refusal {
     fn from(error: sqlx::Error) -> Self {
         Self::Failed(error.into())

@@ -11,6 +11,12 @@ pub(crate) struct Foreign {
     pub(crate) meaning: Meaning,
 }
 
+impl Foreign {
+    pub(crate) const fn new(theirs: &'static str, meaning: Meaning) -> Self {
+        Self { theirs, meaning }
+    }
+}
+
 /// What is made of it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Meaning {

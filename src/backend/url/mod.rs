@@ -10,6 +10,14 @@ mod brief;
 mod duration;
 #[cfg(any(feature = "mysql", feature = "postgres", feature = "redis"))]
 mod foreign;
+#[cfg(any(
+    feature = "mysql",
+    feature = "postgres",
+    feature = "redis",
+    feature = "sqlite",
+    feature = "zookeeper"
+))]
+mod made;
 mod options;
 mod parse;
 mod scheme;
@@ -28,7 +36,8 @@ pub use scheme::Scheme;
 
 use crate::error::Result;
 
-/// One `host:port` of a URL.
+/// One `host:port` of a URL. Also made from text, as in `"10.0.0.1:6379"`, `"db"` or
+/// `"[::1]:5432"`, and from a name with a port, as in `("db", 5432)`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct HostPort {

@@ -74,7 +74,7 @@ fn parse_authority(authority: &str) -> Result<Authority> {
     Ok((user, password, hosts))
 }
 
-fn parse_host(text: &str) -> Result<HostPort> {
+pub(super) fn parse_host(text: &str) -> Result<HostPort> {
     let bad = || {
         Error::invalid(
             "a host of a store URL is \"name\", \"name:port\" or \"[ipv6]:port\", several are \
@@ -94,8 +94,7 @@ fn parse_host(text: &str) -> Result<HostPort> {
             .split_once(':')
             .map_or((text, None), |(host, port)| (host, Some(port))),
     };
-    let legal = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_' | ':');
-    if host.is_empty() || !host.chars().all(legal) {
+    if !is_host(host) {
         return Err(bad());
     }
     let port = match port {
@@ -107,6 +106,13 @@ fn parse_host(text: &str) -> Result<HostPort> {
         host: host.to_owned(),
         port,
     })
+}
+
+/// A name, or an address: IPv6 without its brackets.
+pub(super) fn is_host(host: &str) -> bool {
+    let legal = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_' | ':');
+    let is_address = || !host.contains(':') || host.parse::<std::net::Ipv6Addr>().is_ok();
+    !host.is_empty() && host.chars().all(legal) && is_address()
 }
 
 fn parse_query(query: &str) -> Result<BTreeMap<String, String>> {

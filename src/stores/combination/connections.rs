@@ -34,7 +34,7 @@ pub(crate) fn join(text: &str, url: &StoreUrl, clock: Clock) -> Result<Connectio
     if let Some(connection) = found {
         return Ok(connection);
     }
-    let store = stores::begin_holds(url, clock)?;
+    let store = stores::begin_holds(&url.into(), clock)?;
     let (shared, connection) = SharedConnection::new(store, pulse(text));
     let mut known = known();
     // Another may have opened it meanwhile: then ours is not needed.

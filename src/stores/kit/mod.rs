@@ -6,6 +6,8 @@
 //! | `closing` | whether a client has been closed |
 //! | `hints` | the hints of one listener, from who knows to who wants to know |
 //! | `listeners` | who listens to which name in this process |
+//! | `secret` | text that nobody may see |
+//! | `source` | a value of the application's that may change |
 //! | `wall` | this host's wall clock |
 
 #[cfg(any(
@@ -18,6 +20,10 @@ mod clock;
 mod closing;
 mod hints;
 mod listeners;
+#[cfg(feature = "sqlite")]
+mod secret;
+#[cfg(any(feature = "mysql", feature = "postgres", feature = "redis"))]
+mod source;
 mod wall;
 
 #[cfg(any(
@@ -32,4 +38,8 @@ pub(super) use hints::HintStream;
 #[cfg(any(feature = "redis", all(feature = "sqlite", target_os = "linux")))]
 pub(super) use hints::{HintSender, hints};
 pub(super) use listeners::Listeners;
+#[cfg(feature = "sqlite")]
+pub(super) use secret::Secret;
+#[cfg(any(feature = "mysql", feature = "postgres", feature = "redis"))]
+pub(super) use source::Source;
 pub(super) use wall::wall;

@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError, Weak};
 
 use super::client::{Memory, Store};
-use crate::backend::url::StoreUrl;
 use crate::clock::Clock;
 use crate::error::{Error, Result};
+use crate::stores::StoreOptions;
 
 /// Opens `memory:` (a store of its own) or `memory:NAME` (one store for all
 /// who name it in this process).
-pub(crate) fn open(url: &StoreUrl, clock: Clock) -> Result<Memory> {
+pub(crate) fn open(options: &StoreOptions, clock: Clock) -> Result<Memory> {
+    let url = options.url()?;
     if !url.hosts().is_empty() {
         return Err(Error::invalid(
             "the memory store has no host: write \"memory:\", or \"memory:NAME\" to share it",

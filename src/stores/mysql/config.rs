@@ -1,83 +1,38 @@
-//! What a `mysql:` URL says.
+//! What the options of MySQL say.
 
 use sqlx::mysql::{MySqlConnectOptions, MySqlSslMode};
 
 use super::dialect::MySql;
 use super::statements::Statements;
-use crate::backend::url::{Foreign, Meaning, StoreUrl};
+use super::words::FOREIGN;
 use crate::clock::Clock;
 use crate::error::Result;
-use crate::stores::sql::{Client, Settings, Tls, TlsMode};
-
-/// How much security, as the clients of MySQL and Connector/J say it.
-const SSL_MODES: Meaning = Meaning::Each(
-    "tls",
-    &[
-        ("DISABLED", "off"),
-        ("PREFERRED", "prefer"),
-        ("REQUIRED", "require"),
-        ("VERIFY_CA", "verify-ca"),
-        ("VERIFY_IDENTITY", "verify-full"),
-    ],
-);
-
-/// What URLs for other clients and hosted servers say.
-const OF_CLIENTS: [Foreign; 10] = [
-    Foreign {
-        theirs: "ssl-mode",
-        meaning: SSL_MODES,
-    },
-    Foreign {
-        theirs: "sslMode",
-        meaning: SSL_MODES,
-    },
-    Foreign {
-        theirs: "useSSL",
-        meaning: Meaning::Each("tls", &[("true", "require"), ("false", "off")]),
-    },
-    Foreign {
-        theirs: "ssl",
-        meaning: Meaning::Each("tls", &[("true", "require"), ("false", "off")]),
-    },
-    Foreign {
-        theirs: "ssl-ca",
-        meaning: Meaning::Same("tls_ca"),
-    },
-    Foreign {
-        theirs: "ssl-cert",
-        meaning: Meaning::Same("tls_cert"),
-    },
-    Foreign {
-        theirs: "ssl-key",
-        meaning: Meaning::Same("tls_key"),
-    },
-    Foreign {
-        theirs: "charset",
-        meaning: Meaning::AsItIs(&["utf8mb4"]),
-    },
-    Foreign {
-        theirs: "serverTimezone",
-        meaning: Meaning::Instead("all times of this store are UTC"),
-    },
-    Foreign {
-        theirs: "allowPublicKeyRetrieval",
-        meaning: Meaning::Instead("over TLS (tls=require) no key has to be asked for"),
-    },
-];
+use crate::stores::StoreOptions;
+use crate::stores::kit::Source;
+use crate::stores::sql::{Client, Origin, Settings, Target, Tls, TlsMode, refuse_second_target};
 
 /// Opens `mysql://user:password@host:port/database?…`, and makes the tables if
 /// they are missing and the URL does not forbid it.
-pub(in crate::stores) async fn open(url: &StoreUrl, clock: Clock) -> Result<Client<MySql>> {
-    let settings = settings(url)?;
+pub(in crate::stores) async fn open(options: &StoreOptions, clock: Clock) -> Result<Client<MySql>> {
+    let (settings, target) = settings(options)?;
+    let (source, place) = match (target, &options.in_code.mysql) {
+        (Some(target), _) => {
+            let place = format!("MySQL at {}:{}", target.host, target.port);
+            let options = driver_options(&target);
+            (Source::ready(move || options.clone()), place)
+        }
+        (None, Some(own)) => (own.options.clone(), own.place("MySQL")),
+        (None, None) => unreachable!("without options of its own it has a target"),
+    };
     let mysql = MySql::new(
-        options(url, &settings),
+        Origin::new(source, options.in_code.password.clone()),
         Statements::new(&settings.table, &settings.schedule_table),
-        format!("MySQL at {}:{}", settings.host, settings.port),
+        place,
     );
     Client::open(mysql, &settings, clock).await
 }
 
-/// The statements that make the tables which `url` names: for those who do not
+/// The statements that make the tables which `options` name: for those who do not
 /// let a service make them (`create=false`).
 ///
 /// ```
@@ -88,9 +43,9 @@ pub(in crate::stores) async fn open(url: &StoreUrl, clock: Clock) -> Result<Clie
 /// ```
 ///
 /// # Errors
-/// [`Invalid`](crate::ErrorKind::Invalid) when the URL is not valid.
-pub fn schema(url: &StoreUrl) -> Result<String> {
-    let settings = settings(url)?;
+/// [`Invalid`](crate::ErrorKind::Invalid) when the options are not valid.
+pub fn schema(options: &StoreOptions) -> Result<String> {
+    let (settings, _) = settings(options)?;
     let statements = Statements::new(&settings.table, &settings.schedule_table);
     let ddl = super::schema::ddl(&statements).map(|ddl| ddl + ";\n");
     let extension = super::schema::extension(&statements);
@@ -100,34 +55,54 @@ pub fn schema(url: &StoreUrl) -> Result<String> {
     ))
 }
 
-fn settings(url: &StoreUrl) -> Result<Settings> {
+/// What is set, and the server that the URL names, unless the application connects its own way.
+fn settings(all: &StoreOptions) -> Result<(Settings, Option<Target>)> {
+    let url = all.url()?;
     let mut options = url.options();
-    options.translate(&OF_CLIENTS)?;
-    let settings = Settings::take(url, &mut options, 3306)?;
+    options.translate(FOREIGN)?;
+    let settings = Settings::take(&mut options)?;
+    let target = match &all.in_code.mysql {
+        Some(_) => {
+            refuse_second_target(url)?;
+            None
+        }
+        None => Some(Target::take(url, &mut options, 3306)?),
+    };
     options.finish()?;
-    Ok(settings)
+    Ok((settings, target))
 }
 
-fn options(url: &StoreUrl, settings: &Settings) -> MySqlConnectOptions {
-    use sqlx::ConnectOptions as _;
+fn driver_options(target: &Target) -> MySqlConnectOptions {
     let mut options = MySqlConnectOptions::new()
-        .host(&settings.host)
-        .port(settings.port)
-        .database(&settings.database)
-        .username(url.user().unwrap_or("root"))
+        .host(&target.host)
+        .port(target.port)
+        .database(&target.database)
+        .username(target.user.as_deref().unwrap_or("root"));
+    if let Some(password) = &target.password {
+        options = options.password(password);
+    }
+    if let Some(socket) = &target.socket {
+        options = options.socket(socket);
+    }
+    secured(options, &target.tls)
+}
+
+/// The same place, with what this store's statements need of a session.
+pub(super) fn for_statements(options: MySqlConnectOptions) -> MySqlConnectOptions {
+    use sqlx::ConnectOptions as _;
+    let options = match options.get_collation() {
+        // It must go with the character set.
+        Some(_) => options.collation("utf8mb4_bin"),
+        None => options,
+    };
+    options
         .charset("utf8mb4")
+        .set_names(true)
         // The session is set up in one statement of our own.
         .pipes_as_concat(false)
         .no_engine_substitution(false)
         .timezone(None)
-        .disable_statement_logging();
-    if let Some(password) = url.password() {
-        options = options.password(password);
-    }
-    if let Some(socket) = &settings.socket {
-        options = options.socket(socket);
-    }
-    secured(options, &settings.tls)
+        .disable_statement_logging()
 }
 
 fn secured(options: MySqlConnectOptions, tls: &Tls) -> MySqlConnectOptions {

@@ -9,6 +9,7 @@ use sqlx::mysql::{MySqlConnectOptions, MySqlConnection};
 use sqlx::{ConnectOptions as _, Connection as _, Executor as _};
 
 use super::calls::{CanSkip, Now};
+use super::config::for_statements;
 use super::schema::{self, Layout};
 use super::statements::Statements;
 use super::{acquire, error, prune, renew};
@@ -16,10 +17,12 @@ use crate::backend::{Answer, Bid, Held, Profile};
 use crate::error::Result;
 use crate::model::MutexOwner;
 use crate::stores::sql::schema::Inspected;
-use crate::stores::sql::{Client, Dialect, Driver, Fault, POLL, Passed, Removed, Row};
+use crate::stores::sql::{
+    Client, Dialect, Driver, Fault, NotConnected, Origin, POLL, Passed, Removed, Row,
+};
 
 pub(in crate::stores) struct MySql {
-    pub(super) options: MySqlConnectOptions,
+    origin: Origin<MySqlConnectOptions>,
     pub(super) statements: Statements,
     pub(super) place: String,
     /// As last inspected: an operator may widen the table.
@@ -31,9 +34,13 @@ pub(in crate::stores) struct MySql {
 }
 
 impl MySql {
-    pub(super) fn new(options: MySqlConnectOptions, statements: Statements, place: String) -> Self {
+    pub(super) fn new(
+        origin: Origin<MySqlConnectOptions>,
+        statements: Statements,
+        place: String,
+    ) -> Self {
         Self {
-            options,
+            origin,
             statements,
             place,
             layout: Mutex::new(Layout::narrowest()),
@@ -65,8 +72,9 @@ pub(super) type Connection = MySqlConnection;
 impl Driver for MySql {
     type Connection = Connection;
 
-    async fn connect(&self) -> sqlx::Result<Connection> {
-        let mut connection = self.options.connect().await?;
+    async fn connect(&self) -> Result<Connection, NotConnected> {
+        let options = self.origin.options(MySqlConnectOptions::password);
+        let mut connection = for_statements(options.await?).connect().await?;
         connection.execute(SESSION).await?;
         Ok(connection)
     }

@@ -83,13 +83,16 @@ fn meaning(mysql: &MySql, number: u16, said: &str) -> Fault {
 mod tests {
     use super::super::statements::Statements;
     use super::*;
+    use crate::stores::kit::Source;
+    use crate::stores::sql::Origin;
 
     #[test]
     fn what_servers_of_every_version_say_is_understood() {
         use ErrorKind::{Conflict, Denied, NotFound, Store, Timeout, Unreachable};
         use Retry::{Later, Never};
         let statements = Statements::new("simba_mutex", "tenure_schedule");
-        let mysql = MySql::new(Default::default(), statements, "MySQL at db:3306".into());
+        let origin = Origin::new(Source::ready(Default::default), None);
+        let mysql = MySql::new(origin, statements, "MySQL at db:3306".into());
         for (number, kind, retry) in [
             // InnoDB's own limit, and NOWAIT of MySQL 8 (MariaDB says 1205).
             (1205, Timeout, Later),

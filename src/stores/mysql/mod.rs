@@ -10,7 +10,9 @@
 //!
 //! | file | what it is |
 //! | --- | --- |
-//! | `config` | what the URL says |
+//! | `config` | what the options say |
+//! | `options` | the options, set in code |
+//! | `words` | what the URLs of others say |
 //! | `dialect` | how these servers are spoken to; the client is that of `sql` |
 //! | `acquire` | taking a mutex, in several statements |
 //! | `renew` | renewing a batch, and finding out which of it was |
@@ -34,11 +36,14 @@ mod health;
 mod ledger;
 mod ledger_statements;
 mod list;
+mod options;
 mod prune;
 mod renew;
 mod schema;
 mod stamp;
 mod statements;
+mod words;
 
 pub(super) use config::open;
 pub use config::schema;
+pub use options::MySqlOptions;

@@ -1,91 +1,53 @@
-//! What a `postgres:` URL says.
+//! What the options of PostgreSQL say.
 
 use sqlx::postgres::{PgConnectOptions, PgSslMode};
 
 use super::dialect::Postgres;
 use super::statements::Statements;
 use super::wire::Wire;
-use crate::backend::url::{Foreign, Meaning, StoreUrl};
+use super::words::FOREIGN;
 use crate::clock::Clock;
 use crate::error::{Error, Result};
-use crate::stores::sql::{Client, Settings, Tls, TlsMode};
+use crate::stores::StoreOptions;
+use crate::stores::kit::Source;
+use crate::stores::sql::{Client, Origin, Settings, Target, Tls, TlsMode, refuse_second_target};
 
 /// The longest name of a channel, less what is added to the table's.
 const LONGEST_TABLE: usize = 56;
 
-/// What URLs for libpq and hosted servers say.
-const OF_LIBPQ: [Foreign; 10] = [
-    Foreign {
-        theirs: "sslmode",
-        meaning: Meaning::Each(
-            "tls",
-            &[
-                ("disable", "off"),
-                ("allow", "prefer"),
-                ("prefer", "prefer"),
-                ("require", "require"),
-                ("verify-ca", "verify-ca"),
-                ("verify-full", "verify-full"),
-            ],
-        ),
-    },
-    Foreign {
-        theirs: "sslrootcert",
-        meaning: Meaning::Same("tls_ca"),
-    },
-    Foreign {
-        theirs: "sslcert",
-        meaning: Meaning::Same("tls_cert"),
-    },
-    Foreign {
-        theirs: "sslkey",
-        meaning: Meaning::Same("tls_key"),
-    },
-    // Who cannot write cannot take, and is told so.
-    Foreign {
-        theirs: "target_session_attrs",
-        meaning: Meaning::AsItIs(&["any", "read-write", "primary"]),
-    },
-    // The driver does not bind channels.
-    Foreign {
-        theirs: "channel_binding",
-        meaning: Meaning::AsItIs(&["disable", "prefer"]),
-    },
-    Foreign {
-        theirs: "connect_timeout",
-        meaning: Meaning::Instead("call_timeout=5s limits every call, connecting too"),
-    },
-    Foreign {
-        theirs: "application_name",
-        meaning: Meaning::Instead("the sessions of this store are called tenure"),
-    },
-    Foreign {
-        theirs: "options",
-        meaning: Meaning::Instead("give the role its settings with ALTER ROLE"),
-    },
-    Foreign {
-        theirs: "pgbouncer",
-        meaning: Meaning::Instead("behind a pooler in transaction mode write notify=off"),
-    },
-];
-
 /// Opens `postgres://user:password@host:port/database?…`, and makes the tables
 /// if they are missing and the URL does not forbid it.
-pub(in crate::stores) async fn open(url: &StoreUrl, clock: Clock) -> Result<Client<Postgres>> {
-    let (settings, notify) = settings(url)?;
-    refuse_session_options(std::env::var_os("PGOPTIONS"))?;
+pub(in crate::stores) async fn open(
+    options: &StoreOptions,
+    clock: Clock,
+) -> Result<Client<Postgres>> {
+    let Configured {
+        settings,
+        target,
+        notify,
+    } = configured(options)?;
+    let (source, place) = match (target, &options.in_code.postgres) {
+        (Some(target), _) => {
+            refuse_environment(std::env::var_os("PGOPTIONS"))?;
+            let place = format!("PostgreSQL at {}:{}", target.host, target.port);
+            let options = driver_options(&target);
+            (Source::ready(move || options.clone()), place)
+        }
+        (None, Some(own)) => (own.options.clone(), own.place("PostgreSQL")),
+        (None, None) => unreachable!("without options of its own it has a target"),
+    };
     let postgres = Postgres {
-        options: options(url, &settings),
+        origin: Origin::new(source, options.in_code.password.clone()),
         statements: statements(&settings),
         wire: Wire::new(settings.limits.call, notify),
-        place: format!("PostgreSQL at {}:{}", settings.host, settings.port),
+        place,
         limits: settings.limits,
         notify,
     };
     Client::open(postgres, &settings, clock).await
 }
 
-/// The statements that make the tables which `url` names: for those who do not
+/// The statements that make the tables which `options` name: for those who do not
 /// let a service make them (`create=false`).
 ///
 /// ```
@@ -96,9 +58,9 @@ pub(in crate::stores) async fn open(url: &StoreUrl, clock: Clock) -> Result<Clie
 /// ```
 ///
 /// # Errors
-/// [`Invalid`](crate::ErrorKind::Invalid) when the URL is not valid.
-pub fn schema(url: &StoreUrl) -> Result<String> {
-    let (settings, _) = settings(url)?;
+/// [`Invalid`](crate::ErrorKind::Invalid) when the options are not valid.
+pub fn schema(options: &StoreOptions) -> Result<String> {
+    let settings = configured(options)?.settings;
     let statements = statements(&settings);
     let ddl = super::schema::ddl(&statements).into_iter();
     let ddl = ddl.chain([super::schema::extension(&statements)]);
@@ -109,10 +71,25 @@ fn statements(settings: &Settings) -> Statements {
     Statements::new(&settings.table, &settings.schedule_table)
 }
 
-fn settings(url: &StoreUrl) -> Result<(Settings, bool)> {
+struct Configured {
+    settings: Settings,
+    /// The server that the URL names, unless the application connects its own way.
+    target: Option<Target>,
+    notify: bool,
+}
+
+fn configured(all: &StoreOptions) -> Result<Configured> {
+    let url = all.url()?;
     let mut options = url.options();
-    options.translate(&OF_LIBPQ)?;
-    let settings = Settings::take(url, &mut options, 5432)?;
+    options.translate(FOREIGN)?;
+    let settings = Settings::take(&mut options)?;
+    let target = match &all.in_code.postgres {
+        Some(_) => {
+            refuse_second_target(url)?;
+            None
+        }
+        None => Some(Target::take(url, &mut options, 5432)?),
+    };
     let notify = options.switch("notify")?.unwrap_or(true);
     options.finish()?;
     if settings.table.len() > LONGEST_TABLE {
@@ -120,13 +97,17 @@ fn settings(url: &StoreUrl) -> Result<(Settings, bool)> {
             "the option \"table\" has at most {LONGEST_TABLE} letters, as it names a channel too"
         )));
     }
-    Ok((settings, notify))
+    Ok(Configured {
+        settings,
+        target,
+        notify,
+    })
 }
 
 /// The driver takes `PGOPTIONS` and has no way to leave it out. It can turn
 /// every promise around (`search_path`: another table, with other owners;
 /// read-only transactions; time limits), so nobody connects under it.
-fn refuse_session_options(options: Option<std::ffi::OsString>) -> Result<()> {
+fn refuse_environment(options: Option<std::ffi::OsString>) -> Result<()> {
     let text = options.unwrap_or_default();
     if text.to_string_lossy().trim().is_empty() {
         return Ok(());
@@ -139,26 +120,49 @@ fn refuse_session_options(options: Option<std::ffi::OsString>) -> Result<()> {
     ))
 }
 
+/// Settings of a session that the application's own options must leave alone: which table a
+/// statement means, and whether what was committed survives a crash. What else can be set there is
+/// set again for every statement, or costs no more than an error.
+const KEPT: [&str; 2] = ["search_path", "synchronous_commit"];
+
+/// The same place, with what this store's statements need of a session.
+///
+/// # Errors
+/// [`Invalid`](crate::ErrorKind::Invalid) for a setting that takes a promise away.
+pub(super) fn for_statements(options: PgConnectOptions) -> Result<PgConnectOptions> {
+    use sqlx::ConnectOptions as _;
+    let session = options.get_options().unwrap_or_default();
+    if let Some(setting) = KEPT.iter().find(|setting| session.contains(*setting)) {
+        return Err(Error::invalid(format!(
+            "the application's connection options (or PGOPTIONS) set {setting} for the session: \
+             give this store options without it; name a schema in the option \"table\", as in \
+             \"app.locks\", and set others with ALTER ROLE"
+        )));
+    }
+    let options = match options.get_application_name() {
+        Some(_) => options,
+        None => options.application_name("tenure"),
+    };
+    // Poolers refuse parameters that they do not know.
+    Ok(options.extra_float_digits(None).disable_statement_logging())
+}
+
 /// All of the place is the URL's. Of the environment only PGPASSWORD counts, and
 /// PGSSLROOTCERT, PGSSLCERT and PGSSLKEY, where the URL names nothing else.
-fn options(url: &StoreUrl, settings: &Settings) -> PgConnectOptions {
-    use sqlx::ConnectOptions as _;
+fn driver_options(target: &Target) -> PgConnectOptions {
     let mut options = PgConnectOptions::new_without_pgpass()
-        .host(&settings.host)
-        .port(settings.port)
-        .database(&settings.database)
-        .username(url.user().unwrap_or("postgres"))
-        .application_name("tenure")
-        // Poolers refuse parameters that they do not know.
-        .extra_float_digits(None)
-        .disable_statement_logging();
-    if let Some(password) = url.password() {
+        .host(&target.host)
+        .port(target.port)
+        .database(&target.database)
+        .username(target.user.as_deref().unwrap_or("postgres"))
+        .application_name("tenure");
+    if let Some(password) = &target.password {
         options = options.password(password);
     }
-    if let Some(socket) = &settings.socket {
+    if let Some(socket) = &target.socket {
         options = options.socket(socket);
     }
-    secured(options, &settings.tls)
+    secured(options, &target.tls)
 }
 
 fn secured(options: PgConnectOptions, tls: &Tls) -> PgConnectOptions {

@@ -6,6 +6,7 @@ use sqlx::error::DatabaseError;
 use sqlx::postgres::PgConnectOptions;
 use sqlx::{ConnectOptions as _, Connection as _};
 
+use super::config::for_statements;
 use super::statements::Statements;
 use super::watch::Listening;
 use super::wire::{Session, Wire};
@@ -14,10 +15,12 @@ use crate::backend::{Answer, Bid, Held, Profile};
 use crate::error::Result;
 use crate::model::MutexOwner;
 use crate::stores::sql::schema::Inspected;
-use crate::stores::sql::{Client, Dialect, Driver, Fault, Limits, POLL, Passed, Removed, Row};
+use crate::stores::sql::{
+    Client, Dialect, Driver, Fault, Limits, NotConnected, Origin, POLL, Passed, Removed, Row,
+};
 
 pub(in crate::stores) struct Postgres {
-    pub(super) options: PgConnectOptions,
+    pub(super) origin: Origin<PgConnectOptions>,
     pub(super) statements: Statements,
     pub(super) wire: Wire,
     pub(super) place: String,
@@ -27,13 +30,22 @@ pub(in crate::stores) struct Postgres {
     pub(super) notify: bool,
 }
 
+impl Postgres {
+    /// What a connection that is made now is made with.
+    pub(super) async fn options(&self) -> Result<PgConnectOptions> {
+        let options = self.origin.options(PgConnectOptions::password);
+        for_statements(options.await?)
+    }
+}
+
 pub(super) type Connection = Session;
 
 impl Driver for Postgres {
     type Connection = Connection;
 
-    async fn connect(&self) -> sqlx::Result<Connection> {
-        self.options.connect().await.map(Session::new)
+    async fn connect(&self) -> Result<Connection, NotConnected> {
+        let connection = self.options().await?.connect().await?;
+        Ok(Session::new(connection))
     }
 
     async fn ping(&self, session: &mut Connection) -> sqlx::Result<()> {

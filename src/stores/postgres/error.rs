@@ -86,12 +86,13 @@ mod tests {
     use super::super::statements::Statements;
     use super::super::wire::Wire;
     use super::*;
-    use crate::stores::sql::Limits;
+    use crate::stores::kit::Source;
+    use crate::stores::sql::{Limits, Origin};
 
     fn postgres() -> Postgres {
         let call = Duration::from_secs(1);
         Postgres {
-            options: Default::default(),
+            origin: Origin::new(Source::ready(Default::default), None),
             statements: Statements::new("simba_mutex", "tenure_schedule"),
             wire: Wire::new(call, true),
             place: "PostgreSQL at db:5432".into(),

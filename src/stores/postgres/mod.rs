@@ -9,7 +9,9 @@
 //!
 //! | file | what it is |
 //! | --- | --- |
-//! | `config` | what the URL says |
+//! | `config` | what the options say |
+//! | `options` | the options, set in code |
+//! | `words` | what the URLs of others say |
 //! | `dialect` | how the server is spoken to; the client is that of `sql` |
 //! | `acquire` | taking a mutex, in one statement |
 //! | `renew` | renewing a batch, in one statement |
@@ -32,12 +34,15 @@ mod error;
 mod health;
 mod ledger;
 mod ledger_statements;
+mod options;
 mod prune;
 mod renew;
 mod schema;
 mod statements;
 mod watch;
 mod wire;
+mod words;
 
 pub(super) use config::open;
 pub use config::schema;
+pub use options::PostgresOptions;

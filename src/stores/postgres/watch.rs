@@ -8,7 +8,7 @@ use sqlx::postgres::{PgListener, PgPoolOptions};
 use super::dialect::Postgres;
 use crate::clock::Clock;
 use crate::model::MutexName;
-use crate::stores::sql::{Client, Registry};
+use crate::stores::sql::{Client, NotConnected, Registry};
 
 /// How long the connection may be silent before it is asked whether it lives:
 /// a flow that has died half way is silent for ever.
@@ -110,7 +110,7 @@ impl<'c> Listening<'c> {
         }
     }
 
-    async fn connect(&self, observing: bool) -> sqlx::Result<PgListener> {
+    async fn connect(&self, observing: bool) -> Result<PgListener, NotConnected> {
         // A pool of one, as the listener wants it; a new one each time, or it
         // would wait for a connection that the server has forgotten.
         let pool = PgPoolOptions::new()
@@ -118,7 +118,7 @@ impl<'c> Listening<'c> {
             .acquire_timeout(self.postgres.limits.connect)
             .max_lifetime(None)
             .idle_timeout(None)
-            .connect_lazy_with(self.postgres.options.clone());
+            .connect_lazy_with(self.postgres.options().await?);
         let mut listener = PgListener::connect_with(&pool).await?;
         listener.listen(&self.postgres.statements.freed).await?;
         if observing {
@@ -127,7 +127,10 @@ impl<'c> Listening<'c> {
         Ok(listener)
     }
 
-    async fn within<T>(&self, work: impl Future<Output = sqlx::Result<T>>) -> Result<T, End> {
+    async fn within<T, E: std::fmt::Display>(
+        &self,
+        work: impl Future<Output = Result<T, E>>,
+    ) -> Result<T, End> {
         let end = self.clock.now() + self.postgres.limits.connect;
         match self.clock.limit(end, work).await {
             Some(Ok(done)) => Ok(done),

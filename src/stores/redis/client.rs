@@ -17,7 +17,6 @@ use super::server::Manner;
 use super::servers::Servers;
 use super::watch::{Registry, Says};
 use super::{dead_waiters, error, health, ledger, ledgers, list, look, prune, renew};
-use crate::backend::url::StoreUrl;
 use crate::backend::{
     Administration, Answer, AnyAdministration, AnyInventory, AnyLedger, Backend, Bid, Claim,
     ClaimAnswer, Finding, Held, Hints, Interest, Inventory, Ledger, LedgerEntry, Ledgers, Listing,
@@ -26,6 +25,7 @@ use crate::backend::{
 use crate::clock::{Clock, Moment};
 use crate::error::{Error, ErrorKind, Outcome, Result};
 use crate::model::{FencingToken, MutexName};
+use crate::stores::StoreOptions;
 use crate::stores::kit::{Closing, HeardClock};
 
 /// A client of a Redis store; clones are the same client.
@@ -51,16 +51,16 @@ pub(super) struct Store {
 }
 
 impl Redis {
-    /// Connects to what `url` names.
+    /// Connects to what `options` name.
     ///
     /// # Errors
-    /// [`Invalid`](ErrorKind::Invalid) for a URL that makes no sense;
+    /// [`Invalid`](ErrorKind::Invalid) for options that make no sense;
     /// otherwise why the server cannot be used.
     ///
     /// # Cancel safety
     /// Dropped, the connection is closed.
-    pub async fn open(url: &StoreUrl, clock: Clock) -> Result<Self> {
-        super::config::open(url, clock).await
+    pub async fn open(options: &StoreOptions, clock: Clock) -> Result<Self> {
+        super::config::open(options, clock).await
     }
 
     pub(super) async fn connect(config: Config, clock: Clock) -> Result<Self> {
@@ -72,10 +72,10 @@ impl Redis {
         Ok(redis)
     }
 
-    /// Begins to connect to the one server that `url` names, in the background;
+    /// Begins to connect to the one server that `options` name, in the background;
     /// calls say why it is not there.
-    pub(super) fn begin(url: &StoreUrl, clock: Clock) -> Result<Self> {
-        let config = Arc::new(Config::parse(url)?);
+    pub(super) fn begin(options: &StoreOptions, clock: Clock) -> Result<Self> {
+        let config = Arc::new(Config::parse(options)?);
         let connector = Connector::new(Arc::clone(&config), clock);
         let servers = Servers::begin(&connector)?;
         let redis = Self::over(config, connector, servers);

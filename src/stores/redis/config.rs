@@ -1,20 +1,23 @@
-//! What a Redis URL says.
+//! What the options of Redis say.
 
 use std::fmt;
 use std::time::Duration;
 
-use redis::{ClientTlsConfig, TlsCertificates};
+use redis::{ClientTlsConfig, ConnectionInfo, TlsCertificates};
 
 use super::client::Redis;
 use super::keys::USUAL_PREFIX;
-use crate::backend::url::{Foreign, HostPort, Meaning, Options, StoreUrl, brief};
+use super::words::{BESIDE_HOSTS, FOREIGN};
+use crate::backend::url::{HostPort, Options, StoreUrl, brief};
 use crate::clock::Clock;
 use crate::error::{Error, Result};
 use crate::model::LeaseTerms;
+use crate::stores::StoreOptions;
+use crate::stores::kit::Source;
 
-/// Connects to what `url` names.
-pub(crate) async fn open(url: &StoreUrl, clock: Clock) -> Result<Redis> {
-    Redis::connect(Config::parse(url)?, clock).await
+/// Connects to what `options` name.
+pub(crate) async fn open(options: &StoreOptions, clock: Clock) -> Result<Redis> {
+    Redis::connect(Config::parse(options)?, clock).await
 }
 
 /// Everything a client needs to know. Its `Debug` shows no secrets.
@@ -25,7 +28,11 @@ pub(super) struct Config {
     pub(super) topology: Topology,
     pub(super) login: Login,
     pub(super) sentinel_login: Login,
+    /// In place of the login's, asked for before every connection.
+    pub(super) password: Option<Source<String>>,
     pub(super) tls: Option<TlsCertificates>,
+    /// How the application connects, with its TLS and TCP settings.
+    pub(super) own: Option<ConnectionInfo>,
     /// What the names of keys and channels begin with.
     pub(super) prefix: String,
     /// How long a freed mutex is kept for the waiter that was told.
@@ -81,39 +88,11 @@ impl fmt::Debug for Config {
             .field("topology", &self.topology)
             .field("user", &self.login.user)
             .field("db", &self.login.db)
-            .field("tls", &self.tls.is_some())
+            .field("tls", &self.scheme.starts_with("rediss"))
             .field("prefix", &self.prefix)
             .finish_non_exhaustive()
     }
 }
-
-/// What URLs for other clients and hosted servers say.
-const OF_CLIENTS: [Foreign; 6] = [
-    Foreign {
-        theirs: "ssl_ca_certs",
-        meaning: Meaning::Same("tls_ca"),
-    },
-    Foreign {
-        theirs: "ssl_certfile",
-        meaning: Meaning::Same("tls_cert"),
-    },
-    Foreign {
-        theirs: "ssl_keyfile",
-        meaning: Meaning::Same("tls_key"),
-    },
-    Foreign {
-        theirs: "ssl_cert_reqs",
-        meaning: Meaning::AsItIs(&["required", "CERT_REQUIRED"]),
-    },
-    Foreign {
-        theirs: "ssl",
-        meaning: Meaning::Instead("write rediss:// for TLS"),
-    },
-    Foreign {
-        theirs: "protocol",
-        meaning: Meaning::AsItIs(&["2", "3", "resp2", "resp3"]),
-    },
-];
 
 /// Every scheme of this store.
 pub(super) const SCHEMES: [&str; 7] = [
@@ -127,14 +106,18 @@ pub(super) const SCHEMES: [&str; 7] = [
 ];
 
 impl Config {
-    pub(super) fn parse(url: &StoreUrl) -> Result<Self> {
+    pub(super) fn parse(all: &StoreOptions) -> Result<Self> {
+        let url = all.url()?;
         let known = SCHEMES.iter().find(|scheme| **scheme == url.scheme());
         let scheme = *known.ok_or_else(|| Error::invalid("not a Redis URL"))?;
         let (transport, kind) = scheme.split_once('+').unwrap_or((scheme, ""));
         let mut options = url.options();
-        options.translate(&OF_CLIENTS)?;
-        let terms = options.terms()?.unwrap_or_default();
+        options.translate(FOREIGN)?;
         let unix = kind == "unix";
+        if !unix {
+            options.translate(BESIDE_HOSTS)?;
+        }
+        let terms = options.terms()?.unwrap_or_default();
         let login = if unix {
             unix_login(url, &mut options)?
         } else {
@@ -177,9 +160,15 @@ impl Config {
             topology,
             login,
             sentinel_login,
-            tls: (transport == "rediss")
-                .then(|| tls(&mut options))
-                .transpose()?,
+            password: all.in_code.password.clone(),
+            tls: match &all.in_code.redis {
+                // The application has said what it trusts: no files are known.
+                Some(_) => None,
+                None => (transport == "rediss")
+                    .then(|| tls(&mut options))
+                    .transpose()?,
+            },
+            own: all.in_code.redis.clone(),
             prefix: prefix(&mut options)?,
             reserve: reserve(&mut options, &terms)?,
             wait_replicas: wait_replicas(&mut options)?,

@@ -1,5 +1,6 @@
 //! Making one connection: where to, how, and what is told first.
 
+use std::borrow::Cow;
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
@@ -131,7 +132,8 @@ impl Connector {
             // Each call has its own limit, and the supervisor asks for life.
             .set_response_timeout(None)
             .set_push_sender(hear);
-        let client = self.client(address, &self.config.login, ProtocolVersion::RESP3)?;
+        let login = self.login().await?;
+        let client = self.client(address, &login, ProtocolVersion::RESP3)?;
         let connection = client.get_multiplexed_async_connection_with_config(&settings);
         let mut connection = tokio::time::timeout(CONNECT_LIMIT, connection)
             .await
@@ -174,6 +176,18 @@ impl Connector {
         Ok(asked_at - Duration::from_secs(uptime).saturating_sub(begun))
     }
 
+    /// The login of a connection that is made now.
+    async fn login(&self) -> Result<Cow<'_, Login>> {
+        let login = &self.config.login;
+        let Some(password) = &self.config.password else {
+            return Ok(Cow::Borrowed(login));
+        };
+        Ok(Cow::Owned(Login {
+            password: Some(password.ask("password").await?),
+            ..login.clone()
+        }))
+    }
+
     pub(super) fn client(
         &self,
         address: &Address,
@@ -190,26 +204,50 @@ impl Connector {
         if let Some(password) = &login.password {
             settings = settings.set_password(password);
         }
-        let place = match (address, &self.config.tls) {
-            (Address::Unix(path), _) => ConnectionAddr::Unix(path.into()),
-            (Address::Tcp(host, port), None) => ConnectionAddr::Tcp(host.clone(), *port),
-            (Address::Tcp(host, port), Some(_)) => ConnectionAddr::TcpTls {
-                host: host.clone(),
-                port: *port,
-                insecure: false,
-                tls_params: None,
-            },
-        };
-        let info = place.into_connection_info().map_err(fault)?;
+        let place = self.place(address);
+        let is_tls = matches!(place, ConnectionAddr::TcpTls { .. });
+        if is_tls {
+            super::tls::ensure_provider();
+        }
+        let mut info = place.into_connection_info().map_err(fault)?;
+        if let Some(own) = &self.config.own {
+            info = info.set_tcp_settings(own.tcp_settings().clone());
+        }
         let info = info.set_redis_settings(settings);
         let client = match &self.config.tls {
-            Some(certificates) if matches!(address, Address::Tcp(..)) => {
-                super::tls::ensure_provider();
-                Client::build_with_tls(info, certificates.clone())
-            }
+            Some(certificates) if is_tls => Client::build_with_tls(info, certificates.clone()),
             _ => Client::open(info),
         };
         client.map_err(|error| Error::invalid(format!("{address}: {error}")))
+    }
+}
+
+impl Connector {
+    /// `address`, secured as the URL or the application says.
+    fn place(&self, address: &Address) -> ConnectionAddr {
+        let (host, port) = match address {
+            Address::Unix(path) => return ConnectionAddr::Unix(path.into()),
+            Address::Tcp(host, port) => (host.clone(), *port),
+        };
+        match self.config.own.as_ref().map(redis::ConnectionInfo::addr) {
+            Some(ConnectionAddr::TcpTls {
+                insecure,
+                tls_params,
+                ..
+            }) => ConnectionAddr::TcpTls {
+                host,
+                port,
+                insecure: *insecure,
+                tls_params: tls_params.clone(),
+            },
+            None if self.config.tls.is_some() => ConnectionAddr::TcpTls {
+                host,
+                port,
+                insecure: false,
+                tls_params: None,
+            },
+            _ => ConnectionAddr::Tcp(host, port),
+        }
     }
 }
 

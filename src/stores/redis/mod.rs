@@ -7,7 +7,10 @@
 //!
 //! | file | what it is |
 //! | --- | --- |
-//! | `config` | what the URL says |
+//! | `config` | what the options say |
+//! | `options` | the options, set in code |
+//! | `words` | what the URLs of others say |
+//! | `own` | the options, from what the application connects with |
 //! | `client` | the client: the seam to the rest |
 //! | `servers` | the servers behind a URL: one, or a cluster |
 //! | `server` | one server and our connections to it |
@@ -55,6 +58,9 @@ mod ledgers;
 mod list;
 mod look;
 mod messages;
+mod options;
+#[cfg(feature = "redis-1")]
+mod own;
 mod prune;
 mod renew;
 mod reply;
@@ -70,8 +76,10 @@ mod tls;
 mod votes;
 mod walk;
 mod watch;
+mod words;
 
 pub use client::Redis;
 pub(super) use config::open;
 pub use hash::RedisHash;
+pub use options::RedisOptions;
 pub(super) use schema::setup;

@@ -4,8 +4,8 @@
 
 use super::config::{Config, Topology};
 use super::keys;
-use crate::backend::url::StoreUrl;
 use crate::error::Result;
+use crate::stores::StoreOptions;
 
 /// Locks, leaders and observers.
 const LOCKS: &str = "+evalsha +eval +script|load +get +exists +set +del +pttl +pexpire +zadd +zrem \
@@ -28,8 +28,8 @@ const USER: &str = "tenure";
 
 /// What sets up a Redis store: nothing has to be made, its user has to be
 /// permitted what it does.
-pub(in crate::stores) fn setup(url: &StoreUrl) -> Result<String> {
-    let config = Config::parse(url)?;
+pub(in crate::stores) fn setup(options: &StoreOptions) -> Result<String> {
+    let config = Config::parse(options)?;
     let user = config.login.user.as_deref().unwrap_or(USER);
     let (locks, all) = (line(&config, user, false), line(&config, user, true));
     let mut text = format!(

@@ -1,4 +1,4 @@
-//! The URL options that both SQL stores have.
+//! The options that both SQL stores have.
 
 use std::time::Duration;
 
@@ -6,6 +6,7 @@ use super::pool::Limits;
 use crate::backend::url::{Options, StoreUrl};
 use crate::error::{Error, Result};
 use crate::model::LeaseTerms;
+use crate::stores::typed::{Choice, choice};
 
 /// How the connection is secured.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -17,9 +18,10 @@ pub(in crate::stores) struct Tls {
     pub(in crate::stores) key: Option<String>,
 }
 
-/// How much security is insisted on.
+/// How much security a connection to a SQL server insists on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(in crate::stores) enum TlsMode {
+#[non_exhaustive]
+pub enum TlsMode {
     /// None.
     Off,
     /// If the server has it; nothing is verified.
@@ -33,22 +35,56 @@ pub(in crate::stores) enum TlsMode {
     VerifyFull,
 }
 
+impl Choice for TlsMode {
+    const WORDS: &[(&str, Self)] = &[
+        ("off", Self::Off),
+        ("prefer", Self::Prefer),
+        ("require", Self::Require),
+        ("verify-ca", Self::VerifyCa),
+        ("verify-full", Self::VerifyFull),
+    ];
+}
+
 #[derive(Clone, Debug)]
 pub(in crate::stores) struct Settings {
-    pub(in crate::stores) host: String,
-    pub(in crate::stores) port: u16,
-    pub(in crate::stores) socket: Option<String>,
-    pub(in crate::stores) database: String,
     pub(in crate::stores) table: String,
     pub(in crate::stores) schedule_table: String,
     pub(in crate::stores) create: bool,
     pub(in crate::stores) connections: usize,
-    pub(in crate::stores) tls: Tls,
     pub(in crate::stores) limits: Limits,
+}
+
+/// Which server a URL names, and how it is connected to. Has no `Debug`: a password is in it.
+#[derive(Clone)]
+pub(in crate::stores) struct Target {
+    pub(in crate::stores) host: String,
+    pub(in crate::stores) port: u16,
+    pub(in crate::stores) socket: Option<String>,
+    pub(in crate::stores) database: String,
+    pub(in crate::stores) user: Option<String>,
+    pub(in crate::stores) password: Option<String>,
+    pub(in crate::stores) tls: Tls,
 }
 
 impl Settings {
     /// Takes the common options; the store takes its own and finishes.
+    pub(in crate::stores) fn take(options: &mut Options) -> Result<Self> {
+        let terms = options.terms()?.unwrap_or_default();
+        let connections = options.number("connections")?.unwrap_or(4);
+        if !(1..=64).contains(&connections) {
+            return Err(Error::invalid("the option \"connections\" is 1 to 64"));
+        }
+        Ok(Self {
+            table: table(options, "table", "simba_mutex")?,
+            schedule_table: table(options, "schedule_table", "tenure_schedule")?,
+            create: options.switch("create")?.unwrap_or(true),
+            connections: usize::try_from(connections).unwrap_or(4),
+            limits: limits(&terms),
+        })
+    }
+}
+
+impl Target {
     pub(in crate::stores) fn take(
         url: &StoreUrl,
         options: &mut Options,
@@ -66,23 +102,28 @@ impl Settings {
                 "a {scheme} URL names a database, as in \"{scheme}://user:password@host/database\""
             )));
         }
-        let terms = options.terms()?.unwrap_or_default();
-        let connections = options.number("connections")?.unwrap_or(4);
-        if !(1..=64).contains(&connections) {
-            return Err(Error::invalid("the option \"connections\" is 1 to 64"));
-        }
         Ok(Self {
             host: host.host.clone(),
             port: host.port.unwrap_or(usual_port),
             socket: options.text("socket"),
             database: database.to_owned(),
-            table: table(options, "table", "simba_mutex")?,
-            schedule_table: table(options, "schedule_table", "tenure_schedule")?,
-            create: options.switch("create")?.unwrap_or(true),
-            connections: usize::try_from(connections).unwrap_or(4),
+            user: url.user().map(str::to_owned),
+            password: url.password().map(str::to_owned),
             tls: tls(options)?,
-            limits: limits(&terms),
         })
+    }
+}
+
+/// Refuses what the application's own options say already. Of the URL's options, those of a
+/// [`Target`] are not known then.
+pub(in crate::stores) fn refuse_second_target(url: &StoreUrl) -> Result<()> {
+    let is_bare = url.hosts().is_empty() && url.user().is_none() && url.path().is_empty();
+    match is_bare && url.password().is_none() {
+        true => Ok(()),
+        false => Err(Error::invalid(
+            "the application's own connection options say where and as whom to connect: set \
+             host, port, database, user and password there",
+        )),
     }
 }
 
@@ -118,10 +159,8 @@ fn table(options: &mut Options, key: &'static str, usual: &str) -> Result<String
 }
 
 fn tls(options: &mut Options) -> Result<Tls> {
-    use TlsMode::{Off, Prefer, Require, VerifyCa, VerifyFull};
-    let names = ["off", "prefer", "require", "verify-ca", "verify-full"];
-    let modes = [Off, Prefer, Require, VerifyCa, VerifyFull];
-    let mode = options.choice("tls", &names)?.map(|index| modes[index]);
+    use TlsMode::{Prefer, VerifyCa, VerifyFull};
+    let mode = choice(options, "tls")?;
     let (ca, cert, key) = (
         options.text("tls_ca"),
         options.text("tls_cert"),

@@ -6,7 +6,8 @@
 //! | `client` | the client: the seam to the rest |
 //! | `dialect` | what a database has of its own |
 //! | `question` | what every database is asked, and what it replies |
-//! | `config` | the URL options that both stores have |
+//! | `config` | the options that both stores have |
+//! | `origin` | what a connection is made with, asked for anew every time |
 //! | `schema` | the tables: made if they are missing, and explained |
 //! | `health` | what a person should know |
 //! | `ledger` | the run ledger of schedules |
@@ -27,6 +28,7 @@ mod health;
 mod ledger;
 mod ledgers;
 mod list;
+mod origin;
 mod poll;
 mod pool;
 mod prune;
@@ -39,10 +41,12 @@ pub(super) use batch::Passed;
 #[cfg(feature = "mysql")]
 pub(super) use batch::{locked, padded};
 pub(super) use client::Client;
-pub(super) use config::{Settings, Tls, TlsMode};
+pub use config::TlsMode;
+pub(super) use config::{Settings, Target, Tls, refuse_second_target};
 pub(super) use dialect::Dialect;
 pub(super) use ledger::{ByNotes, CLAIM_TRIES, LedgerRow, unexplained};
 pub(super) use ledgers::ledger_line;
+pub(super) use origin::{NotConnected, Origin};
 pub(super) use poll::POLL;
 #[cfg(feature = "postgres")]
 pub(super) use pool::Limits;

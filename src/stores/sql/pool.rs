@@ -15,6 +15,7 @@ use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
+use super::origin::NotConnected;
 use crate::clock::{Clock, Moment};
 use crate::error::{Error, ErrorKind, Outcome, Result};
 use crate::model::StoreTime;
@@ -66,7 +67,7 @@ pub(in crate::stores) trait Driver: Send + Sync + 'static {
     type Connection: Send + 'static;
 
     /// A connection, ready for statements.
-    fn connect(&self) -> impl Future<Output = sqlx::Result<Self::Connection>> + Send;
+    fn connect(&self) -> impl Future<Output = Result<Self::Connection, NotConnected>> + Send;
 
     /// Asks whether it lives.
     fn ping(
@@ -390,8 +391,12 @@ impl<D: Driver> Connections<D> {
         })
     }
 
-    fn not_connected(&self, error: sqlx::Error) -> Error {
+    fn not_connected(&self, why: NotConnected) -> Error {
         let place = self.driver.place();
+        let error = match why {
+            NotConnected::Before(error) => return error,
+            NotConnected::Driver(error) => error,
+        };
         let told = match error.as_database_error().map(|e| self.driver.fault(e)) {
             Some(Fault::Error(told) | Fault::Outdated(told)) => told,
             _ => {

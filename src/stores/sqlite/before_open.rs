@@ -106,7 +106,10 @@ impl Files {
         };
         if let Some(database) = &database {
             self.examine(&database.file)?;
-            header::examine(&database.file, &self.database, &self.beside("-wal"))?;
+            match self.encrypted {
+                true => header::examine_encrypted(&database.file, &self.database)?,
+                false => header::examine(&database.file, &self.database, &self.beside("-wal"))?,
+            }
         }
         let found = Found {
             database,

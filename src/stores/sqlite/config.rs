@@ -1,11 +1,15 @@
-//! What a `sqlite:` URL says.
+//! What the options of a SQLite file say.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::client::{self, Sqlite};
-use crate::backend::url::StoreUrl;
+use super::options::{Synchronous, Wake};
+use super::pragmas;
 use crate::error::{Error, Result};
+use crate::stores::StoreOptions;
+use crate::stores::kit::Secret;
+use crate::stores::typed::choice;
 
 /// How the file is opened.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,23 +23,28 @@ pub(super) struct Config {
     pub(super) busy_timeout: Duration,
     /// Look at the wake file now and then instead of being told.
     pub(super) poll: bool,
+    /// What the file is encrypted with.
+    pub(super) key: Option<Secret>,
+    /// What is set on every new connection.
+    pub(super) pragmas: Vec<(String, String)>,
 }
 
-/// Opens the file that `url` names.
-pub(crate) async fn open(url: &StoreUrl) -> Result<Sqlite> {
-    client::connect(Config::from_url(url)?).await
+/// Opens the file that `options` name.
+pub(crate) async fn open(options: &StoreOptions) -> Result<Sqlite> {
+    client::connect(Config::new(options)?).await
 }
 
-/// Whether `url` is one of this store's.
+/// Whether `options` are good ones of this store's.
 ///
 /// # Errors
 /// [`Invalid`](crate::ErrorKind::Invalid), naming what is known.
-pub(crate) fn check(url: &StoreUrl) -> Result<()> {
-    Config::from_url(url).map(drop)
+pub(crate) fn check(options: &StoreOptions) -> Result<()> {
+    Config::new(options).map(drop)
 }
 
 impl Config {
-    pub(super) fn from_url(url: &StoreUrl) -> Result<Self> {
+    pub(super) fn new(all: &StoreOptions) -> Result<Self> {
+        let url = all.url()?;
         if !url.hosts().is_empty() || url.user().is_some() {
             return Err(Error::invalid(
                 "the SQLite store has no host: write \"sqlite:relative/path\" or \
@@ -44,17 +53,23 @@ impl Config {
         }
         let mut options = url.options();
         options.terms()?;
-        let synchronous = options.choice("synchronous", &["normal", "full"])?;
+        let synchronous = choice(&mut options, "synchronous")?;
         let mode = options.text("mode");
         let busy_timeout = options.duration("busy_timeout")?;
-        let wake = options.choice("wake", &["inotify", "poll"])?;
+        let wake = choice(&mut options, "wake")?;
         options.finish()?;
+        pragmas::check(&all.in_code.pragmas)?;
+        if all.in_code.key.is_some() {
+            pragmas::check_library()?;
+        }
         Ok(Self {
             path: path(url.path())?,
-            full: synchronous == Some(1),
+            full: synchronous == Some(Synchronous::Full),
             mode: mode.as_deref().map_or(Ok(0o600), parse_mode)?,
             busy_timeout: busy_timeout.unwrap_or(Duration::from_secs(1)),
-            poll: wake == Some(1),
+            poll: wake == Some(Wake::Poll),
+            key: all.in_code.key.clone(),
+            pragmas: all.in_code.pragmas.clone(),
         })
     }
 }
@@ -96,7 +111,7 @@ mod tests {
     use super::*;
 
     fn config(text: &str) -> Result<Config> {
-        Config::from_url(&StoreUrl::parse(text)?)
+        Config::new(&text.parse()?)
     }
 
     #[test]
@@ -107,6 +122,8 @@ mod tests {
             mode: 0o600,
             busy_timeout: Duration::from_secs(1),
             poll: false,
+            key: None,
+            pragmas: Vec::new(),
         };
         assert_eq!(config("sqlite:a/b.db").unwrap(), usual);
         for text in ["sqlite:/a/b.db", "sqlite:///a/b.db"] {

@@ -12,6 +12,7 @@ use super::epoch;
 use super::error::{commit_failed, failed, sqlite_code, wants_reopening};
 use super::file::{Files, Identity, identity_of};
 use super::inode::InUse;
+use super::pragmas;
 use super::schema::{self, Whose};
 use super::table::{Look, Table};
 use crate::backend::{Answer, Bid, Held};
@@ -258,6 +259,7 @@ impl Open {
             .busy_handler(Some(wait_while_busy))
             .map_err(failed)?;
         connection.set_prepared_statement_cache_capacity(STATEMENTS);
+        pragmas::set(&connection, config)?;
         let whose = schema::whose(&connection)?;
         if whose == Whose::Nobodys {
             schema::claim(&connection)?;

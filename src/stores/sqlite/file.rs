@@ -21,6 +21,8 @@ pub(super) struct Files {
     /// Locked while a process opens, creates or repairs the files.
     lock: PathBuf,
     pub(super) mode: u32,
+    /// Whether the database is encrypted: its bytes say nothing.
+    pub(super) encrypted: bool,
 }
 
 /// Which file a path leads to.
@@ -63,6 +65,7 @@ impl Files {
             lock: beside(&database, "-lock"),
             database,
             mode: config.mode,
+            encrypted: config.key.is_some(),
         })
     }
 

@@ -49,6 +49,19 @@ pub(super) fn examine(file: &File, path: &Path, log: &Path) -> Result<()> {
     }
 }
 
+/// Refuses a database that is not encrypted. Whose another is, its key tells.
+pub(super) fn examine_encrypted(file: &File, path: &Path) -> Result<()> {
+    let mut begin = [0; MAGIC.len()];
+    read(file, &mut begin, 0).map_err(|error| io_failed("read", path, error))?;
+    match begin == *MAGIC {
+        false => Ok(()),
+        true => Err(conflict(format!(
+            "{path:?} is not encrypted, and a key was given: leave the key out, or give the path \
+             of another or of none; nothing was touched"
+        ))),
+    }
+}
+
 fn belongs_to_another(path: &Path, id: u32, tables: &[String]) -> crate::error::Error {
     let seen = match tables {
         [] => format!("its application id is {id:#x}"),

@@ -20,7 +20,9 @@
 //!
 //! | file | what it is |
 //! | --- | --- |
-//! | `config` | what the URL says |
+//! | `config` | what the options say |
+//! | `options` | the options, set in code |
+//! | `pragmas` | the key of the file, and what the application sets |
 //! | `client` | the client: the seam to the rest |
 //! | `shared_connection` | who has the connection: a caller, or the thread |
 //! | `worker` | what has the connection, and the thread that does what must wait |
@@ -57,6 +59,8 @@ mod inode;
 mod ledger;
 mod list;
 mod open;
+mod options;
+mod pragmas;
 mod presence;
 mod prune;
 mod schema;
@@ -67,6 +71,7 @@ mod watch;
 mod worker;
 
 pub use client::Sqlite;
+pub use options::{SqliteOptions, Synchronous, Wake};
 
-pub(crate) use config::{check as check_url, open};
+pub(crate) use config::{check as check_options, open};
 pub(crate) use schema::TABLES as SETUP;

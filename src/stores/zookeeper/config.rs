@@ -1,14 +1,17 @@
-//! What a `zookeeper:` URL says.
+//! What the options of ZooKeeper say.
 
 use std::fmt;
 use std::time::Duration;
 
 use super::client::ZooKeeper;
+use super::options::Acl;
 use super::path::{Names, Paths};
 use super::tls::Way;
 use crate::backend::url::{StoreUrl, brief};
 use crate::clock::Clock;
 use crate::error::{Error, Result};
+use crate::stores::StoreOptions;
+use crate::stores::typed::choice;
 
 const DEFAULT_PORT: u16 = 2181;
 const TLS_PORT: u16 = 2281;
@@ -42,8 +45,8 @@ impl fmt::Debug for Config {
 
 /// Opens `zookeeper://user:password@host:2181,host:2181/chroot?session_timeout=10s`,
 /// or the same over TLS, `zookeeper+tls://host:2281?tls_ca=/etc/ca.pem`.
-pub(crate) async fn open(url: &StoreUrl, clock: Clock) -> Result<ZooKeeper> {
-    ZooKeeper::connect(Config::from_url(url)?, clock).await
+pub(crate) async fn open(options: &StoreOptions, clock: Clock) -> Result<ZooKeeper> {
+    ZooKeeper::connect(Config::from_url(options.url()?)?, clock).await
 }
 
 impl Config {
@@ -93,17 +96,14 @@ impl Config {
                 ));
             }
         };
-        let acl = options.choice("acl", &["open", "creator"])?;
-        let creator_only = acl.map_or(digest.is_some(), |choice| choice == 1);
+        let acl: Option<Acl> = choice(&mut options, "acl")?;
+        let creator_only = acl.map_or(digest.is_some(), |acl| acl == Acl::Creator);
         if creator_only && digest.is_none() {
             return Err(Error::invalid(
                 "acl=creator needs credentials: zookeeper://user:password@host",
             ));
         }
-        let names = match options.choice("names", &["shared", "encoded"])? {
-            Some(1) => Names::Encoded,
-            _ => Names::Shared,
-        };
+        let names = choice(&mut options, "names")?.unwrap_or(Names::Shared);
         let root = options.text("root").unwrap_or_else(|| "/simba".to_owned());
         check_path("root", &root)?;
         options.finish()?;

@@ -18,7 +18,8 @@
 //!
 //! | file | what it is |
 //! | --- | --- |
-//! | `config` | what the URL says |
+//! | `config` | what the options say |
+//! | `options` | the options, set in code |
 //! | `client` | the client: the seam to the rest |
 //! | `session` | the session: made, kept alive, replaced |
 //! | `tls` | what is trusted and shown over TLS |
@@ -56,6 +57,7 @@ mod ledgers;
 mod list;
 mod nodes;
 mod observe;
+mod options;
 mod own_process;
 mod own_watch;
 mod owner;
@@ -72,5 +74,7 @@ mod watch;
 
 pub use client::ZooKeeper;
 pub(crate) use config::open;
+pub use options::{Acl, ZooKeeperOptions};
+pub use path::Names;
 pub use schema::commands;
 pub(crate) use schema::prepare;

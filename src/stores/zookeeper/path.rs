@@ -24,9 +24,10 @@ pub(super) struct Paths {
     names: Names,
 }
 
-/// How names become path components.
+/// How the names of mutexes become parts of paths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Names {
+#[non_exhaustive]
+pub enum Names {
     /// As they are, beside others who do the same.
     Shared,
     /// So that every name has a path; only we read them.

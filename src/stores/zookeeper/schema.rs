@@ -11,12 +11,12 @@ use super::client::ZooKeeper;
 use super::config::Config;
 use super::error;
 use crate::backend::Backend as _;
-use crate::backend::url::StoreUrl;
 use crate::clock::Clock;
 use crate::error::Result;
+use crate::stores::StoreOptions;
 
 /// The commands of ZooKeeper's shell, `zkCli.sh`, that make the nodes which
-/// `url` names. In place of a password stands `PASSWORD`.
+/// `options` name. In place of a password stands `PASSWORD`.
 ///
 /// ```
 /// let url = "zookeeper://zk1,zk2/orders".parse()?;
@@ -26,8 +26,9 @@ use crate::error::Result;
 /// ```
 ///
 /// # Errors
-/// [`Invalid`](crate::ErrorKind::Invalid) when the URL is not valid.
-pub fn commands(url: &StoreUrl) -> Result<String> {
+/// [`Invalid`](crate::ErrorKind::Invalid) when the options are not valid.
+pub fn commands(options: &StoreOptions) -> Result<String> {
+    let url = options.url()?;
     let config = Config::from_url(url)?;
     let mut text = format!("# zkCli.sh -server {}\n", config.hosts);
     if let Some(user) = url.user() {
@@ -44,8 +45,8 @@ pub fn commands(url: &StoreUrl) -> Result<String> {
 }
 
 /// Makes the nodes that are missing, and leaves those that are there.
-pub(crate) async fn prepare(url: &StoreUrl, clock: Clock) -> Result<()> {
-    let zookeeper = super::open(url, clock).await?;
+pub(crate) async fn prepare(options: &StoreOptions, clock: Clock) -> Result<()> {
+    let zookeeper = super::open(options, clock).await?;
     let made = zookeeper.make_nodes().await;
     zookeeper.close().await?;
     made

@@ -29,7 +29,7 @@ impl ContenderIdGenerator for Constant {
 
 async fn coordinator() -> Coordinator {
     let builder = Coordinator::builder().ids(Constant);
-    builder.connect(&SERVER.url()).await.unwrap()
+    builder.connect(SERVER.url()).await.unwrap()
 }
 
 #[test]

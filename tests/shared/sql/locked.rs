@@ -14,7 +14,7 @@ const LEASE: Duration = Duration::from_secs(4);
 async fn a_locked_row_costs_nobody_else_their_tenure() {
     let coordinator = Coordinator::builder()
         .terms(terms(2_000, 2_000))
-        .connect(&SERVER.url())
+        .connect(SERVER.url())
         .await
         .unwrap();
     // More names that cannot be taken than there are connections.

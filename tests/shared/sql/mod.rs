@@ -6,6 +6,7 @@ mod identity;
 mod locked;
 pub(crate) mod odd;
 mod outage;
+mod own;
 mod process;
 mod settings;
 mod silence;

@@ -22,7 +22,7 @@ impl Standing {
     async fn owning(ttl: u64, transition: u64) -> (Self, Tenure) {
         let server = Server::start().unwrap();
         let coordinator = Coordinator::builder().terms(terms(ttl, transition));
-        let coordinator = coordinator.connect(&server.url()).await.unwrap();
+        let coordinator = coordinator.connect(server.url()).await.unwrap();
         let contender = LocalContender::new("m").unwrap();
         let service = coordinator.contend_service(contender).unwrap();
         service.start().unwrap();

@@ -22,7 +22,7 @@ fn openssl(folder: &Path, args: &str) {
 }
 
 /// An authority and a server's certificate for 127.0.0.1 in `folder`.
-fn certify(folder: &Path) {
+pub(super) fn certify(folder: &Path) {
     let key = "-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes";
     openssl(
         folder,

@@ -2,7 +2,6 @@
 
 use std::time::{Duration, SystemTime};
 
-use tenure::backend::url::StoreUrl;
 use tenure::backend::{AnyBackend, Backend, Bid, Interest, Page};
 use tenure::clock::Clock;
 use tenure::model::{ContenderId, LeaseTerms, MutexName};
@@ -16,7 +15,7 @@ fn bid(name: &str, id: &str) -> Bid {
 }
 
 async fn open(url: &str) -> Result<AnyBackend> {
-    stores::open(&StoreUrl::parse(url)?, Clock::tokio()).await
+    stores::open(&url.parse()?, Clock::tokio()).await
 }
 
 async fn wins(store: &impl Backend, id: &str) -> bool {

@@ -1,12 +1,16 @@
 //! [`HighestSeen`]: where the highest token of each resource is kept.
 
 pub(crate) mod memory;
+#[cfg(feature = "mysql")]
+pub(crate) mod mysql;
 #[cfg(feature = "postgres")]
 pub(crate) mod postgres;
 #[cfg(feature = "redis")]
 pub(crate) mod redis;
-#[cfg(any(feature = "postgres", feature = "redis"))]
+#[cfg(any(feature = "mysql", feature = "postgres", feature = "redis"))]
 mod remembered;
+#[cfg(any(feature = "mysql", feature = "postgres"))]
+pub(crate) mod sql;
 
 use tenure::model::FencingToken;
 
@@ -33,7 +37,7 @@ pub trait HighestSeen: Send + Sync + 'static {
 }
 
 /// The answer of a store that says which token it holds after it has seen `token`.
-#[cfg(any(feature = "postgres", feature = "redis"))]
+#[cfg(any(feature = "mysql", feature = "postgres", feature = "redis"))]
 fn judged(
     resource: &str,
     token: FencingToken,

@@ -46,7 +46,7 @@ pub(crate) fn check(command: &Command, settings: &Settings) -> Result<(), Failur
     }
     let url = settings.url.as_deref().unwrap_or("sqlite:tenure.db");
     let url = StoreUrl::parse(&store::with_terms(url, settings.ttl, settings.transition))?;
-    tenure::stores::check(&url)?;
+    tenure::stores::check(&url.clone().into())?;
     let terms = url.options().terms()?.unwrap_or_default();
     let grace = match command {
         Command::Run(run) => run.job.grace,

@@ -2,7 +2,6 @@
 
 use crate::Whole as _;
 use tenure::Result;
-use tenure::backend::url::StoreUrl;
 use tenure::backend::{Backend, Bid, Claim, TickEnd};
 use tenure::clock::Clock;
 use tenure::model::{ContenderId, MutexName};
@@ -12,7 +11,7 @@ use super::program::say;
 
 /// Takes, renews and releases `names` names until the process dies.
 pub(super) async fn churn(args: &Args, names: u64) -> Result<()> {
-    let store = tenure::stores::open(&StoreUrl::parse(&args.url)?, Clock::boot()).await?;
+    let store = tenure::stores::open(&args.url.parse()?, Clock::boot()).await?;
     let pid = std::process::id();
     let id = args.id.clone().unwrap_or_else(|| format!("churn-{pid}"));
     let (id, terms) = (ContenderId::new(id)?, args.terms.unwrap_or_default());

@@ -13,7 +13,6 @@ use super::super::reply::{Reply, millis};
 use super::super::scripts::Lua;
 use super::super::watch::{Says, sharded};
 use super::{list, names, renew};
-use crate::backend::url::StoreUrl;
 use crate::backend::{
     Administration, Answer, AnyAdministration, AnyHoldServer, Backend, Bid, Finding, Held, Hints,
     Hold, HoldServer, HoldStore, Interest, Profile,
@@ -21,6 +20,7 @@ use crate::backend::{
 use crate::clock::Clock;
 use crate::error::{ErrorKind, Result};
 use crate::model::{FencingToken, MutexName};
+use crate::stores::StoreOptions;
 
 /// The reentrant locks of a Redis store; clones are the same client.
 #[derive(Clone)]
@@ -31,20 +31,20 @@ pub struct RedisHash {
 }
 
 impl RedisHash {
-    /// Connects to what `url` names, for its reentrant locks only.
+    /// Connects to what `options` name, for its reentrant locks only.
     ///
     /// # Errors
     /// As [`Redis::open`].
     ///
     /// # Cancel safety
     /// Dropped, the connection is closed.
-    pub async fn open(url: &StoreUrl, clock: Clock) -> Result<Self> {
-        Ok(Self::of(Redis::open(url, clock).await?))
+    pub async fn open(options: &StoreOptions, clock: Clock) -> Result<Self> {
+        Ok(Self::of(Redis::open(options, clock).await?))
     }
 
-    /// Begins to connect to the one server that `url` names.
-    pub(in crate::stores) fn begin(url: &StoreUrl, clock: Clock) -> Result<Self> {
-        Redis::begin(url, clock).map(Self::of)
+    /// Begins to connect to the one server that `options` name.
+    pub(in crate::stores) fn begin(options: &StoreOptions, clock: Clock) -> Result<Self> {
+        Redis::begin(options, clock).map(Self::of)
     }
 
     /// The reentrant locks of the store of `redis`, over its connections.
