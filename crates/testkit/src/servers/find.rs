@@ -18,6 +18,9 @@ pub enum Server {
     Redis,
     /// MariaDB, with the command-line client.
     MariaDb,
+    /// Oracle's MySQL, with the command-line client, in the place of MariaDB where its variable
+    /// says where it is. No package of Debian's stable releases has it.
+    MySql,
     /// PostgreSQL, with the command-line client.
     Postgres,
     /// ZooKeeper: a Java runtime and the jars.
@@ -40,7 +43,7 @@ pub struct Packages {
 }
 
 impl Server {
-    /// Everything the tests need.
+    /// Everything the tests need. [`MySql`](Server::MySql) only takes the place of another.
     pub const ALL: [Server; 6] = [
         Server::Redis,
         Server::MariaDb,
@@ -55,6 +58,7 @@ impl Server {
         match self {
             Server::Redis => "redis",
             Server::MariaDb => "mariadb",
+            Server::MySql => "mysql",
             Server::Postgres => "postgres",
             Server::ZooKeeper => "zookeeper",
             Server::Curator => "curator",
@@ -68,11 +72,17 @@ impl Server {
         format!("TENURE_{}_BIN", self.key().to_uppercase())
     }
 
+    /// Whether its variable says where it is.
+    pub fn is_named(self) -> bool {
+        env::var_os(self.variable()).is_some()
+    }
+
     /// The files that must be there. The first is the one the variable may name.
     pub fn programs(self) -> &'static [&'static str] {
         match self {
             Server::Redis => &["redis-server"],
             Server::MariaDb => &["mariadbd", "mariadb-install-db", "mariadb"],
+            Server::MySql => &["mysqld", "mysql"],
             Server::Postgres => &["postgres", "initdb", "psql"],
             Server::ZooKeeper => &["zookeeper.jar", "java"],
             Server::Curator => &["curator-recipes.jar", "javac"],
@@ -93,6 +103,11 @@ impl Server {
                 apt: &["mariadb-server-core", "mariadb-client-core"],
                 dnf: &["mariadb-server", "mariadb"],
                 brew: &["mariadb"],
+            },
+            Server::MySql => Packages {
+                apt: &[],
+                dnf: &["community-mysql-server", "community-mysql"],
+                brew: &["mysql"],
             },
             Server::Postgres => Packages {
                 apt: &["postgresql"],
@@ -130,6 +145,7 @@ impl Server {
                 "/opt/homebrew/opt/mariadb/bin",
                 "/usr/local/opt/mariadb/bin",
             ],
+            Server::MySql => &["/usr/sbin", "/usr/libexec", "/opt/homebrew/opt/mysql/bin"],
             Server::Postgres => &[
                 "/usr/lib/postgresql/*/bin",
                 "/usr/pgsql-*/bin",
@@ -173,6 +189,8 @@ impl Server {
                 Some(named.as_path())
             };
             places.extend(folder.map(Path::to_path_buf));
+            // Debian has a server in `sbin` and its tools in `bin`.
+            places.extend(folder.map(|folder| folder.with_file_name("bin")));
             if main {
                 // Whoever names a server wants that one, not another that happens to be there.
                 return pick(program, &places).ok_or_else(|| missing(places));
