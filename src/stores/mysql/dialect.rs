@@ -66,7 +66,8 @@ impl Driver for MySql {
     type Connection = Connection;
 
     async fn connect(&self) -> sqlx::Result<Connection> {
-        let mut connection = self.options.connect().await?;
+        let connected = self.options.connect().await;
+        let mut connection = connected.map_err(error::in_clear)?;
         connection.execute(SESSION).await?;
         Ok(connection)
     }
