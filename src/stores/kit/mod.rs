@@ -6,6 +6,7 @@
 //! | `closing` | whether a client has been closed |
 //! | `hints` | the hints of one listener, from who knows to who wants to know |
 //! | `listeners` | who listens to which name in this process |
+//! | `tested` | which versions of a server the suite has run on |
 //! | `wall` | this host's wall clock |
 
 #[cfg(any(feature = "mysql", feature = "postgres", feature = "zookeeper"))]
@@ -13,6 +14,8 @@ mod clock;
 mod closing;
 mod hints;
 mod listeners;
+#[cfg(any(feature = "mysql", feature = "postgres", feature = "redis"))]
+mod tested;
 mod wall;
 
 #[cfg(any(feature = "mysql", feature = "postgres", feature = "zookeeper"))]
@@ -22,4 +25,6 @@ pub(super) use hints::HintStream;
 #[cfg(any(feature = "redis", all(feature = "sqlite", target_os = "linux")))]
 pub(super) use hints::{HintSender, hints};
 pub(super) use listeners::Listeners;
+#[cfg(any(feature = "mysql", feature = "postgres", feature = "redis"))]
+pub(super) use tested::Tested;
 pub(super) use wall::wall;
