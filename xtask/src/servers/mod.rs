@@ -8,7 +8,7 @@ mod apt;
 mod collection;
 mod launchers;
 
-use std::fs;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use crate::areas::{self, Area};
@@ -73,6 +73,10 @@ pub(crate) fn provide(
 fn ready(place: &Path, unpacked: &Unpacked) -> Result<(), String> {
     let directory = place.join(unpacked.name());
     let said = directory.join("packages");
+    // Two runs at once fetch it once. The lock goes with the file.
+    fs::create_dir_all(place).map_err(trouble(place))?;
+    let lock = File::create(place.join("lock")).map_err(trouble(place))?;
+    lock.lock().map_err(trouble(place))?;
     if !said.is_file() {
         fetch(place, &directory, unpacked)?;
     }
