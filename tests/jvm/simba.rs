@@ -1,6 +1,6 @@
 //! Simba's locker beside our locks, on Redis.
 //!
-//! 2.9.5 is the last that Maven Central has. Its waiters are not woken by a release of ours, and
+//! 2.9.5 was the last in Maven Central when this was written. Its waiters are not woken by a release of ours, and
 //! it renews for the ttl only (see docs/mixed-fleets.md): it excludes and is excluded all the same.
 
 use crate::machine::Library;

@@ -164,7 +164,7 @@ const REDIS: Tested = Tested {
 
 const VALKEY: Tested = Tested {
     server: "Valkey",
-    versions: &["8.1", "9.1"],
+    versions: &["8.1"],
 };
 
 fn judge(info: &str) -> Vec<Finding> {
@@ -234,8 +234,8 @@ mod tests {
 
     #[test]
     fn valkey_is_told_from_redis() {
-        let both = "redis_version:7.2.4\r\nserver_name:valkey\r\nvalkey_version:9.1.2\r\n";
-        assert_eq!(judge(both)[0].detail, "Valkey 9.1.2, a tested version");
+        let both = "redis_version:7.2.4\r\nserver_name:valkey\r\nvalkey_version:8.1.1\r\n";
+        assert_eq!(judge(both)[0].detail, "Valkey 8.1.1, a tested version");
         let redis = "redis_version:8.0.6\r\n";
         assert_eq!(judge(redis)[0].detail, "Redis 8.0.6, a tested version");
     }
