@@ -16,7 +16,7 @@ impl Tested {
             let rest = version.strip_prefix(*tested);
             rest.is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_digit()))
         };
-        if versions.iter().any(|tested| is_it(&tested)) {
+        if versions.iter().any(is_it) {
             return format!("{server} {version}, a tested version");
         }
         format!("{server} {version}; tested are {}", versions.join(", "))
