@@ -131,8 +131,16 @@ pub(crate) async fn is_idle(watcher: &mut Watcher) -> bool {
 /// How many sessions wait for a row: nothing else takes so long here. (The
 /// table of transactions shows old news to whoever asks often.)
 pub(crate) async fn blocked(watcher: &mut Watcher) -> i64 {
-    let waiting = "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE DB = 'tenure' \
-                   AND COMMAND <> 'Sleep' AND TIME_MS > 100 AND ID <> CONNECTION_ID()";
+    let waiting = match MariaDb::is_mysql() {
+        // It counts whole seconds there, and tells who waits.
+        true => {
+            "SELECT COUNT(DISTINCT REQUESTING_THREAD_ID) FROM performance_schema.data_lock_waits"
+        }
+        false => {
+            "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE DB = 'tenure' \
+             AND COMMAND <> 'Sleep' AND TIME_MS > 100 AND ID <> CONNECTION_ID()"
+        }
+    };
     count(watcher, waiting).await
 }
 

@@ -1,5 +1,6 @@
 //! MySQL and MariaDB: the contract, and what only this store has.
 
+mod accounts;
 mod contract;
 mod counts;
 mod dialect;

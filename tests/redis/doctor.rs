@@ -6,7 +6,7 @@ use tenure::backend::{Finding, Severity};
 use tenure_testkit::Whole as _;
 use tenure_testkit::servers::{Redis, RedisCluster, wait};
 
-use crate::support::{open, url};
+use crate::support::{open, shared, url};
 
 async fn finding(url: &str, subject: &str) -> Option<Finding> {
     let findings = open(url).await.check().await;
@@ -22,6 +22,14 @@ fn in_step(replica: &Redis) {
         info.is_ok_and(|info| info.contains("master_link_status:up"))
     })
     .unwrap();
+}
+
+/// Fails when the suite runs on a version that nobody has written down yet.
+#[tokio::test]
+async fn the_doctor_knows_the_version_that_the_tests_run_on() {
+    let told = finding(&url(shared()), "version").await;
+    let told = told.expect("the server is told of").detail;
+    assert!(told.ends_with("a tested version"), "{told}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

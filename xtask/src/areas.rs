@@ -30,10 +30,13 @@ pub(crate) enum Area {
     /// What starts every kind of server there is, above all the testkit's own launchers, and the
     /// program on all of them, also on a terminal.
     Servers,
+    /// Real libraries of the JVM beside ours; only where it is named.
+    Jvm,
 }
 
 impl Area {
-    pub(crate) const ALL: [Self; 7] = [
+    /// What runs unless areas are named.
+    pub(crate) const USUAL: [Self; 7] = [
         Self::Core,
         Self::Sqlite,
         Self::Redis,
@@ -41,6 +44,17 @@ impl Area {
         Self::Postgres,
         Self::Zookeeper,
         Self::Servers,
+    ];
+
+    pub(crate) const ALL: [Self; 8] = [
+        Self::Core,
+        Self::Sqlite,
+        Self::Redis,
+        Self::Mysql,
+        Self::Postgres,
+        Self::Zookeeper,
+        Self::Servers,
+        Self::Jvm,
     ];
 
     pub(crate) fn name(self) -> &'static str {
@@ -52,6 +66,7 @@ impl Area {
             Self::Postgres => "postgres",
             Self::Zookeeper => "zookeeper",
             Self::Servers => "servers",
+            Self::Jvm => "jvm",
         }
     }
 
@@ -65,6 +80,7 @@ impl Area {
             Self::Postgres => &[Server::Postgres],
             Self::Zookeeper => &[Server::ZooKeeper, Server::Curator, Server::Faketime],
             Self::Servers => &Server::ALL,
+            Self::Jvm => &[Server::Redis, Server::MariaDb, Server::ZooKeeper],
         }
     }
 
@@ -72,9 +88,11 @@ impl Area {
     fn needs(self) -> impl Iterator<Item = Program> {
         let servers = self.servers().iter().copied().map(Program::Server);
         let terminal = (self == Self::Servers).then_some(Program::Terminal);
+        let maven = (self == Self::Jvm).then_some(Program::Maven);
         std::iter::once(Program::Compiler)
             .chain(servers)
             .chain(terminal)
+            .chain(maven)
     }
 
     pub(crate) fn from_name(name: &str) -> Option<Self> {
@@ -173,7 +191,7 @@ mod tests {
                 files: vec!["x"],
             };
             let missing: Vec<_> = programs.iter().map(missing).collect();
-            Area::list(&possible(&Area::ALL, &missing))
+            Area::list(&possible(&Area::USUAL, &missing))
         };
         let [redis, zookeeper] = [Server::Redis, Server::ZooKeeper].map(Program::Server);
         assert_eq!(

@@ -4,6 +4,7 @@ use std::num::NonZeroUsize;
 
 use crate::areas::Area;
 use crate::crew::Size;
+use crate::servers::Collection;
 
 /// What the user asked for.
 #[derive(Debug, PartialEq, Eq)]
@@ -23,6 +24,8 @@ pub(crate) enum Command {
 pub(crate) struct TestArgs {
     /// The areas to run, in the order of [`Area::ALL`]; empty means all of them.
     pub(crate) only: Vec<Area>,
+    /// Servers that take the place of the system's.
+    pub(crate) servers: Option<Collection>,
     pub(crate) no_install: bool,
     /// Whether a few that failed are run again by themselves.
     pub(crate) retry: bool,
@@ -35,8 +38,12 @@ pub(crate) struct TestArgs {
 pub(crate) const USAGE: &str = "\
 usage: cargo xtask <command>
 
-  test [--only AREA[,AREA…]] [--jobs N] [--no-install] [--retry] [-- ARGS…]
+  test [--only AREA[,AREA…]] [--servers COLLECTION] [--jobs N] [--no-install]
+       [--retry] [-- ARGS…]
       Run the tests of all areas, or only of those named, and the examples.
+      With --servers they run on other servers than the system's, which are
+      fetched from Debian and unpacked under target/servers, not installed:
+      newest (Debian sid), trixie, valkey, valkey-8, mysql (Oracle's).
       N test programs run at a time, by default one more than there are
       processors; with 1 their output is seen as it comes.
       On Debian and Ubuntu, as root or with sudo, missing servers are installed
@@ -44,7 +51,8 @@ usage: cargo xtask <command>
       With --retry up to five tests that failed are run once more by themselves,
       unless one has seen two owners. Who passes then counts, and is named.
       ARGS go to the test binaries, as after `cargo test --`.
-      areas: core, sqlite, redis, mysql, postgres, zookeeper, servers
+      areas: core, sqlite, redis, mysql, postgres, zookeeper, servers, jvm
+             (jvm, real Redisson, Curator and Simba from Maven, only if named)
       exit:  0 all passed, 1 a failure or no test at all, 2 usage, 3 programs missing
 
   check-features
@@ -113,14 +121,16 @@ fn parse_test(mut args: impl Iterator<Item = String>) -> Result<Command, String>
                 let list = args.next().ok_or("--only needs at least one area")?;
                 select(&mut test.only, &list)?;
             }
+            "--servers" => test.servers = Some(collection(args.next().as_deref())?),
             "--no-install" => test.no_install = true,
             "--retry" => test.retry = true,
             "--jobs" => test.jobs = Some(number(args.next().as_deref())?),
             "--help" | "-h" => return Ok(Command::Help),
             "--" => test.runner = args.by_ref().collect(),
-            other => match other.strip_prefix("--only=") {
-                Some(list) => select(&mut test.only, list)?,
-                None => return Err(format!("unknown argument `{other}`")),
+            other => match other.split_once('=') {
+                Some(("--only", list)) => select(&mut test.only, list)?,
+                Some(("--servers", name)) => test.servers = Some(collection(Some(name))?),
+                _ => return Err(format!("unknown argument `{other}`")),
             },
         }
     }
@@ -128,6 +138,15 @@ fn parse_test(mut args: impl Iterator<Item = String>) -> Result<Command, String>
     test.only.sort_unstable();
     test.only.dedup();
     Ok(Command::Test(test))
+}
+
+fn collection(word: Option<&str>) -> Result<Collection, String> {
+    word.and_then(Collection::from_name).ok_or_else(|| {
+        format!(
+            "--servers needs a collection of servers: {}",
+            Collection::list()
+        )
+    })
 }
 
 fn number(word: Option<&str>) -> Result<NonZeroUsize, String> {
@@ -187,7 +206,7 @@ mod tests {
         let error = parsed("test --only etcd").unwrap_err();
         assert!(error.contains("`etcd`"), "{error}");
         assert!(
-            error.contains("core, sqlite, redis, mysql, postgres, zookeeper, servers"),
+            error.contains("core, sqlite, redis, mysql, postgres, zookeeper, servers, jvm"),
             "{error}"
         );
     }
@@ -208,6 +227,17 @@ mod tests {
     }
 
     #[test]
+    fn servers_are_a_collection_that_is_known() {
+        for line in ["test --servers mysql", "test --servers=mysql"] {
+            assert_eq!(test_args(line).servers, Some(Collection::MySql));
+        }
+        for line in ["test --servers", "test --servers etcd"] {
+            let error = parsed(line).unwrap_err();
+            assert!(error.contains("newest, trixie, valkey"), "{error}");
+        }
+    }
+
+    #[test]
     fn everything_after_two_dashes_goes_to_the_runner() {
         let args = test_args("test --no-install -- --only x --nocapture");
         assert!(args.no_install && args.only.is_empty());
@@ -224,5 +254,12 @@ mod tests {
     #[test]
     fn the_usage_names_every_area() {
         assert!(USAGE.contains(&Area::list(&Area::ALL)));
+    }
+
+    #[test]
+    fn the_usage_names_every_collection() {
+        for collection in Collection::ALL {
+            assert!(USAGE.contains(collection.name()), "{collection:?}");
+        }
     }
 }

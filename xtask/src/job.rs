@@ -11,6 +11,7 @@ use std::process::Command;
 use std::{env, fs, io};
 
 use crate::run;
+use crate::servers::Provided;
 use crate::summary::{Announced, announced};
 
 /// The word that makes this program [`note`].
@@ -108,9 +109,14 @@ fn read(name: String, text: &[u8]) -> Option<Job> {
 /// # Errors
 ///
 /// When cargo cannot be started, or a program that it names was not noted.
-pub(crate) fn build(root: &Path, arguments: &[String]) -> io::Result<(Vec<Job>, bool)> {
+pub(crate) fn build(
+    root: &Path,
+    arguments: &[String],
+    provided: &[Provided],
+) -> io::Result<(Vec<Job>, bool)> {
     let notes = Notes::new()?;
     let mut cargo = run::cargo(root);
+    cargo.envs(provided.iter().map(Provided::variable));
     cargo.args(arguments.iter().take_while(|word| *word != "--"));
     cargo.arg("--config").arg(notes.runner()?);
     cargo.args(arguments.iter().skip_while(|word| *word != "--"));

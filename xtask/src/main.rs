@@ -18,6 +18,7 @@ mod programs;
 mod run;
 #[cfg(test)]
 mod scratch;
+mod servers;
 mod summary;
 mod system;
 mod targets;
@@ -81,7 +82,7 @@ fn execute(command: &Command) -> io::Result<ExitCode> {
         Command::CheckFeatures => Ok(verdict("does not compile with", &features::check(&root)?)),
         Command::CheckSqlite => {
             // Its tests need what those of every run do.
-            if !test::is_provided(&[areas::Area::Sqlite], &args::TestArgs::default()) {
+            if !test::is_provided(&[areas::Area::Sqlite], &args::TestArgs::default(), &[]) {
                 return Ok(ExitCode::from(3));
             }
             Ok(verdict("SQLite beside others", &neighbours::check(&root)?))

@@ -28,7 +28,7 @@ pub(crate) fn message(missing: &[Missing], areas: &[Area], reason: &str) -> Stri
     }
     let _ = writeln!(text, "They were not installed: {reason}.");
     // Part of what was asked for, or else whatever there is.
-    let [asked, any] = [areas, &Area::ALL].map(|areas| possible(areas, missing));
+    let [asked, any] = [areas, &Area::USUAL].map(|areas| possible(areas, missing));
     let possible = if asked.is_empty() { any } else { asked };
     let _ = match possible.as_slice() {
         [] => writeln!(text, "Nothing can be tested without them."),
@@ -54,6 +54,7 @@ mod tests {
             Program::Compiler => vec!["cc"],
             Program::Server(server) => server.programs().to_vec(),
             Program::Terminal => vec!["tmux"],
+            Program::Maven => vec!["mvn", "javac"],
         };
         Missing { program, files }
     }
@@ -69,7 +70,7 @@ mod tests {
     #[test]
     fn every_missing_program_is_named_with_its_packages() {
         let missing = servers(&[Server::Redis, Server::ZooKeeper]);
-        let text = message(&missing, &Area::ALL, "--no-install was given");
+        let text = message(&missing, &Area::USUAL, "--no-install was given");
         let expected = "  redis-server (apt: redis-server; dnf: redis; brew: redis; \
                         or set TENURE_REDIS_BIN)\n  zookeeper.jar, java (apt: ";
         assert!(text.contains(expected), "{text}");
@@ -82,14 +83,14 @@ mod tests {
 
     #[test]
     fn the_command_for_what_is_possible_is_given() {
-        let text = message(&servers(&Server::ALL), &Area::ALL, "x");
+        let text = message(&servers(&Server::ALL), &Area::USUAL, "x");
         assert!(text.ends_with("cargo xtask test --only core\n"), "{text}");
         // SQLite has no server, but its tests shift clocks.
         let others = Server::ALL
             .into_iter()
             .filter(|server| *server != Server::Faketime);
         let others: Vec<_> = others.collect();
-        let text = message(&servers(&others), &Area::ALL, "x");
+        let text = message(&servers(&others), &Area::USUAL, "x");
         assert!(text.ends_with("--only core,sqlite\n"), "{text}");
     }
 
@@ -119,7 +120,7 @@ mod tests {
 
     #[test]
     fn without_a_compiler_nothing_is_possible() {
-        let text = message(&[missing(Program::Compiler)], &Area::ALL, "x");
+        let text = message(&[missing(Program::Compiler)], &Area::USUAL, "x");
         assert!(text.contains("Nothing can be tested"), "{text}");
     }
 }

@@ -11,7 +11,8 @@ pub(crate) enum Load {
 
 /// The jobs that take long, the longest first, and those that compute. What is not named here
 /// takes seconds and comes after them.
-const KNOWN: [(&str, Load); 22] = [
+const KNOWN: [(&str, Load); 23] = [
+    ("jvm", Load::Waits),
     ("zookeeper", Load::Waits),
     ("contention", Load::Computes),
     ("redis", Load::Waits),

@@ -60,17 +60,17 @@ impl Plan {
     }
 }
 
-/// No `--only` means everything.
+/// No `--only` means everything, or everything about the servers that were named.
 pub(crate) fn selected(args: &TestArgs) -> Vec<Area> {
-    if args.only.is_empty() {
-        Area::ALL.to_vec()
-    } else {
-        args.only.clone()
+    match (args.only.as_slice(), args.servers) {
+        ([], None) => Area::USUAL.to_vec(),
+        ([], Some(servers)) => servers.areas().to_vec(),
+        (only, _) => only.to_vec(),
     }
 }
 
 fn programs(areas: &[Area], targets: &Targets, runner: &[String]) -> Option<Vec<String>> {
-    if areas == Area::ALL {
+    if areas == Area::USUAL {
         return Some(command(&["--lib", "--bins", "--tests"], runner));
     }
     let mut flags = match areas.contains(&Area::Core) {
@@ -101,6 +101,7 @@ fn command(flags: &[&str], runner: &[String]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::servers::Collection;
 
     fn plan(only: &[Area], runner: &[&str]) -> Plan {
         let set = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
@@ -133,12 +134,21 @@ mod tests {
         ];
         assert_eq!(lines(&plan), expected);
         assert_eq!(plan.examples, ["lock"]);
-        assert!(plan.left_out.is_empty());
+        assert_eq!(plan.left_out, ["jvm"]);
     }
 
     #[test]
-    fn naming_every_area_is_a_full_run() {
-        assert_eq!(plan(&Area::ALL, &[]), plan(&[], &[]));
+    fn naming_every_usual_area_is_a_full_run() {
+        assert_eq!(plan(&Area::USUAL, &[]), plan(&[], &[]));
+    }
+
+    #[test]
+    fn servers_that_were_named_run_what_is_about_them() {
+        let args = TestArgs {
+            servers: Some(Collection::MySql),
+            ..TestArgs::default()
+        };
+        assert_eq!(selected(&args), [Area::Mysql]);
     }
 
     #[test]
@@ -159,7 +169,8 @@ mod tests {
                 "mysql",
                 "postgres",
                 "zookeeper",
-                "servers"
+                "servers",
+                "jvm"
             ]
         );
     }

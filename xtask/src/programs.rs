@@ -10,6 +10,8 @@ pub(crate) enum Program {
     Server(Server),
     /// A terminal that can be looked at: tmux.
     Terminal,
+    /// What brings libraries of the JVM, and the compiler for what uses them.
+    Maven,
 }
 
 /// A program of which not every file was found.
@@ -26,7 +28,7 @@ impl Program {
         match self {
             Self::Compiler => "CC".to_owned(),
             Self::Server(server) => server.variable(),
-            Self::Terminal => "PATH".to_owned(),
+            Self::Terminal | Self::Maven => "PATH".to_owned(),
         }
     }
 
@@ -44,6 +46,11 @@ impl Program {
                 dnf: &["tmux"],
                 brew: &["tmux"],
             },
+            Self::Maven => Packages {
+                apt: &["maven", "default-jdk-headless"],
+                dnf: &["maven"],
+                brew: &["maven"],
+            },
         }
     }
 
@@ -58,16 +65,23 @@ impl Program {
                 let files = server.programs().iter().copied();
                 files.filter(|file| server.find(file).is_err()).collect()
             }
-            Self::Terminal => {
-                let found = find_in(&search_path(), "tmux");
-                found.map_or_else(|| vec!["tmux"], |_| vec![])
-            }
+            Self::Terminal => absent(&["tmux"]),
+            Self::Maven => absent(&["mvn", "javac"]),
         };
         (!files.is_empty()).then_some(Missing {
             program: self,
             files,
         })
     }
+}
+
+/// Those of the programs that are not in `PATH`.
+fn absent(names: &[&'static str]) -> Vec<&'static str> {
+    let path = search_path();
+    let names = names.iter().copied();
+    names
+        .filter(|name| find_in(&path, name).is_none())
+        .collect()
 }
 
 impl Missing {

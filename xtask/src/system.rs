@@ -51,14 +51,22 @@ fn is_debian_like(release: &str) -> bool {
 }
 
 /// The effective user, without a call that only `unsafe` code can make.
-fn is_root() -> bool {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::MetadataExt;
-        fs::metadata("/proc/self").is_ok_and(|process| process.uid() == 0)
-    }
-    #[cfg(not(unix))]
-    false
+pub(crate) fn is_root() -> bool {
+    use std::os::unix::fs::MetadataExt;
+    fs::metadata("/proc/self").is_ok_and(|process| process.uid() == 0)
+}
+
+/// Where cargo builds.
+pub(crate) fn target(root: &Path) -> PathBuf {
+    let named = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
+    named.map_or_else(|| root.join("target"), |named| root.join(named))
+}
+
+/// Whether every user may enter the directory, and those above it.
+pub(crate) fn is_open_to_all(directory: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+    let may = |path: &Path| fs::metadata(path).is_ok_and(|d| d.permissions().mode() & 0o1 != 0);
+    directory.ancestors().all(may)
 }
 
 /// The directories of `PATH`.

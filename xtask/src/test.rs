@@ -10,10 +10,11 @@ use crate::crew::Size;
 use crate::job::Job;
 use crate::plan::{Plan, selected};
 use crate::programs::{self, Missing, Program};
+use crate::servers::Provided;
 use crate::summary::Summary;
 use crate::system::apt_privilege;
 use crate::targets::Targets;
-use crate::{areas, crew, install, job, missing, run};
+use crate::{areas, crew, install, job, missing, run, servers};
 
 /// How a test run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,7 +30,14 @@ pub(crate) enum End {
 /// When cargo cannot be started.
 pub(crate) fn test(root: &Path, args: &TestArgs) -> io::Result<End> {
     let areas = selected(args);
-    if !is_provided(&areas, args) {
+    let provided = match servers::provide(root, args.servers, &areas) {
+        Ok(provided) => provided,
+        Err(reason) => {
+            eprintln!("xtask: no test was run, the servers cannot be had: {reason}");
+            return Ok(End::Missing);
+        }
+    };
+    if !is_provided(&areas, args, &provided) {
         return Ok(End::Missing);
     }
     let plan = Plan::new(args, &Targets::find(root));
@@ -39,7 +47,7 @@ pub(crate) fn test(root: &Path, args: &TestArgs) -> io::Result<End> {
             Area::list(&plan.empty)
         );
     }
-    let summary = execute(root, &plan, args)?;
+    let summary = execute(root, &plan, args, &provided)?;
     print!(
         "\n{summary}{}",
         LeftOut {
@@ -54,9 +62,11 @@ pub(crate) fn test(root: &Path, args: &TestArgs) -> io::Result<End> {
     })
 }
 
-/// Whether the programs for these areas are there, or could be installed; says so if not.
-pub(crate) fn is_provided(areas: &[Area], args: &TestArgs) -> bool {
-    let needs = areas::needs(areas);
+/// Whether the programs for these areas are there beside those that were unpacked, or could be
+/// installed; says so if not.
+pub(crate) fn is_provided(areas: &[Area], args: &TestArgs, unpacked: &[Provided]) -> bool {
+    let mut needs = areas::needs(areas);
+    needs.retain(|need| !unpacked.iter().any(|unpacked| unpacked.replaces(*need)));
     let lacking = programs::missing(&needs);
     if !lacking.is_empty()
         && let Err(reason) = provide(&lacking, &needs, args)
@@ -82,13 +92,18 @@ fn provide(lacking: &[Missing], needs: &[Program], args: &TestArgs) -> Result<()
     }
 }
 
-fn execute(root: &Path, plan: &Plan, args: &TestArgs) -> io::Result<Summary> {
+fn execute(
+    root: &Path,
+    plan: &Plan,
+    args: &TestArgs,
+    provided: &[Provided],
+) -> io::Result<Summary> {
     let mut summary = Summary::default();
     let mut jobs = Vec::new();
     if let Some(arguments) = &plan.programs {
         let shown = format!("cargo {}", arguments.join(" "));
         println!("xtask: {shown}");
-        let (programs, is_built) = job::build(root, arguments)?;
+        let (programs, is_built) = job::build(root, arguments, provided)?;
         jobs = programs;
         if !is_built {
             summary.end(&shown, false);
@@ -191,15 +206,16 @@ mod tests {
     }
 
     #[test]
-    fn a_full_run_leaves_out_nothing() {
-        assert_eq!(last_line(&[], &[]), "left out: nothing\n");
+    fn a_full_run_leaves_out_what_has_to_be_named() {
+        assert_eq!(last_line(&[], &[]), "left out: jvm\n");
+        assert_eq!(last_line(&Area::ALL, &[]), "left out: nothing\n");
     }
 
     #[test]
     fn a_crash_leaves_out_what_it_kept_from_running() {
         assert_eq!(
             last_line(&[], &["running 9 tests"]),
-            "left out: what the failures kept from running\n"
+            "left out: jvm, what the failures kept from running\n"
         );
     }
 
@@ -212,7 +228,7 @@ mod tests {
         ];
         assert_eq!(
             last_line(&[Core, Sqlite, Servers], &output),
-            "left out: redis, mysql, postgres, zookeeper, 2 ignored, 3 filtered out\n"
+            "left out: redis, mysql, postgres, zookeeper, jvm, 2 ignored, 3 filtered out\n"
         );
     }
 

@@ -17,6 +17,23 @@ pub(super) fn fault(mysql: &MySql, error: &dyn DatabaseError) -> Fault {
     meaning(mysql, error.number(), error.message())
 }
 
+/// What a person can do when the server asks for the password itself and there
+/// is no TLS. The driver could encrypt it for a key that the server sends, which
+/// nobody verifies: it is built without that, and says so to programmers.
+pub(super) fn in_clear(error: sqlx::Error) -> sqlx::Error {
+    match &error {
+        sqlx::Error::Configuration(said) if said.to_string().contains("mysql-rsa") => {
+            sqlx::Error::Configuration(
+                "the server asks for the password itself, as caching_sha2_password does when the \
+                 password is wrong or was not proven since its start; that needs TLS \
+                 (tls=require; tls=prefer, the default, where the server has it)"
+                    .into(),
+            )
+        }
+        _ => error,
+    }
+}
+
 /// What the error of this `number` means.
 fn meaning(mysql: &MySql, number: u16, said: &str) -> Fault {
     let no = |kind, message: String| Error::new(kind, Outcome::DidNot).with_message(message);
@@ -50,9 +67,9 @@ fn meaning(mysql: &MySql, number: u16, said: &str) -> Fault {
         ),
         1049 => no(ErrorKind::NotFound, format!("{}: {said}", mysql.place)),
         1146 => missing(mysql),
-        // No such column; a view; what a column or a rule of the table does
-        // not take, or another that wants a value.
-        1054 | 1265 | 1288 | 1292 | 1348 | 1364 | 1423 | 1471 | 3819 | 4025 => {
+        // No such column; a view; what a column (3140: of JSON) or a rule of
+        // the table does not take, or another that wants a value.
+        1054 | 1265 | 1288 | 1292 | 1348 | 1364 | 1423 | 1471 | 3140 | 3819 | 4025 => {
             not_ours(mysql, said)
         }
         1264 | 1690 => schema::version_ended(mysql),
@@ -134,6 +151,8 @@ mod tests {
             (3819, Conflict, Never),
             (4025, Conflict, Never),
             (1054, Conflict, Never),
+            // A column of JSON, in MySQL; MariaDB's is a text with a CHECK.
+            (3140, Conflict, Never),
             // Unknown to us.
             (9999, Store, Later),
         ] {

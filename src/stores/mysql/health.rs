@@ -7,6 +7,7 @@ use super::calls::number;
 use super::dialect::{Connection, MySql};
 use super::schema::{INT_LIMIT, INT_WARNING};
 use crate::backend::Finding;
+use crate::stores::kit::Tested;
 use crate::stores::sql::{Answers, Survey, Surveyed};
 
 impl Answers<Survey> for MySql {
@@ -22,7 +23,7 @@ impl Answers<Survey> for MySql {
         );
         let row = sqlx::query(AssertSqlSafe(sql)).fetch_one(on).await?;
         Ok(Surveyed {
-            version: row.try_get("version")?,
+            version: told(&row.try_get::<String, _>("version")?),
             findings: [
                 self.version(number(&row, "largest")?),
                 Some(zone(&row)?),
@@ -33,6 +34,24 @@ impl Answers<Survey> for MySql {
             .flatten()
             .collect(),
         })
+    }
+}
+
+const MARIADB: Tested = Tested {
+    server: "MariaDB",
+    versions: &["10.11", "11.8"],
+};
+
+const MYSQL: Tested = Tested {
+    server: "MySQL",
+    versions: &["9.7"],
+};
+
+/// MariaDB says its name behind its version; MySQL may say anything there.
+fn told(version: &str) -> String {
+    match version.contains("MariaDB") {
+        true => MARIADB.told(version),
+        false => MYSQL.told(version),
     }
 }
 

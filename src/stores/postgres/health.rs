@@ -4,7 +4,13 @@ use sqlx::Row as _;
 
 use super::dialect::{Connection, Postgres};
 use crate::backend::Finding;
+use crate::stores::kit::Tested;
 use crate::stores::sql::{Answers, Survey, Surveyed};
+
+const POSTGRES: Tested = Tested {
+    server: "PostgreSQL",
+    versions: &["15", "17", "18"],
+};
 
 impl Answers<Survey> for Postgres {
     async fn answer(&self, on: &mut Connection, _: &Survey) -> sqlx::Result<Surveyed> {
@@ -38,7 +44,7 @@ impl Answers<Survey> for Postgres {
             ));
         }
         Ok(Surveyed {
-            version: row.try_get("version")?,
+            version: POSTGRES.told(&row.try_get::<String, _>("version")?),
             findings,
         })
     }

@@ -11,6 +11,7 @@ use super::server::Server;
 use super::skew;
 use crate::backend::Finding;
 use crate::error::Result;
+use crate::stores::kit::Tested;
 
 /// The only policy under which a held lock cannot be thrown away.
 const SAFE_POLICY: &str = "noeviction";
@@ -156,9 +157,24 @@ async fn info(server: &Server) -> Result<String> {
     String::from_redis_value(value).map_err(super::error::nonsense)
 }
 
+const REDIS: Tested = Tested {
+    server: "Redis",
+    versions: &["7.0", "8.0"],
+};
+
+const VALKEY: Tested = Tested {
+    server: "Valkey",
+    versions: &["8.1"],
+};
+
 fn judge(info: &str) -> Vec<Finding> {
     let get = |name| field(info, name).unwrap_or("unknown");
-    let mut findings = vec![Finding::good("version", get("redis_version").to_owned())];
+    // Valkey calls itself a Redis of the version that it began with, too.
+    let version = match field(info, "valkey_version") {
+        Some(version) => VALKEY.told(version),
+        None => REDIS.told(get("redis_version")),
+    };
+    let mut findings = vec![Finding::good("version", version)];
     findings.push(match get("role") {
         "slave" => Finding::bad(
             "role",
@@ -215,6 +231,14 @@ pub(super) async fn warn_of_eviction(redis: &Redis) {
 mod tests {
     use super::*;
     use crate::backend::Severity;
+
+    #[test]
+    fn valkey_is_told_from_redis() {
+        let both = "redis_version:7.2.4\r\nserver_name:valkey\r\nvalkey_version:8.1.1\r\n";
+        assert_eq!(judge(both)[0].detail, "Valkey 8.1.1, a tested version");
+        let redis = "redis_version:8.0.6\r\n";
+        assert_eq!(judge(redis)[0].detail, "Redis 8.0.6, a tested version");
+    }
 
     #[test]
     fn eviction_and_replicas_are_found() {

@@ -82,7 +82,8 @@ async fn what_the_server_confirmed_before_it_was_killed_is_there_afterwards() {
     let server = Server::start().unwrap();
     let url = server.url();
     let churning = client(&url).await.unwrap();
-    // Take and release without a pause, until the server dies under it.
+    let (tell, mut told) = tokio::sync::watch::channel(0);
+    // Take without a pause, until the server dies under it.
     let churn = tokio::spawn(async move {
         let mut confirmed = Vec::new();
         for number in 0.. {
@@ -92,13 +93,15 @@ async fn what_the_server_confirmed_before_it_was_killed_is_there_afterwards() {
                 Ok(answer) => confirmed.push(bid.held(answer.token().unwrap())),
                 Err(error) => return (confirmed, bid, error),
             }
+            tell.send_replace(confirmed.len());
         }
         unreachable!()
     });
-    tokio::time::sleep(Duration::from_millis(300)).await;
+    let some = told.wait_for(|confirmed| *confirmed >= 20).await;
+    drop(some.expect("the server confirms grants"));
     tokio::task::block_in_place(|| server.restart().unwrap());
     let (confirmed, lost, error) = churn.await.unwrap();
-    assert!(!confirmed.is_empty());
+    assert!(confirmed.len() >= 20);
     let store = client(&url).await.unwrap();
     for answer in store.renew(&confirmed).await {
         assert!(

@@ -8,6 +8,16 @@ use tenure_testkit::Whole as _;
 use crate::support::{bid, client, renew, terms, win};
 use crate::{SERVER, dialect};
 
+/// Fails when the suite runs on a version that nobody has written down yet.
+#[tokio::test]
+async fn the_doctor_knows_the_version_that_the_tests_run_on() {
+    let store = client(&SERVER.url()).await.unwrap();
+    let findings = store.check().await;
+    let server = findings.iter().find(|finding| finding.subject == "server");
+    let told = &server.expect("the server is told of").detail;
+    assert!(told.ends_with("a tested version"), "{told}");
+}
+
 #[tokio::test]
 async fn what_the_servers_defaults_say_changes_nothing() {
     let server = dialect::contrary();

@@ -20,6 +20,9 @@ pub enum Server {
     MariaDb,
     /// Galera, which makes several servers of MariaDB one. A library that the server loads.
     Galera,
+    /// Oracle's MySQL, with the command-line client, in the place of MariaDB where its variable
+    /// says where it is. No package of Debian's stable releases has it.
+    MySql,
     /// PostgreSQL, with the command-line client.
     Postgres,
     /// ZooKeeper: a Java runtime and the jars.
@@ -42,7 +45,7 @@ pub struct Packages {
 }
 
 impl Server {
-    /// Everything the tests need.
+    /// Everything the tests need. [`MySql`](Server::MySql) only takes the place of another.
     pub const ALL: [Server; 7] = [
         Server::Redis,
         Server::MariaDb,
@@ -59,6 +62,7 @@ impl Server {
             Server::Redis => "redis",
             Server::MariaDb => "mariadb",
             Server::Galera => "galera",
+            Server::MySql => "mysql",
             Server::Postgres => "postgres",
             Server::ZooKeeper => "zookeeper",
             Server::Curator => "curator",
@@ -72,12 +76,18 @@ impl Server {
         format!("TENURE_{}_BIN", self.key().to_uppercase())
     }
 
+    /// Whether its variable says where it is.
+    pub fn is_named(self) -> bool {
+        env::var_os(self.variable()).is_some()
+    }
+
     /// The files that must be there. The first is the one the variable may name.
     pub fn programs(self) -> &'static [&'static str] {
         match self {
             Server::Redis => &["redis-server"],
             Server::MariaDb => &["mariadbd", "mariadb-install-db", "mariadb"],
             Server::Galera => &["libgalera_smm.so"],
+            Server::MySql => &["mysqld", "mysql"],
             Server::Postgres => &["postgres", "initdb", "psql"],
             Server::ZooKeeper => &["zookeeper.jar", "java"],
             Server::Curator => &["curator-recipes.jar", "javac"],
@@ -103,6 +113,11 @@ impl Server {
                 apt: &["galera-4"],
                 dnf: &["galera"],
                 brew: &[],
+            },
+            Server::MySql => Packages {
+                apt: &[],
+                dnf: &["community-mysql-server", "community-mysql"],
+                brew: &["mysql"],
             },
             Server::Postgres => Packages {
                 apt: &["postgresql"],
@@ -145,6 +160,7 @@ impl Server {
                 "/usr/lib64/galera",
                 "/usr/lib64/galera-4",
             ],
+            Server::MySql => &["/usr/sbin", "/usr/libexec", "/opt/homebrew/opt/mysql/bin"],
             Server::Postgres => &[
                 "/usr/lib/postgresql/*/bin",
                 "/usr/pgsql-*/bin",
@@ -188,6 +204,8 @@ impl Server {
                 Some(named.as_path())
             };
             places.extend(folder.map(Path::to_path_buf));
+            // Debian has a server in `sbin` and its tools in `bin`.
+            places.extend(folder.map(|folder| folder.with_file_name("bin")));
             if main {
                 // Whoever names a server wants that one, not another that happens to be there.
                 return pick(program, &places).ok_or_else(|| missing(places));

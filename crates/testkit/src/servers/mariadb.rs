@@ -1,4 +1,4 @@
-//! MariaDB.
+//! MariaDB, or Oracle's MySQL in its place.
 
 use std::fs;
 use std::io::{self, Read};
@@ -13,13 +13,16 @@ use super::extras::Extras;
 use super::find::Server;
 use super::port::Port;
 use super::process::{Process, Recipe};
-use super::{home, template};
+use super::{home, mysql, template};
 
 /// A small redo log, or every copy of the data directory would be 100 MB.
 const SMALL: &str = "--innodb-log-file-size=8M";
 
 /// A MariaDB server on 127.0.0.1; its life is that of a [`Process`]. Commits survive
 /// [`Process::restart`]. The user has no password.
+///
+/// Where `TENURE_MYSQL_BIN` says where Oracle's MySQL is, it is that, so that whatever is tested
+/// with one can be tested with the other.
 #[derive(Debug)]
 pub struct MariaDb {
     process: Process,
@@ -40,6 +43,11 @@ impl MariaDb {
     /// A server with options.
     pub fn builder() -> MariaDbBuilder {
         MariaDbBuilder::default()
+    }
+
+    /// Whether it is Oracle's MySQL.
+    pub fn is_mysql() -> bool {
+        Server::MySql.is_named()
     }
 
     /// Where it listens.
@@ -70,13 +78,12 @@ impl MariaDb {
     /// Runs statements through the command-line client and gives the rows, fields separated by
     /// tabs. For checks in tests.
     pub fn sql(&self, statements: &str) -> Result<String, ServerError> {
-        let mut client = home::command(Server::MariaDb.find("mariadb")?, self.directory());
-        client.args([
-            "--no-defaults",
-            "--protocol=tcp",
-            "--host=127.0.0.1",
-            "--skip-ssl",
-        ]);
+        let (program, plain) = match Self::is_mysql() {
+            true => (Server::MySql.find("mysql")?, "--ssl-mode=DISABLED"),
+            false => (Server::MariaDb.find("mariadb")?, "--skip-ssl"),
+        };
+        let mut client = home::command(program, self.directory());
+        client.args(["--no-defaults", "--protocol=tcp", "--host=127.0.0.1", plain]);
         client.args([
             format!("--port={}", self.port()),
             format!("--user={}", Self::USER),
@@ -143,13 +150,21 @@ impl MariaDbBuilder {
     /// Starts it and waits until it greets.
     pub fn start(self) -> Result<MariaDb, ServerError> {
         Port::start(|port| {
-            let recipe = Node {
-                address: port.address(),
-                extras: self.extras.clone(),
-                origin: self.origin.clone(),
+            let (address, extras) = (port.address(), self.extras.clone());
+            let process = match MariaDb::is_mysql() {
+                true => Process::launch("mysql", Box::new(mysql::Node { address, extras })),
+                false => {
+                    let origin = self.origin.clone();
+                    let node = Node {
+                        address,
+                        extras,
+                        origin,
+                    };
+                    Process::launch("mariadb", Box::new(node))
+                }
             };
             Ok(MariaDb {
-                process: Process::launch("mariadb", Box::new(recipe))?,
+                process: process?,
                 port,
             })
         })
@@ -177,6 +192,7 @@ impl Recipe for Node {
                 let mut install = home::command(Server::MariaDb.find("mariadb-install-db")?, empty);
                 install.args(["--no-defaults", "--auth-root-authentication-method=normal"]);
                 install.args(["--skip-test-db", "--skip-name-resolve", SMALL]);
+                install.args(base(&Server::MariaDb.find("mariadbd")?));
                 install.arg(format!("--datadir={}", empty.display()));
                 home::run(install)?;
                 // To the server a directory is a database.
@@ -189,28 +205,10 @@ impl Recipe for Node {
 
     fn command(&self, directory: &Path) -> Result<Command, ServerError> {
         self.extras.write(directory)?;
-        let at = |name: &str| directory.join(name).display().to_string();
-        let mut command = Command::new(Server::MariaDb.find("mariadbd")?);
-        command.args([
-            "--no-defaults",
-            "--bind-address=127.0.0.1",
-            "--skip-name-resolve",
-            SMALL,
-        ]);
-        command.arg(format!("--port={}", self.address.port()));
-        command.args([
-            format!("--datadir={}", at("data")),
-            format!("--tmpdir={}", at("")),
-        ]);
-        command.args([
-            format!("--socket={}", at("sock")),
-            format!("--pid-file={}", at("pid.own")),
-        ]);
-        // Written at each commit, so kill -9 loses nothing; only the machine itself could.
-        command.args([
-            "--innodb-flush-log-at-trx-commit=2",
-            "--innodb-buffer-pool-size=32M",
-        ]);
+        let program = Server::MariaDb.find("mariadbd")?;
+        let mut command = Command::new(&program);
+        command.args(["--no-defaults", SMALL]).args(base(&program));
+        command.args(usual(self.address, directory));
         self.extras.apply(&mut command, directory);
         Ok(command)
     }
@@ -220,8 +218,34 @@ impl Recipe for Node {
     }
 }
 
+/// What servers of both makers are told.
+pub(super) fn usual(address: SocketAddr, directory: &Path) -> [String; 9] {
+    let at = |name: &str| directory.join(name).display().to_string();
+    [
+        "--bind-address=127.0.0.1".to_owned(),
+        "--skip-name-resolve".to_owned(),
+        format!("--port={}", address.port()),
+        format!("--datadir={}", at("data")),
+        format!("--tmpdir={}", at("")),
+        format!("--socket={}", at("sock")),
+        format!("--pid-file={}", at("pid.own")),
+        // Written at each commit, so kill -9 loses nothing; only the machine itself could.
+        "--innodb-flush-log-at-trx-commit=2".to_owned(),
+        "--innodb-buffer-pool-size=32M".to_owned(),
+    ]
+}
+
+/// Where the rest of the server lies whose program is `usr/sbin/mariadbd` of some directory: its
+/// messages and the tables that it begins with.
+pub(super) fn base(program: &Path) -> Option<String> {
+    let base = program.parent()?.parent()?;
+    // The system's knows by itself.
+    let is_base = base != Path::new("/usr") && base.join("share").is_dir();
+    is_base.then(|| format!("--basedir={}", base.display()))
+}
+
 /// The part of `mariadbd  Ver 10.11.19-MariaDB-… for …` that names the release.
-fn release(version: &str) -> &str {
+pub(super) fn release(version: &str) -> &str {
     version
         .split_whitespace()
         .skip_while(|word| *word != "Ver")
@@ -230,7 +254,7 @@ fn release(version: &str) -> &str {
 }
 
 /// The server speaks first: a packet whose body starts with the protocol version, 10.
-fn greets(address: SocketAddr, limit: Duration) -> io::Result<()> {
+pub(super) fn greets(address: SocketAddr, limit: Duration) -> io::Result<()> {
     let mut stream = TcpStream::connect_timeout(&address, limit)?;
     stream.set_read_timeout(Some(limit))?;
     let mut head = [0; 5];

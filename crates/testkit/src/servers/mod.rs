@@ -1,4 +1,4 @@
-//! Real servers for tests: Redis, MariaDB, PostgreSQL and ZooKeeper, and a proxy that breaks the
+//! Real servers for tests: Redis, MariaDB or MySQL, PostgreSQL and ZooKeeper, and a proxy that breaks the
 //! network between them and their clients.
 //!
 //! Each launcher starts the installed program in a directory of its own, on a port of its own,
@@ -30,6 +30,7 @@ pub mod find;
 mod galera;
 mod home;
 mod mariadb;
+mod mysql;
 mod port;
 mod postgres;
 mod process;
