@@ -98,9 +98,11 @@ impl Coordinator {
     /// The lock called `name`, with options of its own. No I/O.
     ///
     /// # Errors
-    /// As [`lock`](Self::lock).
+    /// As [`lock`](Self::lock); [`Invalid`](ErrorKind::Invalid) for options
+    /// that make no sense.
     pub fn lock_with(&self, name: impl AsRef<str>, options: LockOptions) -> Result<Lock> {
         self.engine.check_open()?;
+        options.check(self.engine.terms_with(options.own_terms()))?;
         Ok(Lock::new(&self.locks, MutexName::new(name)?, options))
     }
 

@@ -17,6 +17,7 @@ mod holders;
 mod interop;
 mod jvm;
 mod lazy;
+mod linger;
 mod listing;
 mod one_shard;
 mod outage;
@@ -36,6 +37,8 @@ mod voters;
 mod wakeups;
 
 // What every store must stand.
+#[path = "../shared/linger/mod.rs"]
+mod shared_linger;
 #[path = "../shared/listing/mod.rs"]
 mod shared_listing;
 

@@ -5,6 +5,7 @@ mod contract;
 mod crash;
 mod faults;
 mod kills;
+mod linger;
 mod listing;
 mod nonsense;
 mod opening;
@@ -15,6 +16,8 @@ mod support;
 mod waiting;
 
 // What every store must stand.
+#[path = "../shared/linger/mod.rs"]
+mod shared_linger;
 #[path = "../shared/listing/mod.rs"]
 mod shared_listing;
 
