@@ -8,7 +8,7 @@
 //!
 //! A machine can stand still without its clocks noticing: a virtual one that
 //! its hypervisor pauses or restores from a snapshot. What can be seen from
-//! inside is that somebody then sets its wall clock right. So the two clocks are
+//! inside is that the host then sets its wall clock right. So the two clocks are
 //! compared at every look, and ownership ends when the wall clock went ahead:
 //! see docs/decisions/0021-a-wall-clock-that-goes-ahead-is-a-loss.md.
 //!
@@ -146,7 +146,7 @@ impl Clock {
         }
     }
 
-    /// Both clocks. Whoever is held up between the two readings takes the wall
+    /// Both clocks. A thread that is held up between the two readings takes the wall
     /// clock to be less ahead than it is, never more.
     pub(crate) fn look(&self) -> Sight {
         match &self.source {
@@ -166,7 +166,7 @@ impl Clock {
         }
     }
 
-    /// Both clocks, to compare later looks with: whoever is held up between
+    /// Both clocks, to compare later looks with: a thread that is held up between
     /// the readings takes the wall clock to be more ahead than it is.
     pub(crate) fn look_before(&self) -> Sight {
         match &self.source {

@@ -99,7 +99,7 @@ impl Coordinator {
     ///
     /// # Errors
     /// As [`lock`](Self::lock); [`Invalid`](ErrorKind::Invalid) for options
-    /// that make no sense.
+    /// that make no sense or contradict each other.
     pub fn lock_with(&self, name: impl AsRef<str>, options: LockOptions) -> Result<Lock> {
         self.engine.check_open()?;
         options.check(self.engine.terms_with(options.own_terms()))?;
@@ -183,7 +183,7 @@ impl Coordinator {
 
     /// Ends everything that this coordinator and its clones own and wait for,
     /// waits until the store has been told, and closes the store. Guards are
-    /// dead at once; whoever holds an office is asked to
+    /// dead at once; the holder of an office is asked to
     /// [end](crate::Tenure::ending), and waited for. Later calls
     /// fail with [`Closed`](ErrorKind::Closed); closing again is fine.
     ///

@@ -267,7 +267,7 @@ impl ErrorKind {
 pub enum LossCause {
     /// The local deadline passed without a confirmed renewal.
     Deadline,
-    /// The store says that the grant is gone or somebody else's.
+    /// The store says that the grant is gone or another owner's.
     Taken,
     /// It was given back.
     Released,

@@ -49,21 +49,21 @@ impl AnyBackend {
         self.1.as_deref()
     }
 
-    /// Its ledger, for whoever cannot do without.
+    /// Its ledger, for callers that cannot do without.
     pub(crate) fn needed_ledger(&self) -> Result<AnyLedger<'_>> {
         self.0
             .ledger()
             .ok_or_else(|| self.lacks("keeps no ledger of schedules"))
     }
 
-    /// Its inventory, for whoever cannot do without.
+    /// Its inventory, for callers that cannot do without.
     pub(crate) fn needed_inventory(&self) -> Result<AnyInventory<'_>> {
         self.0.inventory().ok_or_else(|| {
             self.lacks("cannot tell its mutexes from other data, and so not list or prune them")
         })
     }
 
-    /// Its administration, for whoever cannot do without.
+    /// Its administration, for callers that cannot do without.
     pub(crate) fn needed_administration(&self) -> Result<AnyAdministration<'_>> {
         self.0.administration().ok_or_else(|| {
             self.lacks("has no administration: nothing can be revoked or checked in it")

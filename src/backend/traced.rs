@@ -52,7 +52,7 @@ impl<T> Said for Vec<Result<T>> {
     }
 }
 
-/// Findings are for whoever asked.
+/// Findings are for the caller.
 impl Said for Vec<super::Finding> {
     fn log_failures(&self) {}
 }

@@ -82,7 +82,8 @@ impl Coordinator {
     /// The lock called `name`, with options of its own. No I/O.
     ///
     /// # Errors
-    /// As [`lock`](Self::lock).
+    /// As [`lock`](Self::lock); [`Invalid`](crate::ErrorKind::Invalid) for options
+    /// that contradict each other.
     pub fn lock_with(&self, name: impl AsRef<str>, options: LockOptions) -> Result<Lock> {
         let lock = self.inner.lock_with(name, options)?;
         Ok(Lock::new(lock, &self.background))

@@ -19,7 +19,7 @@ pub use combination::{CombinationGuard, CombinationLock};
 pub use coordinator::Coordinator;
 pub use elector::{Campaign, CampaignEvent, Elector, Leadership, Observer};
 pub use lock::{Lock, LockGuard};
-pub use once::{Once, OpenTurn};
+pub use once::{GuardedTurn, OpenTurn};
 pub use reentrant::{ReentrantGuard, ReentrantLock};
 pub use scheduler::{Scheduler, SchedulerHandle, Tick};
 pub use service::{ContendService, RetrievalService};

@@ -11,7 +11,7 @@ use crate::lock::{self, DoneBefore};
 #[must_use = "dropped, the lock is given back and the work not done"]
 #[derive(Debug)]
 #[expect(clippy::large_enum_variant)] // Taken apart at once, and never kept.
-pub enum Once {
+pub enum GuardedTurn {
     /// The lock is ours, and the work is ours to do and to record.
     Ours(LockGuard, OpenTurn),
     /// The work has been done, and the lock has been given back.
@@ -20,7 +20,7 @@ pub enum Once {
 
 /// Work that is the holder's to do, as
 /// [`tenure::lock::OpenTurn`](crate::lock::OpenTurn). Dropped without a word it
-/// was cut short, and whoever comes next may repeat it.
+/// was cut short, and the next owner may repeat it.
 #[must_use = "work that is not recorded as done is repeated"]
 #[derive(Debug)]
 pub struct OpenTurn {
@@ -34,18 +34,18 @@ impl Lock {
     ///
     /// ```
     /// use std::time::Duration;
-    /// use tenure::blocking::{Coordinator, Once};
+    /// use tenure::blocking::{Coordinator, GuardedTurn};
     ///
     /// let coordinator = Coordinator::connect("memory:")?;
     /// let lock = coordinator.lock("nightly")?;
     /// for _ in 0..2 {
     ///     match lock.once_per(Duration::from_secs(24 * 60 * 60))? {
-    ///         Once::Ours(guard, turn) => {
+    ///         GuardedTurn::Ours(guard, turn) => {
     ///             println!("the work itself, with token {}", guard.token()?);
     ///             turn.done()?;
     ///             guard.release()?;
     ///         }
-    ///         Once::Done(before) => println!("already done by {}", before.by),
+    ///         GuardedTurn::Done(before) => println!("already done by {}", before.by),
     ///     }
     /// }
     /// coordinator.close()?;
@@ -54,18 +54,18 @@ impl Lock {
     ///
     /// # Errors
     /// As [`tenure::Lock::once_per`](crate::Lock::once_per).
-    pub fn once_per(&self, period: Duration) -> Result<Once> {
+    pub fn once_per(&self, period: Duration) -> Result<GuardedTurn> {
         let (lock, background) = self.parts();
         let once = background.wait(async move { lock.once_per(period).await })?;
         Ok(match once {
-            lock::Once::Ours(guard, turn) => {
+            lock::GuardedTurn::Ours(guard, turn) => {
                 let turn = OpenTurn {
                     inner: turn,
                     background: background.clone(),
                 };
-                Once::Ours(LockGuard::new(guard, background), turn)
+                GuardedTurn::Ours(LockGuard::new(guard, background), turn)
             }
-            lock::Once::Done(before) => Once::Done(before),
+            lock::GuardedTurn::Done(before) => GuardedTurn::Done(before),
         })
     }
 }
@@ -81,7 +81,7 @@ impl OpenTurn {
         self.background.wait(async move { turn.done().await })
     }
 
-    /// Records that the work failed: whoever comes next may repeat it.
+    /// Records that the work failed: the next owner may repeat it.
     ///
     /// # Errors
     /// As [`done`](Self::done).

@@ -60,7 +60,7 @@ impl Tenure {
         self.inner.is_ending()
     }
 
-    /// Waits until somebody asks for the end of ownership, or it ends, for at
+    /// Waits until the program asks for the end of ownership, or it ends, for at
     /// most `timeout`; whether that is so. While it is only asked for,
     /// [`token`](Self::token) is good: do what must be done, and return.
     #[must_use]

@@ -167,7 +167,7 @@ fn wait_for(timer: &OwnedFd, wall: Option<&OwnedFd>) -> bool {
     );
     let mut expirations = [0_u8; 8];
     if rang && !matches!(rustix::io::read(timer, &mut expirations), Ok(8)) {
-        // Somebody has closed our descriptor, as programs do that become a
+        // The program has closed our descriptor, as programs do that become a
         // daemon, or made it another's: from now on the clock is looked at in
         // short steps.
         std::thread::sleep(STEP);
@@ -253,7 +253,7 @@ mod tests {
 
     use super::*;
 
-    /// A waker whose end runs the code of whoever made it: an executor may drop
+    /// A waker whose end runs the code of its maker: an executor may drop
     /// a whole task with it, and the sleeps in that task.
     #[allow(dead_code)] // held, to be dropped with it
     struct Heavy(Mutex<Option<Sleep<'static>>>);

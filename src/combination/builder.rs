@@ -13,7 +13,9 @@ use crate::error::{Error, ErrorKind, Outcome, Result};
 use crate::lock::reentrant::ReentrantLocks;
 use crate::lock::{Ids, Locks, ReentrantLock, ReentrantOptions};
 use crate::model::{Jitter, MutexName};
-use crate::stores::combination::{Combined, Mode, Node, Rules, Seat, Wishes, is_twin, join};
+use crate::stores::combination::{
+    Combined, ConnectionUse, Mode, Node, Rules, Wishes, is_twin, join,
+};
 
 /// The command timeout of the source of this lock.
 const COMMAND_TIMEOUT: Duration = Duration::from_millis(5);
@@ -230,9 +232,9 @@ impl CombinationBuilder {
         let quorum = Rules::new(&self.wishes, urls.len(), at_least)?.quorum();
         let mut opened: Vec<Opened<'_>> = Vec::with_capacity(urls.len());
         for (place, url) in &urls {
-            let seat = join(&url.text, &url.url, self.clock.clone());
-            let seat = seat.map_err(|error| of_node(place, error))?;
-            let found = find(place, seat.store(), &self.clock).await;
+            let connection = join(&url.text, &url.url, self.clock.clone());
+            let connection = connection.map_err(|error| of_node(place, error))?;
+            let found = find(place, connection.store(), &self.clock).await;
             let id = match &found {
                 // Nobody but the one who wrote it can mend that.
                 Err(error) if error.kind() == ErrorKind::Invalid => return Err(error.clone()),
@@ -247,7 +249,7 @@ impl CombinationBuilder {
             opened.push(Opened {
                 place,
                 url,
-                seat,
+                connection,
                 found,
             });
         }
@@ -270,7 +272,7 @@ impl CombinationBuilder {
             let durable = self.all_durable || url.durable;
             let node = Node::new(
                 place.clone(),
-                opened.seat,
+                opened.connection,
                 timeout,
                 durable,
                 rules.probe_max(),
@@ -310,7 +312,7 @@ impl CombinationBuilder {
 struct Opened<'a> {
     place: &'a String,
     url: &'a NodeUrl,
-    seat: Seat,
+    connection: ConnectionUse,
     found: Result<(Duration, String)>,
 }
 

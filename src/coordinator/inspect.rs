@@ -16,7 +16,7 @@ use crate::schedule::Schedules;
 const LONG: u32 = 4;
 
 /// A check has at least this long: no lease depends on it, and it is there to
-/// name whoever is silent.
+/// name the one that is silent.
 const CHECK: Duration = Duration::from_secs(5);
 
 impl Coordinator {
@@ -225,7 +225,7 @@ impl Coordinator {
 
     /// What fails from now on and is tried again: of locks that are waited for,
     /// campaigns, observers, services and schedules, of this coordinator and its
-    /// clones. Whoever waits for ever wants to say what for. No I/O.
+    /// clones. A waiter that waits for ever wants to say what for. No I/O.
     #[must_use]
     pub fn troubles(&self) -> Troubles {
         self.engine.troubles()

@@ -59,7 +59,7 @@ impl LazyCoordinator {
     }
 
     /// The coordinator. The first call connects, and goes on trying for as long
-    /// as the store cannot be reached; whoever calls meanwhile waits for it.
+    /// as the store cannot be reached; callers wait for it meanwhile.
     ///
     /// # Errors
     /// What no retry can help, such as a refused password;
@@ -97,7 +97,7 @@ impl LazyCoordinator {
     /// As [`Coordinator::close`].
     pub async fn close(&self) -> Result<()> {
         self.0.closing.cancel();
-        // Whoever connects has been told; what it has connected is closed here.
+        // The task that connects has been told; what it has connected is closed here.
         let _turn = self.0.turn.lock().await;
         match self.0.connected.get() {
             Some(coordinator) => coordinator.close().await,

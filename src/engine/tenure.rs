@@ -273,7 +273,7 @@ impl Tenure {
         self.lease.is_asked() || self.is_lost()
     }
 
-    /// Returns when ownership is to end: somebody has asked for it, by stopping
+    /// Returns when ownership is to end: the program has asked for it, by stopping
     /// the service, the scheduler or the coordinator that it belongs to, or it
     /// has been lost.
     ///
@@ -315,7 +315,7 @@ impl Tenure {
     }
 
     /// Runs `work` while ownership lasts; drops it at the loss, and when
-    /// somebody asks for the [end](Self::ending) of ownership, so that it can
+    /// the program asks for the [end](Self::ending) of ownership, so that it can
     /// be given back at once. Work that wants to end in its own time listens to
     /// [`ending`](Self::ending) and [`lost`](Self::lost) itself.
     ///

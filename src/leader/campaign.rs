@@ -109,7 +109,7 @@ impl Drop for Leadership {
 /// A stream of [`CampaignEvent`]s; it ends when the coordinator is closed.
 ///
 /// It must be read: an election that nobody reads of before its first renewal
-/// is due is given back, and the candidate rests until somebody reads again.
+/// is due is given back, and the candidate rests until its reader reads again.
 ///
 /// Dropped, the candidate stands no more, and an office it holds is resigned
 /// as soon as its [`Leadership`] has been dropped too.

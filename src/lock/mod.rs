@@ -44,6 +44,6 @@ pub use fence::{Fence, StaleToken};
 pub use guard::LockGuard;
 pub use lock::Lock;
 pub(crate) use lock::{Ids, Locks};
-pub use once::{DoneBefore, Once, OpenTurn, Turn};
+pub use once::{DoneBefore, GuardedTurn, OpenTurn, Turn};
 pub use options::{HandOver, LockOptions};
 pub use reentrant::{Holder, ReentrantGuard, ReentrantLock, ReentrantOptions};

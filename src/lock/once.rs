@@ -1,4 +1,4 @@
-//! [`Turn`]: work that is done once in a period, by whoever comes first.
+//! [`Turn`]: work that is done once in a period, by the process that comes first.
 
 use std::time::Duration;
 
@@ -29,7 +29,7 @@ pub enum Turn {
 #[must_use = "dropped, the lock is given back and the work not done"]
 #[derive(Debug)]
 #[expect(clippy::large_enum_variant)] // Taken apart at once, and never kept.
-pub enum Once {
+pub enum GuardedTurn {
     /// The lock is ours, and the work is ours to do and to record.
     Ours(LockGuard, OpenTurn),
     /// The work has been done, and the lock has been given back.
@@ -53,7 +53,7 @@ pub struct DoneBefore {
 }
 
 /// Work that is the holder's to do. Dropped without a word it was cut short,
-/// and whoever comes next may repeat it.
+/// and the next owner may repeat it.
 #[must_use = "work that is not recorded as done is repeated"]
 #[derive(Debug)]
 pub struct OpenTurn {
@@ -71,19 +71,19 @@ impl Lock {
     /// # async fn main() -> tenure::Result<()> {
     /// use std::time::Duration;
     /// use tenure::Coordinator;
-    /// use tenure::lock::Once;
+    /// use tenure::lock::GuardedTurn;
     ///
     /// const DAY: Duration = Duration::from_secs(24 * 60 * 60);
     /// let coordinator = Coordinator::connect("memory:").await?;
     /// let lock = coordinator.lock("nightly")?;
     /// for _ in 0..2 {
     ///     match lock.once_per(DAY).await? {
-    ///         Once::Ours(guard, turn) => {
+    ///         GuardedTurn::Ours(guard, turn) => {
     ///             println!("the work itself, with token {}", guard.token()?);
     ///             turn.done().await?;
     ///             guard.release().await?;
     ///         }
-    ///         Once::Done(before) => println!("already done by {}", before.by),
+    ///         GuardedTurn::Done(before) => println!("already done by {}", before.by),
     ///     }
     /// }
     /// # coordinator.close().await
@@ -97,15 +97,15 @@ impl Lock {
     /// # Cancel safety
     /// As [`acquire`](Self::acquire). The work may be recorded as begun, and
     /// can be asked for again.
-    pub async fn once_per(&self, period: Duration) -> Result<Once> {
+    pub async fn once_per(&self, period: Duration) -> Result<GuardedTurn> {
         let mut guard = self.acquire().await?;
         match guard.once_per(period).await {
-            Ok(Turn::Ours(turn)) => Ok(Once::Ours(guard, turn)),
+            Ok(Turn::Ours(turn)) => Ok(GuardedTurn::Ours(guard, turn)),
             Ok(Turn::Done(before)) => {
                 guard.keep_no_longer();
                 // What the ledger says holds, whatever becomes of the lock.
                 let _ = guard.release().await;
-                Ok(Once::Done(before))
+                Ok(GuardedTurn::Done(before))
             }
             Err(error) => {
                 guard.keep_no_longer();
@@ -246,7 +246,7 @@ impl OpenTurn {
         self.end(true).await
     }
 
-    /// Records that the work failed: whoever comes next may repeat it.
+    /// Records that the work failed: the next owner may repeat it.
     ///
     /// # Errors
     /// As [`done`](Self::done).

@@ -44,7 +44,8 @@ impl LockOptions {
     /// not free again. Waiting for
     /// [`release`](super::LockGuard::release) waits for that, too; a dropped
     /// guard keeps it in the background, and closing the coordinator gives it
-    /// back at once.
+    /// back at once. Not longer than
+    /// [`max_hold`](Self::with_max_hold): `lock_with` refuses that.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -124,8 +125,16 @@ impl LockOptions {
         self.terms
     }
 
-    /// An error for options that make no sense under `terms`.
+    /// Refuses what contradicts itself, or makes no sense under `terms`.
     pub(crate) fn check(&self, terms: LeaseTerms) -> Result<()> {
+        if let (Some(least), Some(most)) = (self.at_least_for, self.max_hold)
+            && least > most
+        {
+            return Err(Error::invalid(format!(
+                "a lock that is held for at least {least:?} cannot be lost after {most:?}: make \
+                 at_least_for shorter or max_hold longer"
+            )));
+        }
         let Some(linger) = self.linger else {
             return Ok(());
         };

@@ -153,7 +153,7 @@ impl MutexOwner {
         self.owner_id.is_some() && self.transition_at.is_none_or(|at| at >= now)
     }
 
-    /// Whether somebody owns at `now`; the transition counts as owned.
+    /// Whether there is an owner at `now`; the transition counts as owned.
     #[must_use]
     pub fn has_owner(&self, now: StoreTime) -> bool {
         self.is_in_transition(now)

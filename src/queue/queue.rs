@@ -189,7 +189,7 @@ impl<C: Competitor> Joined<C> {
             queue: Arc::clone(queue),
             number,
             competitor,
-            stage: Stage::Waiting,
+            state: PlaceState::Waiting,
         }
     }
 }
@@ -200,11 +200,11 @@ pub struct Place<C: Competitor, R = ()> {
     queue: Arc<CompetitorQueue<C, R>>,
     number: u64,
     competitor: Arc<C>,
-    stage: Stage,
+    state: PlaceState,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stage {
+enum PlaceState {
     Waiting,
     Competing,
     Holding,
@@ -236,8 +236,8 @@ impl<C: Competitor, R> Place<C, R> {
     }
 
     fn compete(&mut self) {
-        if self.stage == Stage::Waiting {
-            self.stage = Stage::Competing;
+        if self.state == PlaceState::Waiting {
+            self.state = PlaceState::Competing;
             self.competitor.before_competing();
         }
     }
@@ -263,9 +263,9 @@ impl<C: Competitor, R> Place<C, R> {
             entries.is_held |= is_first;
             is_first
         });
-        if is_first && self.stage != Stage::Holding {
+        if is_first && self.state != PlaceState::Holding {
             self.compete();
-            self.stage = Stage::Holding;
+            self.state = PlaceState::Holding;
             self.competitor.after_winning();
         }
     }
@@ -328,7 +328,7 @@ impl<C: Competitor, R> Drop for Place<C, R> {
     fn drop(&mut self) {
         {
             let _leaving = Leaving(self);
-            if self.stage == Stage::Holding {
+            if self.state == PlaceState::Holding {
                 self.queue.with(|entries| entries.is_held = false);
                 self.competitor.after_releasing();
             }
@@ -373,7 +373,7 @@ impl<C: Competitor, R> fmt::Debug for Place<C, R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Place")
             .field("competitor", &self.competitor)
-            .field("stage", &self.stage)
+            .field("state", &self.state)
             .finish_non_exhaustive()
     }
 }

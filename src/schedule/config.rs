@@ -183,7 +183,7 @@ impl ScheduleConfig {
     }
 
     /// The same, whose cadence replaces the one that the schedule has had so
-    /// far, for the roll-out of a change. Whoever still has the old one is
+    /// far, for the roll-out of a change. A process that still has the old one is
     /// refused from then on.
     #[must_use]
     pub fn with_plan_replaced(self) -> Self {

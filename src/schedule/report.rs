@@ -16,7 +16,7 @@ pub enum RunResult {
     Planned,
     /// It runs: the leader that began it still leads.
     Running,
-    /// It was begun, nobody said how it ended, and whoever began it does not
+    /// It was begun, no word came how it ended, and the process that began it does not
     /// lead any more.
     Unfinished,
     /// It ended well.

@@ -102,13 +102,11 @@ const STORES: &[(&str, &[&str], &[&str])] = &[
             "walk",
         ],
     ),
-    // A second layout in the same servers, whose rooms it shares. Its client is
-    // the `mod.rs`.
+    // A second layout in the same servers, whose rooms it shares.
     (
         "redis/hash",
         &[
-            "client", "clock", "config", "error", "health", "ledger", "ledgers", "prune", "schema",
-            "watch",
+            "clock", "config", "error", "health", "ledger", "ledgers", "prune", "schema", "watch",
         ],
         &["names", "renew"],
     ),
@@ -125,7 +123,6 @@ const STORES: &[(&str, &[&str], &[&str])] = &[
         &["ledgers"],
         &[
             "before_open",
-            "bell",
             "database",
             "epoch",
             "file",
@@ -134,6 +131,7 @@ const STORES: &[(&str, &[&str], &[&str])] = &[
             "open",
             "presence",
             "table",
+            "wake_file",
             "worker",
         ],
     ),
@@ -187,16 +185,11 @@ fn every_store_has_the_same_rooms() {
     }
 }
 
-/// Where a store is its own seam to the rest, if not in its `client.rs`.
-const SEAMS: &[(&str, &str)] = &[("redis/hash", "mod.rs")];
-
 #[test]
 fn the_client_of_a_store_is_the_seam_and_its_url_is_opened_in_config() {
     let stores = root().join("src/stores");
     for (store, lacks, _) in STORES {
         let folder = stores.join(store);
-        let seam = SEAMS.iter().find(|(name, _)| name == store);
-        let seam = seam.map_or("client.rs", |(_, file)| *file);
         for file in fs::read_dir(&folder).unwrap() {
             let file = file.unwrap().path();
             let Ok(source) = fs::read_to_string(&file) else {
@@ -207,7 +200,7 @@ fn the_client_of_a_store_is_the_seam_and_its_url_is_opened_in_config() {
                 line.starts_with("impl") && line.contains(" Backend for ") && line.ends_with('{')
             });
             let stands_on_sql = ["mysql", "postgres"].contains(store);
-            let should_be = name == seam && !stands_on_sql;
+            let should_be = name == "client.rs" && !stands_on_sql;
             assert_eq!(is_seam, should_be, "the backend of {store}: {name}");
         }
         let config = folder.join("config.rs");

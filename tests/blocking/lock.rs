@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use tenure::blocking::{Cancel, Coordinator, Once};
+use tenure::blocking::{Cancel, Coordinator, GuardedTurn};
 use tenure::lock::LockOptions;
 use tenure::stores::memory::Memory;
 use tenure::{ErrorKind, LossCause};
@@ -75,18 +75,18 @@ fn work_is_done_once_in_a_period() {
     let store = Memory::new();
     let [here, there] = [(), ()].map(|()| coordinator(&store, long_terms()));
     let (one, two) = (here.lock("m").unwrap(), there.lock("m").unwrap());
-    let Once::Ours(guard, turn) = one.once_per(LONG).unwrap() else {
+    let GuardedTurn::Ours(guard, turn) = one.once_per(LONG).unwrap() else {
         panic!("nobody has done it")
     };
     assert!(turn.failed().unwrap());
     guard.release().unwrap();
-    let Once::Ours(guard, turn) = two.once_per(LONG).unwrap() else {
+    let GuardedTurn::Ours(guard, turn) = two.once_per(LONG).unwrap() else {
         panic!("it failed")
     };
     let by = guard.tenure().contender().to_string();
     assert!(turn.done().unwrap());
     guard.release().unwrap();
-    let Once::Done(before) = one.once_per(LONG).unwrap() else {
+    let GuardedTurn::Done(before) = one.once_per(LONG).unwrap() else {
         panic!("it has been done")
     };
     assert_eq!(&*before.by, by);

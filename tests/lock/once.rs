@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tenure::backend::Backend;
 use tenure::clock::Clock;
-use tenure::lock::{Lock, LockGuard, LockOptions, Once, Turn};
+use tenure::lock::{GuardedTurn, Lock, LockGuard, LockOptions, Turn};
 use tenure::model::MutexName;
 use tenure::stores::memory::Memory;
 use tenure::{Coordinator, ErrorKind};
@@ -187,14 +187,14 @@ async fn what_cannot_be_is_said() {
 async fn a_lock_is_taken_only_by_who_has_work_to_do() {
     let (_, [one, two]) = hosts();
     let [one, two] = [one, two].map(|host| host.coordinator.lock("nightly").unwrap());
-    let Once::Ours(guard, turn) = one.once_per(DAY).await.unwrap() else {
+    let GuardedTurn::Ours(guard, turn) = one.once_per(DAY).await.unwrap() else {
         panic!("nobody has done it")
     };
     let by = guard.tenure().contender().to_string();
     assert!(two.try_acquire().await.unwrap().is_none(), "it is held");
     assert!(turn.done().await.unwrap());
     guard.release().await.unwrap();
-    let Once::Done(before) = two.once_per(DAY).await.unwrap() else {
+    let GuardedTurn::Done(before) = two.once_per(DAY).await.unwrap() else {
         panic!("it has been done")
     };
     assert_eq!(&*before.by, by);
@@ -216,6 +216,24 @@ fn kept(hosts: &[Host; 2]) -> [Lock; 2] {
         let coordinator = &hosts[host].coordinator;
         coordinator.lock_with("minutely", options.clone()).unwrap()
     })
+}
+
+#[tokio::test]
+async fn a_lock_cannot_be_held_for_longer_than_it_may_be() {
+    let (_, hosts) = hosts();
+    let coordinator = &hosts[0].coordinator;
+    let with = |most| {
+        let options = LockOptions::default().with_at_least_for(LEAST);
+        coordinator.lock_with("minutely", options.with_max_hold(most))
+    };
+    let error = with(LEAST - Duration::from_millis(1)).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Invalid);
+    let said = error.to_string();
+    assert!(
+        said.contains("at_least_for") && said.contains("max_hold"),
+        "{said}"
+    );
+    with(LEAST).unwrap();
 }
 
 #[tokio::test(start_paused = true)]
@@ -251,13 +269,16 @@ async fn a_lock_that_is_held_for_at_least_a_time_is_not_free_before() {
 async fn nothing_is_kept_for_who_has_nothing_to_do_or_has_lost_it() {
     let (_, hosts) = hosts();
     let [one, two] = kept(&hosts);
-    let Once::Ours(guard, turn) = one.once_per(DAY).await.unwrap() else {
+    let GuardedTurn::Ours(guard, turn) = one.once_per(DAY).await.unwrap() else {
         panic!("nobody has done it")
     };
     turn.done().await.unwrap();
     guard.release().await.unwrap();
     let begun = tokio::time::Instant::now();
-    assert!(matches!(two.once_per(DAY).await.unwrap(), Once::Done(_)));
+    assert!(matches!(
+        two.once_per(DAY).await.unwrap(),
+        GuardedTurn::Done(_)
+    ));
     let guard = one.acquire().await.unwrap();
     assert!(
         begun.elapsed() < Duration::from_secs(1),

@@ -5,7 +5,7 @@ use tenure::clock::Clock;
 use tenure_testkit::contract::Subject;
 
 use crate::SERVER;
-use crate::ground::client;
+use crate::support::client;
 
 struct Store;
 

@@ -11,7 +11,7 @@ use tenure::service::LocalContender;
 use tenure_testkit::servers::MariaDb;
 use tokio::sync::Mutex;
 
-use crate::ground::{bid, client, name, renew, terms, until, win};
+use crate::support::{bid, client, name, renew, terms, until, win};
 
 /// The server's own count of statements, prepares and pings.
 struct Counter {

@@ -8,7 +8,7 @@ use tenure::backend::{Backend, Hint, Interest};
 use tenure_testkit::Whole as _;
 
 use crate::SERVER;
-use crate::ground::{bid, client, renew, until, win};
+use crate::support::{bid, client, renew, until, win};
 
 /// What Simba calls now: epoch millis of the server, in the session's zone.
 const NOW: &str = "CAST(UNIX_TIMESTAMP(CURRENT_TIMESTAMP(3)) * 1000 AS UNSIGNED)";
@@ -127,7 +127,7 @@ async fn each_waits_for_the_others_lease_after_a_crash() {
     (simba.ttl, simba.transition) = (700, 300);
     assert!(simba.contend().await);
     let mut mine = bid("crashes", "ours");
-    mine.terms = crate::ground::terms(700, 300);
+    mine.terms = crate::support::terms(700, 300);
     let held = until("the JVM's lease is over", async || {
         let answer = ours.acquire(&mine).await.unwrap();
         answer.is_won().then(|| mine.held(answer.token().unwrap()))

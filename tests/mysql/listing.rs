@@ -7,9 +7,9 @@ use tenure::backend::{Backend, Page, Prune};
 use tenure_testkit::Whole as _;
 
 use crate::SERVER;
-use crate::ground::{bid, client, win};
 use crate::shared_listing::damage::{all, damage, is_isolated_and_mended};
 use crate::shared_listing::prune::{pruned, removes_what_is_old, works_for_people};
+use crate::support::{bid, client, win};
 
 /// The URL of tables that only the caller uses.
 fn tables(name: &str) -> String {
@@ -157,7 +157,7 @@ async fn a_row_that_a_jvm_peer_makes_again_has_a_larger_token() {
     SERVER
         .sql("DELETE FROM remade; INSERT INTO remade VALUES ('m', 0, 0, 0, '', 0)")
         .unwrap();
-    crate::ground::until("the next second", async || {
+    crate::support::until("the next second", async || {
         let again = win(&client, &bid("m", "b")).await;
         client.release(&again).await.unwrap();
         let larger = again.token > held.token;
@@ -195,7 +195,7 @@ async fn a_ledger_that_is_claimed_at_this_moment_is_not_removed() {
              due_at = UNIX_TIMESTAMP() * 1000 WHERE name = 'm'; SELECT SLEEP(1.503); COMMIT",
         )
     });
-    crate::ground::until("the claimer has written", async || {
+    crate::support::until("the claimer has written", async || {
         let open = "SELECT COUNT(*) FROM information_schema.PROCESSLIST \
                     WHERE INFO LIKE 'SELECT SLEEP(1.503)%'";
         (SERVER.sql(open).unwrap().trim() != "0").then_some(())

@@ -17,8 +17,8 @@ mod sql;
 #[path = "../shared/listing/mod.rs"]
 mod shared_listing;
 
-pub(crate) use sql::ground::{self, SERVER};
 pub(crate) use sql::odd;
+pub(crate) use sql::support::{self, SERVER};
 pub(crate) use tenure_testkit::servers::MariaDb as Server;
 
 tenure_testkit::peer_process!();

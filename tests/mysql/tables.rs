@@ -6,7 +6,7 @@ use tenure::{Error, ErrorKind, Outcome, Retry};
 use tenure_testkit::Whole as _;
 
 use crate::SERVER;
-use crate::ground::{bid, client, renew, terms, win};
+use crate::support::{bid, client, renew, terms, win};
 
 /// A table with these columns for names and ids, and a client of it.
 async fn table(name: &str, mutex: &str, owner: &str, version: &str, tail: &str) -> AnyBackend {

@@ -6,7 +6,7 @@ use tenure::backend::{AnyBackend, Backend, Prune};
 use tenure_testkit::Whole as _;
 use tenure_testkit::servers::MariaDb;
 
-use crate::ground::{bid, client, renew, win};
+use crate::support::{bid, client, renew, win};
 
 /// A client for whose sessions the server's clock stands at `epoch`.
 async fn client_at(server: &MariaDb, epoch: u64) -> AnyBackend {

@@ -8,7 +8,7 @@ use tenure_testkit::contract::{self, Subject};
 use tokio::sync::Semaphore;
 
 use crate::SERVER;
-use crate::ground::client;
+use crate::support::client;
 
 struct Store(&'static str);
 

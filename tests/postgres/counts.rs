@@ -9,7 +9,7 @@ use tenure::service::{ContendService, LocalContender};
 use tenure_testkit::Whole as _;
 use tenure_testkit::servers::Postgres;
 
-use crate::ground::{bid, client, renew, terms, until, win};
+use crate::support::{bid, client, renew, terms, until, win};
 
 /// Logs every statement.
 static CHATTY: LazyLock<Postgres> = LazyLock::new(|| {

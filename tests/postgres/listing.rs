@@ -8,9 +8,9 @@ use tenure::model::MutexName;
 use tenure_testkit::Whole as _;
 
 use crate::SERVER;
-use crate::ground::{client, until};
 use crate::shared_listing::damage::{damage, is_isolated_and_mended};
 use crate::shared_listing::prune::{pruned, removes_what_is_old, works_for_people};
+use crate::support::{client, until};
 
 /// The URL of tables that only the caller uses.
 fn tables(name: &str) -> String {

@@ -4,9 +4,9 @@ mod contract;
 mod counts;
 mod dialect;
 mod listing;
+mod notify;
 mod odd_tables;
 mod pooler;
-mod push;
 mod races;
 mod standby;
 
@@ -18,8 +18,8 @@ mod sql;
 #[path = "../shared/listing/mod.rs"]
 mod shared_listing;
 
-pub(crate) use sql::ground::{self, SERVER};
 pub(crate) use sql::odd;
+pub(crate) use sql::support::{self, SERVER};
 pub(crate) use tenure_testkit::servers::Postgres as Server;
 
 tenure_testkit::peer_process!();

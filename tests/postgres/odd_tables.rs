@@ -3,8 +3,8 @@
 use tenure::backend::Backend;
 
 use crate::SERVER;
-use crate::ground::{bid, client, renew, win};
 use crate::odd::works_or_is_refused;
+use crate::support::{bid, client, renew, win};
 
 /// The version that the usual row has.
 pub(crate) const VERSION: u64 = 5;

@@ -8,7 +8,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
 use crate::SERVER;
-use crate::ground::{bid, client, renew, win};
+use crate::support::{bid, client, renew, win};
 
 /// A pooler that gives every transaction of a client to the other one of two
 /// sessions: the most that any pooler does to its clients.

@@ -3,7 +3,7 @@
 use tenure::backend::Backend;
 
 use crate::SERVER;
-use crate::ground::{bid, client, terms, win};
+use crate::support::{bid, client, terms, win};
 
 /// The URL of a database whose transactions are of this isolation.
 fn database(name: &str, isolation: &str) -> String {

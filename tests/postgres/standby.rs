@@ -5,7 +5,7 @@ use tenure::{ErrorKind, Outcome, Retry};
 use tenure_testkit::Whole as _;
 use tenure_testkit::servers::Postgres;
 
-use crate::ground::{bid, client, renew, until, win};
+use crate::support::{bid, client, renew, until, win};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_standby_makes_nobody_an_owner_until_it_is_promoted() {

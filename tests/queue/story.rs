@@ -61,22 +61,22 @@ fn queue() -> (Queue, Log) {
 
 /// Counts how often it was woken.
 #[derive(Default)]
-struct Bell(AtomicUsize);
+struct WakeCount(AtomicUsize);
 
-impl Wake for Bell {
+impl Wake for WakeCount {
     fn wake(self: Arc<Self>) {
         self.0.fetch_add(1, Ordering::SeqCst);
     }
 }
 
-impl Bell {
-    fn rings(&self) -> usize {
+impl WakeCount {
+    fn count(&self) -> usize {
         self.0.load(Ordering::SeqCst)
     }
 }
 
-fn stands_first(place: &mut Place<Walker, u32>, bell: &Arc<Bell>) -> bool {
-    let waker = Waker::from(Arc::clone(bell));
+fn stands_first(place: &mut Place<Walker, u32>, wakes: &Arc<WakeCount>) -> bool {
+    let waker = Waker::from(Arc::clone(wakes));
     let poll = pin!(place.head()).poll(&mut Context::from_waker(&waker));
     poll == Poll::Ready(())
 }
@@ -84,10 +84,10 @@ fn stands_first(place: &mut Place<Walker, u32>, bell: &Arc<Bell>) -> bool {
 #[test]
 fn the_four_callbacks_come_in_order_and_once() {
     let (queue, log) = queue();
-    let bell = Arc::default();
+    let wakes = Arc::default();
     let mut place = queue.join(Walker::new("a", &log));
-    assert!(stands_first(&mut place, &bell));
-    assert!(stands_first(&mut place, &bell), "asking again is harmless");
+    assert!(stands_first(&mut place, &wakes));
+    assert!(stands_first(&mut place, &wakes), "asking again is harmless");
     place.won();
     place.won();
     drop(place);
@@ -147,21 +147,21 @@ fn only_the_first_can_win_or_take_over() {
 fn the_next_one_alone_is_woken_when_the_first_leaves() {
     let (queue, log) = queue();
     let first = queue.join(Walker::new("a", &log));
-    let bells: [Arc<Bell>; 3] = Default::default();
+    let all_wakes: [Arc<WakeCount>; 3] = Default::default();
     let mut places: Vec<_> = ["b", "c", "d"]
         .map(|id| queue.join(Walker::new(id, &log)))
         .into_iter()
         .collect();
-    for (place, bell) in places.iter_mut().zip(&bells) {
-        assert!(!stands_first(place, bell));
+    for (place, wakes) in places.iter_mut().zip(&all_wakes) {
+        assert!(!stands_first(place, wakes));
     }
     drop(places.remove(1)); // from the middle: nobody's turn comes
-    assert_eq!(bells.each_ref().map(|bell| bell.rings()), [0, 0, 0]);
+    assert_eq!(all_wakes.each_ref().map(|wakes| wakes.count()), [0, 0, 0]);
     drop(first);
-    assert_eq!(bells.each_ref().map(|bell| bell.rings()), [1, 0, 0]);
+    assert_eq!(all_wakes.each_ref().map(|wakes| wakes.count()), [1, 0, 0]);
     drop(places.remove(0)); // woken, and gone before it looked
-    assert_eq!(bells.each_ref().map(|bell| bell.rings()), [1, 0, 1]);
-    assert!(stands_first(&mut places[0], &bells[2]));
+    assert_eq!(all_wakes.each_ref().map(|wakes| wakes.count()), [1, 0, 1]);
+    assert!(stands_first(&mut places[0], &all_wakes[2]));
 }
 
 #[test]
@@ -178,16 +178,16 @@ fn one_that_does_not_wait_joins_an_empty_line_only() {
 #[test]
 fn what_is_handed_over_goes_to_the_next_and_past_those_who_leave() {
     let (queue, log) = queue();
-    let bell = Arc::default();
+    let wakes = Arc::default();
     let mut first = queue.join(Walker::new("a", &log));
     let second = queue.join(Walker::new("b", &log));
     let mut third = queue.join(Walker::new("c", &log));
-    assert!(stands_first(&mut first, &bell));
+    assert!(stands_first(&mut first, &wakes));
     first.won();
     first.hand_over(7).unwrap();
     assert!(third.take_over().is_none(), "the second stands before it");
     drop(second);
-    assert!(stands_first(&mut third, &bell));
+    assert!(stands_first(&mut third, &wakes));
     assert_eq!(third.take_over(), Some(7));
     assert_eq!(third.take_over(), None, "once");
     let (_third, resource) = third.hand_over(8).unwrap_err();
@@ -197,19 +197,19 @@ fn what_is_handed_over_goes_to_the_next_and_past_those_who_leave() {
 #[test]
 fn a_panicking_callback_does_not_park_the_others_for_ever() {
     let (queue, log) = queue();
-    let bell = Arc::<Bell>::default();
+    let wakes = Arc::<WakeCount>::default();
     let mut first = queue.join(Walker {
         panics_on_release: true,
         ..Walker::new("a", &log)
     });
     let mut second = queue.join(Walker::new("b", &log));
-    assert!(stands_first(&mut first, &bell));
+    assert!(stands_first(&mut first, &wakes));
     first.won();
-    assert!(!stands_first(&mut second, &bell));
+    assert!(!stands_first(&mut second, &wakes));
     let panic = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| drop(first)));
     assert!(panic.is_err());
-    assert_eq!(bell.rings(), 1);
-    assert!(stands_first(&mut second, &bell));
+    assert_eq!(wakes.count(), 1);
+    assert!(stands_first(&mut second, &wakes));
 }
 
 /// A waker may own the very task that waits: dropped inside the queue's lock

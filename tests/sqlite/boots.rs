@@ -10,11 +10,11 @@ use tenure::service::LocalContender;
 use tenure::{Coordinator, ErrorKind};
 use tenure_testkit::peer::{Peer, PeerBuilder};
 
-use crate::support::{NOBODY, Place, SOON, Stranger, id, name, open, terms};
+use crate::support::{NOBODY, SOON, Stranger, TestFile, id, name, open, terms};
 
 const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 
-fn peer(place: &Place, id: &str) -> PeerBuilder {
+fn peer(place: &TestFile, id: &str) -> PeerBuilder {
     Peer::contending(&place.url(), "m")
         .id(id)
         .option("--ttl", "30s")
@@ -22,7 +22,7 @@ fn peer(place: &Place, id: &str) -> PeerBuilder {
 }
 
 /// In a container that sees another boot id, as those of systemd-nspawn do.
-fn elsewhere(place: &Place, id: &str) -> PeerBuilder {
+fn elsewhere(place: &TestFile, id: &str) -> PeerBuilder {
     let file = place.folder().join(format!("boot-id-of-{id}"));
     fs::write(&file, format!("{}\n", uuid())).unwrap();
     let mount = format!(
@@ -53,7 +53,7 @@ fn assert_waits(peer: &mut Peer) {
 
 #[test]
 fn a_container_with_another_boot_id_waits_for_an_owner_of_the_host() {
-    let place = Place::new();
+    let place = TestFile::new();
     let mut here = peer(&place, "here").spawn();
     let first = here.wait_acquired(SOON);
     let mut there = elsewhere(&place, "there").spawn();
@@ -71,7 +71,7 @@ fn a_container_with_another_boot_id_waits_for_an_owner_of_the_host() {
 
 #[test]
 fn the_host_waits_for_an_owner_in_a_container_with_another_boot_id() {
-    let place = Place::new();
+    let place = TestFile::new();
     let mut there = elsewhere(&place, "there").spawn();
     there.wait_acquired(SOON);
     let mut here = peer(&place, "here").spawn();
@@ -98,7 +98,7 @@ fn the_host_waits_for_an_owner_in_a_container_with_another_boot_id() {
 
 #[test]
 fn an_owner_that_is_stopped_is_alive() {
-    let place = Place::new();
+    let place = TestFile::new();
     let mut here = peer(&place, "here").spawn();
     here.wait_acquired(SOON);
     here.pause();
@@ -109,7 +109,7 @@ fn an_owner_that_is_stopped_is_alive() {
 
 #[test]
 fn who_lives_is_seen_though_every_file_beside_the_database_was_deleted() {
-    let place = Place::new();
+    let place = TestFile::new();
     // Long enough that nothing is written in between.
     let mut here = peer(&place, "here").spawn();
     here.wait_acquired(SOON);
@@ -124,7 +124,7 @@ fn who_lives_is_seen_though_every_file_beside_the_database_was_deleted() {
 /// moment. The owner that came meanwhile has made no call since.
 #[test]
 fn an_owner_that_came_while_a_reader_had_the_file_locked_is_alive() {
-    let place = Place::with("?mode=0644");
+    let place = TestFile::with("?mode=0644");
     fs::set_permissions(place.folder(), fs::Permissions::from_mode(0o755)).unwrap();
     let mut first = peer(&place, "first").spawn();
     first.wait_acquired(SOON);
@@ -145,7 +145,7 @@ fn an_owner_that_came_while_a_reader_had_the_file_locked_is_alive() {
 /// An earlier version of this program has only a `flock`.
 #[test]
 fn a_user_that_has_the_lock_of_an_earlier_version_is_alive() {
-    let place = Place::new();
+    let place = TestFile::new();
     let mut before = peer(&place, "before").spawn();
     before.wait_acquired(SOON);
     let earlier = Stranger::locking(&["env"], "--shared", &place.file()).unwrap();
@@ -161,7 +161,7 @@ fn a_user_that_has_the_lock_of_an_earlier_version_is_alive() {
 /// first, also for those with another boot id.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_still_runs_when_its_coordinator_has_closed_is_alive() {
-    let place = Place::with("?ttl=30s&transition=1s");
+    let place = TestFile::with("?ttl=30s&transition=1s");
     let quick = Coordinator::builder().quiesce(Duration::from_millis(100));
     let coordinator = quick.connect(&place.url()).await.unwrap();
     let (let_go, wait) = mpsc::channel::<()>();
@@ -185,7 +185,7 @@ async fn what_still_runs_when_its_coordinator_has_closed_is_alive() {
 
 #[test]
 fn after_a_change_of_boot_with_nobody_alive_all_is_free_at_once() {
-    let place = Place::new();
+    let place = TestFile::new();
     let mut before = elsewhere(&place, "before").option("--ttl", "1h").spawn();
     let first = before.wait_acquired(SOON);
     // As by a loss of power: nothing is given back.
@@ -205,7 +205,7 @@ fn after_a_change_of_boot_with_nobody_alive_all_is_free_at_once() {
 /// A container may be given the same boot id after every boot of its host.
 #[tokio::test]
 async fn a_clock_that_began_again_is_another_boot_whatever_its_id() {
-    let place = Place::new();
+    let place = TestFile::new();
     let store = place.open().await;
     let bid = Bid::new(name("m"), id("a"), terms(3_600_000));
     let token = store.acquire(&bid).await.unwrap().token().unwrap();
@@ -238,7 +238,7 @@ async fn a_clock_that_began_again_is_another_boot_whatever_its_id() {
 /// Two clocks that disagree cannot both be right: nobody is let in.
 #[tokio::test]
 async fn a_clock_behind_that_of_a_living_user_is_refused() {
-    let place = Place::new();
+    let place = TestFile::new();
     let mut here = peer(&place, "here").spawn();
     here.wait_acquired(SOON);
     let ahead = "UPDATE simba_mutex SET acquired_at = acquired_at + 31536000000,
@@ -252,7 +252,7 @@ async fn a_clock_behind_that_of_a_living_user_is_refused() {
 /// Whoever has never come in does not live there, however often it tries.
 #[tokio::test]
 async fn one_whose_opening_failed_keeps_nobody_out() {
-    let place = Place::new();
+    let place = TestFile::new();
     let mut before = peer(&place, "before").spawn();
     before.wait_acquired(SOON);
     before.kill();

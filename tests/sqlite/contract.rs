@@ -1,22 +1,22 @@
 //! Every sentence, and those about waking once more for who is not told.
 
 mod told {
-    use crate::support::Place;
+    use crate::support::TestFile;
 
-    tenure_testkit::contract_tests! { #[tokio::test] Place::new() }
+    tenure_testkit::contract_tests! { #[tokio::test] TestFile::new() }
 }
 
 /// `wake=poll` differs only in how a waiter hears.
 mod polled {
     use tenure_testkit::contract::{abandonment, close, hints, revoke, starvation};
 
-    use crate::support::Place;
+    use crate::support::TestFile;
 
     macro_rules! sentences {
         ($($of:ident::$sentence:ident)*) => {
             $(#[tokio::test]
             async fn $sentence() {
-                $of::$sentence(&Place::with("?wake=poll")).await;
+                $of::$sentence(&TestFile::with("?wake=poll")).await;
             })*
         };
     }

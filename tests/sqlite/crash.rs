@@ -6,12 +6,12 @@ use tenure_testkit::judge::judge;
 use tenure_testkit::peer::{Peer, PeerBuilder, read_journal};
 use tenure_testkit::servers::find::Server;
 
-use crate::support::{Place, SOON};
+use crate::support::{SOON, TestFile};
 
 /// Short enough to wait for, long enough for a busy machine.
 const LEASE: Duration = Duration::from_millis(2000);
 
-fn peer(place: &Place) -> PeerBuilder {
+fn peer(place: &TestFile) -> PeerBuilder {
     let journal = place.beside("-journal-of-the-fleet");
     Peer::contending(&place.url(), "m")
         .option("--ttl", "1200ms")
@@ -19,7 +19,7 @@ fn peer(place: &Place) -> PeerBuilder {
         .option("--journal", journal.to_str().unwrap())
 }
 
-fn assert_one_owner_at_a_time(place: &Place) {
+fn assert_one_owner_at_a_time(place: &TestFile) {
     let history = read_journal(&place.beside("-journal-of-the-fleet"));
     if let Err(violations) = judge(&history) {
         panic!("{}", violations[0]);
@@ -28,7 +28,7 @@ fn assert_one_owner_at_a_time(place: &Place) {
 
 #[test]
 fn a_killed_owner_is_followed_as_soon_as_its_lease_is_over() {
-    let place = Place::new();
+    let place = TestFile::new();
     let mut owner = peer(&place).spawn();
     let first = owner.wait_acquired(SOON);
     let mut waiter = peer(&place).spawn();
@@ -46,7 +46,7 @@ fn a_killed_owner_is_followed_as_soon_as_its_lease_is_over() {
 
 #[test]
 fn a_release_goes_to_one_who_waits_though_another_waiter_was_killed() {
-    let place = Place::new();
+    let place = TestFile::new();
     let mut owner = peer(&place).option("--ttl", "60s").spawn();
     owner.wait_acquired(SOON);
     let mut waiters = [peer(&place).spawn(), peer(&place).spawn()];
@@ -69,7 +69,7 @@ fn a_release_goes_to_one_who_waits_though_another_waiter_was_killed() {
 
 #[test]
 fn an_owner_that_was_stopped_for_longer_than_its_lease_finds_itself_deposed() {
-    let place = Place::new();
+    let place = TestFile::new();
     let mut owner = peer(&place).spawn();
     let first = owner.wait_acquired(SOON);
     let mut waiter = peer(&place).spawn();
@@ -91,7 +91,7 @@ fn a_wall_clock_an_hour_off_changes_nothing() {
     let preload = Server::Faketime
         .find("libfaketime.so.1")
         .unwrap_or_else(|missing| panic!("{missing}"));
-    let place = Place::new();
+    let place = TestFile::new();
     // Long leases, so that only a clock can end one.
     let peer = || peer(&place).option("--ttl", "30s");
     let off = |by: &str| {
@@ -130,7 +130,7 @@ fn a_wall_clock_an_hour_off_changes_nothing() {
 
 #[test]
 fn fifty_processes_take_their_turns() {
-    let place = Place::with("?busy_timeout=5s");
+    let place = TestFile::with("?busy_timeout=5s");
     let mut peers: Vec<_> = (0..50)
         .map(|number| {
             peer(&place)

@@ -12,11 +12,11 @@ use tenure::{Coordinator, ErrorKind, Outcome, Retry};
 use tenure_testkit::Whole as _;
 use tenure_testkit::peer::Peer;
 
-use crate::support::{Place, SOON, id, name, open, terms};
+use crate::support::{SOON, TestFile, id, name, open, terms};
 
 #[test]
 fn when_the_file_is_deleted_the_owner_is_deposed_and_all_go_on_with_a_new_one() {
-    let place = Place::new();
+    let place = TestFile::new();
     let peer = |id: &str| {
         Peer::contending(&place.url(), "m")
             .id(id)
@@ -53,7 +53,7 @@ fn when_the_file_is_deleted_the_owner_is_deposed_and_all_go_on_with_a_new_one() 
 
 #[tokio::test]
 async fn a_folder_that_is_gone_is_an_error_and_its_return_is_noticed() {
-    let place = Place::new();
+    let place = TestFile::new();
     let folder = place.folder().join("sub");
     fs::create_dir(&folder).unwrap();
     let store = open(&format!("sqlite:{}/locks.db", folder.display()))
@@ -71,7 +71,7 @@ async fn a_folder_that_is_gone_is_an_error_and_its_return_is_noticed() {
 
 #[tokio::test]
 async fn a_grant_of_an_earlier_boot_is_void_and_its_schedule_is_kept() {
-    let place = Place::new();
+    let place = TestFile::new();
     let store = place.open().await;
     let bid = Bid::new(name("m"), id("a"), terms(3_600_000));
     let answer = store.acquire(&bid).await.unwrap();
@@ -103,7 +103,7 @@ async fn a_grant_of_an_earlier_boot_is_void_and_its_schedule_is_kept() {
 
 #[tokio::test]
 async fn nonsense_in_one_row_is_no_trouble_for_the_others() {
-    let place = Place::new();
+    let place = TestFile::new();
     let store = place.open().await;
     let mut held = Vec::new();
     for mutex in ["a", "b", "c"] {
@@ -125,7 +125,7 @@ async fn nonsense_in_one_row_is_no_trouble_for_the_others() {
 /// What counts is the time when its turn to write has come, not when it asked.
 #[tokio::test]
 async fn a_renewal_whose_turn_comes_after_the_lease_is_refused() {
-    let place = Place::with("?busy_timeout=20s");
+    let place = TestFile::with("?busy_timeout=20s");
     let store = place.open().await;
     let bid = Bid::new(name("m"), id("a"), terms(400));
     let sql = place.sql();
@@ -145,7 +145,7 @@ async fn a_renewal_whose_turn_comes_after_the_lease_is_refused() {
 
 #[tokio::test]
 async fn renewals_of_a_batch_are_one_transaction() {
-    let place = Place::new();
+    let place = TestFile::new();
     let store = place.open().await;
     let mut held = Vec::new();
     for number in 0..200 {
@@ -169,7 +169,7 @@ async fn renewals_of_a_batch_are_one_transaction() {
 
 #[test]
 fn a_container_with_a_boot_clock_of_its_own_agrees_on_the_time() {
-    let place = Place::new();
+    let place = TestFile::new();
     let peer = |id: &str| {
         Peer::contending(&place.url(), "m")
             .id(id)
@@ -196,7 +196,7 @@ fn a_container_with_a_boot_clock_of_its_own_agrees_on_the_time() {
 /// Runs the next function in a process that may mount things.
 #[test]
 fn a_full_disk_ends_the_tenure_and_space_brings_it_back() {
-    let place = Place::new();
+    let place = TestFile::new();
     // Captured: two runners speaking at once would confuse whoever counts.
     let inner = Command::new("unshare")
         .args(["--map-root-user", "--mount", "--"])

@@ -7,11 +7,11 @@ use rusqlite::Connection;
 use tenure::backend::{Backend, Bid};
 use tenure_testkit::peer::Peer;
 
-use crate::support::{Place, SOON, id, name, terms};
+use crate::support::{SOON, TestFile, id, name, terms};
 
 const NAMES: u64 = 4;
 
-fn churner(place: &Place) -> Peer {
+fn churner(place: &TestFile) -> Peer {
     let mut peer = Peer::contending(&place.url(), "m")
         .option("--churn", NAMES.to_string())
         .option("--ttl", "200ms")
@@ -54,7 +54,7 @@ fn assert_sound(sql: &Connection, before: &mut BTreeMap<String, (i64, i64)>) {
 
 /// Kills `kills` processes, always `at_once` running, each at some moment of
 /// its first `life`.
-fn kill_many(place: &Place, kills: usize, at_once: usize, life: Duration) {
+fn kill_many(place: &TestFile, kills: usize, at_once: usize, life: Duration) {
     let mut running: Vec<_> = (0..at_once).map(|_| churner(place)).collect();
     let mut seen = BTreeMap::new();
     for _ in 0..kills {
@@ -90,12 +90,12 @@ fn kill_many(place: &Place, kills: usize, at_once: usize, life: Duration) {
 
 #[test]
 fn two_hundred_and_fifty_kills_leave_a_sound_file() {
-    kill_many(&Place::new(), 250, 2, Duration::from_millis(15));
+    kill_many(&TestFile::new(), 250, 2, Duration::from_millis(15));
 }
 
 #[test]
 fn fifty_kills_of_the_only_user_leave_a_sound_file() {
     // Nobody else has the file open: the next one recovers the log.
-    let place = Place::with("?synchronous=full");
+    let place = TestFile::with("?synchronous=full");
     kill_many(&place, 50, 1, Duration::from_millis(80));
 }

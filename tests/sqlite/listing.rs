@@ -6,10 +6,10 @@ use tenure::Coordinator;
 
 use crate::shared_listing::damage::{damage, is_isolated_and_mended};
 use crate::shared_listing::prune::{removes_what_is_old, works_for_people};
-use crate::support::Place;
+use crate::support::TestFile;
 
 /// A row as a person at the prompt might write it.
-fn row(place: &Place, name: &str, owner: &str, until: &str, version: &str) {
+fn row(place: &TestFile, name: &str, owner: &str, until: &str, version: &str) {
     let sql = place.sql();
     let boot = "(SELECT boot_id FROM tenure_clock)";
     let sql_text = format!(
@@ -21,7 +21,7 @@ fn row(place: &Place, name: &str, owner: &str, until: &str, version: &str) {
 
 #[tokio::test]
 async fn damaged_rows_are_named_and_mended_and_hurt_no_other() {
-    let place = Place::new();
+    let place = TestFile::new();
     let coordinator = Coordinator::connect(&place.url()).await.unwrap();
     // The store's clock is about the wall clock.
     let soon = "(CAST(strftime('%s') AS INTEGER) + 3600) * 1000";
@@ -57,7 +57,7 @@ async fn damaged_rows_are_named_and_mended_and_hurt_no_other() {
 /// Bytes that are no text are shown as a text that may be another mutex's name.
 #[tokio::test]
 async fn a_revocation_by_bytes_does_not_hit_the_name_that_shows_them() {
-    let place = Place::new();
+    let place = TestFile::new();
     let coordinator = Coordinator::connect(&place.url()).await.unwrap();
     let soon = "(CAST(strftime('%s') AS INTEGER) + 3600) * 1000";
     row(&place, "CAST(x'62ff' AS TEXT)", "'a'", soon, "5");
@@ -80,7 +80,7 @@ async fn a_revocation_by_bytes_does_not_hit_the_name_that_shows_them() {
 
 #[tokio::test]
 async fn old_rows_and_ledgers_go_and_tokens_rise() {
-    let place = Place::new();
+    let place = TestFile::new();
     let client = place.open().await;
     let mutexes = removes_what_is_old(&client, 620, Duration::from_secs(4)).await;
     assert_eq!(mutexes, 619, "all but the one that is owned");
@@ -89,7 +89,7 @@ async fn old_rows_and_ledgers_go_and_tokens_rise() {
 
 #[tokio::test]
 async fn a_version_ahead_of_the_clock_stays() {
-    let place = Place::new();
+    let place = TestFile::new();
     let client = place.open().await;
     row(&place, "'m'", "''", "0", "4000000000000000");
     let prune = tenure::backend::Prune::unused_for(Duration::ZERO);
@@ -99,7 +99,7 @@ async fn a_version_ahead_of_the_clock_stays() {
 
 #[tokio::test]
 async fn a_page_is_a_range_of_the_key() {
-    let place = Place::new();
+    let place = TestFile::new();
     drop(place.open().await);
     let sql = "EXPLAIN QUERY PLAN SELECT mutex FROM simba_mutex WHERE mutex > CAST(x'61' AS TEXT) \
                AND (owner_id <> '' AND boot_id = 'b' AND transition_at >= 5 OR version < 0) \
@@ -116,7 +116,7 @@ async fn a_page_is_a_range_of_the_key() {
 
 #[tokio::test]
 async fn damaged_ledgers_are_named_and_hide_no_other() {
-    let place = Place::new();
+    let place = TestFile::new();
     let coordinator = Coordinator::connect(&place.url()).await.unwrap();
     let sql = place.sql();
     for row in [
@@ -134,7 +134,7 @@ async fn damaged_ledgers_are_named_and_hide_no_other() {
 
 #[tokio::test]
 async fn a_file_of_an_earlier_version_is_extended_and_its_programs_go_on() {
-    let place = Place::new();
+    let place = TestFile::new();
     drop(place.open().await);
     let sql = place.sql();
     sql.execute_batch("ALTER TABLE tenure_schedule DROP COLUMN run")

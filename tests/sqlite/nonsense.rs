@@ -4,12 +4,12 @@ use tenure::ErrorKind;
 use tenure::backend::{Backend, Bid, Page};
 use tenure_testkit::Whole as _;
 
-use crate::support::{Place, id, name, open, terms};
+use crate::support::{TestFile, id, name, open, terms};
 
 const YEAR_300000: i64 = 9_404_000_000_000_000;
 
 /// Writes a row of this boot with these times.
-fn row(place: &Place, name: &str, acquired_at: i64, until: i64) {
+fn row(place: &TestFile, name: &str, acquired_at: i64, until: i64) {
     let text = format!(
         "INSERT INTO simba_mutex VALUES ('{name}', {acquired_at}, {until}, {until}, 'evil', 5, \
          (SELECT boot_id FROM tenure_clock), x'00')"
@@ -19,7 +19,7 @@ fn row(place: &Place, name: &str, acquired_at: i64, until: i64) {
 
 #[tokio::test]
 async fn a_row_from_the_far_future_keeps_nobody_out_and_ends_no_lease() {
-    let place = Place::new();
+    let place = TestFile::new();
     let first = place.open().await;
     let bid = |who| Bid::new(name("good"), id(who), terms(600_000));
     let answer = first.acquire(&bid("owner")).await.unwrap();
@@ -58,7 +58,7 @@ async fn a_row_from_the_far_future_keeps_nobody_out_and_ends_no_lease() {
 #[tokio::test]
 async fn a_clock_that_cannot_be_is_named() {
     for epoch in [-1, i64::MAX] {
-        let place = Place::new();
+        let place = TestFile::new();
         place.open().await.close().await.unwrap();
         let text = format!("UPDATE tenure_clock SET epoch = {epoch}");
         place.sql().execute_batch(&text).unwrap();

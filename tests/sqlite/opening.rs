@@ -10,7 +10,7 @@ use tenure::{Coordinator, ErrorKind};
 use tenure_testkit::Whole as _;
 use tenure_testkit::peer::Peer;
 
-use crate::support::{Place, SOON, id, name, open, terms};
+use crate::support::{SOON, TestFile, id, name, open, terms};
 
 async fn refused(url: &str, kind: ErrorKind, words: &str) {
     let error = open(url).await.expect_err(url);
@@ -24,13 +24,13 @@ fn mode(path: &Path) -> u32 {
 
 #[tokio::test]
 async fn a_new_file_and_those_beside_it_are_for_their_owner_only() {
-    let place = Place::new();
+    let place = TestFile::new();
     let store = place.open().await;
     for end in ["", "-wal", "-shm", "-bell"] {
         assert_eq!(mode(&place.beside(end)), 0o600, "{end}");
     }
     store.close().await.unwrap();
-    let shared = Place::with("?mode=0660");
+    let shared = TestFile::with("?mode=0660");
     let store = shared.open().await;
     for end in ["", "-wal", "-shm", "-bell"] {
         assert_eq!(mode(&shared.beside(end)), 0o660, "{end}");
@@ -47,7 +47,7 @@ async fn a_store_in_memory_is_refused_with_a_hint() {
 
 #[tokio::test]
 async fn a_path_that_leads_nowhere_is_said() {
-    let place = Place::new();
+    let place = TestFile::new();
     let folder = place.folder().display();
     let url = format!("sqlite:{folder}/no/such/dir/locks.db");
     refused(&url, ErrorKind::NotFound, "create its directory").await;
@@ -64,7 +64,7 @@ async fn a_path_that_leads_nowhere_is_said() {
 
 #[tokio::test]
 async fn files_of_other_programs_are_left_alone() {
-    let place = Place::new();
+    let place = TestFile::new();
     fs::write(
         place.file(),
         "this is the diary of somebody else".repeat(50),
@@ -72,7 +72,7 @@ async fn files_of_other_programs_are_left_alone() {
     .unwrap();
     refused(&place.url(), ErrorKind::Conflict, "not a SQLite database").await;
 
-    let place = Place::new();
+    let place = TestFile::new();
     let sql = place.sql();
     sql.execute_batch("CREATE TABLE accounts (a); CREATE TABLE books (b)")
         .unwrap();
@@ -81,7 +81,7 @@ async fn files_of_other_programs_are_left_alone() {
     refused(&place.url(), ErrorKind::Conflict, "accounts, books").await;
     assert_eq!(fs::read(place.file()).unwrap(), before, "not a byte");
 
-    let place = Place::new();
+    let place = TestFile::new();
     place
         .sql()
         .pragma_update(None, "application_id", 7)
@@ -91,7 +91,7 @@ async fn files_of_other_programs_are_left_alone() {
 
 #[tokio::test]
 async fn a_newer_layout_is_refused() {
-    let place = Place::new();
+    let place = TestFile::new();
     place.open().await.close().await.unwrap();
     place.sql().pragma_update(None, "user_version", 2).unwrap();
     refused(&place.url(), ErrorKind::Conflict, "layout 2").await;
@@ -99,7 +99,7 @@ async fn a_newer_layout_is_refused() {
 
 #[tokio::test]
 async fn two_names_for_one_file_are_one_store_by_symbolic_and_none_by_hard_link() {
-    let place = Place::new();
+    let place = TestFile::new();
     let store = place.open().await;
     symlink(place.file(), place.beside("-link")).unwrap();
     let linked = open(&format!("sqlite:{}", place.beside("-link").display()))
@@ -125,7 +125,7 @@ async fn two_names_for_one_file_are_one_store_by_symbolic_and_none_by_hard_link(
 
 #[test]
 fn a_directory_or_file_that_cannot_be_written_is_said() {
-    let place = Place::new();
+    let place = TestFile::new();
     let open = |path: &Path, mode| {
         fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
     };
@@ -150,7 +150,7 @@ fn a_directory_or_file_that_cannot_be_written_is_said() {
 
 #[tokio::test]
 async fn twenty_first_users_at_once_all_get_in() {
-    let place = Place::with("?busy_timeout=10s");
+    let place = TestFile::with("?busy_timeout=10s");
     let opening: Vec<_> = (0..20)
         .map(|_| {
             let url = place.url();
@@ -165,7 +165,7 @@ async fn twenty_first_users_at_once_all_get_in() {
 
 #[tokio::test]
 async fn what_was_left_by_a_file_that_is_gone_is_not_taken_for_the_new_ones() {
-    let place = Place::new();
+    let place = TestFile::new();
     let before = place.open().await;
     let bid = Bid::new(name("m"), id("a"), terms(60_000));
     let token = before.acquire(&bid).await.unwrap().token().unwrap();
@@ -193,7 +193,7 @@ async fn what_was_left_by_a_file_that_is_gone_is_not_taken_for_the_new_ones() {
 
 #[tokio::test]
 async fn a_store_that_another_program_locks_says_so_in_time() {
-    let place = Place::with("?busy_timeout=200ms");
+    let place = TestFile::with("?busy_timeout=200ms");
     let store = place.open().await;
     let sql = place.sql();
     sql.execute_batch("BEGIN IMMEDIATE").unwrap();

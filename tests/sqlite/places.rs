@@ -11,7 +11,7 @@ use tenure::backend::{Backend, Bid, Severity};
 use tenure_testkit::Whole as _;
 use tenure_testkit::peer::Peer;
 
-use crate::support::{Place, SOON, id, name, open, terms};
+use crate::support::{SOON, TestFile, id, name, open, terms};
 
 /// How many POSIX locks are held on the file, by any process.
 fn posix_locks(path: &Path) -> usize {
@@ -23,7 +23,7 @@ fn posix_locks(path: &Path) -> usize {
 
 #[tokio::test]
 async fn a_second_client_in_the_process_takes_no_lock_from_the_first_by_closing() {
-    let place = Place::new();
+    let place = TestFile::new();
     let first = place.open().await;
     let bid = Bid::new(name("m"), id("a"), terms(60_000));
     assert!(first.acquire(&bid).await.unwrap().is_won());
@@ -38,7 +38,7 @@ async fn a_second_client_in_the_process_takes_no_lock_from_the_first_by_closing(
 /// An application that gives Tenure its own database by mistake.
 #[tokio::test]
 async fn a_refused_database_keeps_the_locks_that_this_process_has_on_it() {
-    let place = Place::new();
+    let place = TestFile::new();
     let sql = place.sql();
     sql.execute_batch("CREATE TABLE accounts (a); BEGIN IMMEDIATE")
         .unwrap();
@@ -55,10 +55,10 @@ async fn a_refused_database_keeps_the_locks_that_this_process_has_on_it() {
 /// would be another.
 #[test]
 fn a_file_that_is_mounted_by_itself_is_refused() {
-    let place = Place::new();
+    let place = TestFile::new();
     let mut owner = Peer::contending(&place.url(), "m").spawn();
     owner.wait_acquired(SOON);
-    let elsewhere = Place::new();
+    let elsewhere = TestFile::new();
     fs::write(elsewhere.file(), "").unwrap();
     let mount = format!(
         "mount --bind {} {} && exec \"$@\"",
@@ -106,10 +106,10 @@ fn a_file_that_is_mounted_by_itself_is_refused() {
 /// The number of a deleted file is given to the next one.
 #[test]
 fn a_new_file_with_the_old_number_does_not_meet_the_old_log() {
-    let place = Place::new();
+    let place = TestFile::new();
     let mut owner = Peer::contending(&place.url(), "m").spawn();
     owner.wait_acquired(SOON);
-    let other = Place::new();
+    let other = TestFile::new();
     Peer::contending(&other.url(), "theirs").spawn().quit(SOON);
     owner.kill();
     assert!(fs::metadata(place.beside("-wal")).unwrap().len() > 0);
@@ -130,11 +130,11 @@ fn a_new_file_with_the_old_number_does_not_meet_the_old_log() {
 
 #[tokio::test]
 async fn a_copy_is_a_store_of_its_own_once_its_log_is_known_to_be_its_own() {
-    let place = Place::new();
+    let place = TestFile::new();
     let store = place.open().await;
     let bid = Bid::new(name("m"), id("a"), terms(60_000));
     let token = store.acquire(&bid).await.unwrap().token().unwrap();
-    let copy = Place::new();
+    let copy = TestFile::new();
     for end in ["", "-wal", "-bell"] {
         fs::copy(place.beside(end), copy.beside(end)).unwrap();
     }
@@ -155,12 +155,12 @@ async fn a_copy_is_a_store_of_its_own_once_its_log_is_known_to_be_its_own() {
 
 #[tokio::test]
 async fn a_file_of_an_earlier_version_is_taken_over_with_its_leases() {
-    let place = Place::new();
+    let place = TestFile::new();
     let store = place.open().await;
     let bid = Bid::new(name("m"), id("a"), terms(60_000));
     assert!(store.acquire(&bid).await.unwrap().is_won());
     // As it left it when it was killed: all in the log, nothing in the file.
-    let old = Place::new();
+    let old = TestFile::new();
     for end in ["", "-wal"] {
         fs::copy(place.beside(end), old.beside(end)).unwrap();
     }
@@ -179,7 +179,7 @@ async fn a_file_of_an_earlier_version_is_taken_over_with_its_leases() {
 
 #[tokio::test]
 async fn a_file_whose_creator_died_before_it_had_tables_is_finished() {
-    let place = Place::new();
+    let place = TestFile::new();
     place
         .sql()
         .pragma_update(None, "application_id", 0x7465_6e72)
@@ -192,7 +192,7 @@ async fn a_file_whose_creator_died_before_it_had_tables_is_finished() {
 
 #[tokio::test]
 async fn doctor_warns_of_who_may_read_and_not_write() {
-    let place = Place::new();
+    let place = TestFile::new();
     let store = place.open().await;
     fs::set_permissions(place.file(), fs::Permissions::from_mode(0o644)).unwrap();
     let findings = store.check().await;
@@ -206,7 +206,7 @@ async fn doctor_warns_of_who_may_read_and_not_write() {
 /// A link of somebody else's must not lead us to a file of ours.
 #[tokio::test]
 async fn a_link_that_another_user_made_is_not_followed() {
-    let place = Place::new();
+    let place = TestFile::new();
     place.open().await.close().await.unwrap();
     let link = place.beside("-link");
     std::os::unix::fs::symlink(place.file(), &link).unwrap();

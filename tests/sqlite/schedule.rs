@@ -9,7 +9,7 @@ use tenure::blocking::{Coordinator, Tick};
 use tenure::schedule::ScheduleConfig;
 use tenure_testkit::servers::find::Server;
 
-use super::support::{Place, SOON};
+use super::support::{SOON, TestFile};
 
 const URL: &str = "TENURE_TEST_SCHEDULE_URL";
 const PERIOD: u64 = 400;
@@ -56,7 +56,7 @@ struct Process(Child);
 
 impl Process {
     /// Starts one whose wall clock is off by `shift`.
-    fn start(number: usize, place: &Place, shift: &str, tell: &mpsc::Sender<Run>) -> Self {
+    fn start(number: usize, place: &TestFile, shift: &str, tell: &mpsc::Sender<Run>) -> Self {
         let url = format!("{}?ttl=600ms&transition=900ms", place.url());
         let mut command = Command::new(std::env::current_exe().unwrap());
         command
@@ -109,7 +109,7 @@ impl Drop for Process {
 
 #[test]
 fn leaders_are_killed_and_clocks_are_an_hour_off_and_the_cadence_goes_on() {
-    let place = Place::new();
+    let place = TestFile::new();
     let (tell, told) = mpsc::channel();
     // The first to come sets the store's clock, and its own is right.
     let mut processes = vec![Some(Process::start(0, &place, "", &tell))];

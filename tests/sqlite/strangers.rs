@@ -9,7 +9,7 @@ use tenure::backend::{Backend, Bid};
 use tenure::{ErrorKind, Result};
 use tenure_testkit::peer::Peer;
 
-use crate::support::{NOBODY, Place, SOON, Stranger, id, name, open, terms};
+use crate::support::{NOBODY, SOON, Stranger, TestFile, id, name, open, terms};
 
 fn conflict<T: std::fmt::Debug>(result: Result<T>, words: &[&str]) {
     let error = result.unwrap_err();
@@ -37,7 +37,7 @@ fn contents(folder: &Path) -> Vec<(String, Vec<u8>)> {
 #[tokio::test]
 async fn nothing_is_written_through_a_link_beside_the_database() {
     for end in ["-bell", "-lock", "-wal", "-shm", "-journal"] {
-        let place = Place::new();
+        let place = TestFile::new();
         let secret = place.folder().join("secret");
         fs::write(&secret, "only for root").unwrap();
         symlink(&secret, place.beside(end)).unwrap();
@@ -61,7 +61,7 @@ async fn nothing_is_written_through_a_link_beside_the_database() {
 #[tokio::test]
 async fn a_bell_that_became_a_link_is_neither_rung_nor_touched_nor_heard() {
     for options in ["", "?wake=poll"] {
-        let place = Place::with(options);
+        let place = TestFile::with(options);
         let store = place.open().await;
         let secret = place.folder().join("secret");
         fs::write(&secret, "only for root").unwrap();
@@ -84,7 +84,7 @@ async fn a_bell_that_became_a_link_is_neither_rung_nor_touched_nor_heard() {
 #[tokio::test]
 async fn a_pipe_a_folder_or_a_diary_is_no_bell() {
     for end in ["-bell", "-lock"] {
-        let place = Place::new();
+        let place = TestFile::new();
         let made = std::process::Command::new("mkfifo")
             .arg(place.beside(end))
             .status();
@@ -94,7 +94,7 @@ async fn a_pipe_a_folder_or_a_diary_is_no_bell() {
         fs::create_dir(place.beside(end)).unwrap();
         conflict(open(&place.url()).await, &[end, "not a file"]);
     }
-    let place = Place::new();
+    let place = TestFile::new();
     fs::write(place.beside("-bell"), "dear diary, today was fine").unwrap();
     conflict(open(&place.url()).await, &["-bell", "another program"]);
     let kept = fs::read(place.beside("-bell")).unwrap();
@@ -103,7 +103,7 @@ async fn a_pipe_a_folder_or_a_diary_is_no_bell() {
 
 #[tokio::test]
 async fn a_bell_of_another_user_is_refused() {
-    let place = Place::new();
+    let place = TestFile::new();
     fs::write(place.beside("-bell"), [0; 8]).unwrap();
     std::os::unix::fs::chown(place.beside("-bell"), Some(65534), Some(65534)).unwrap();
     conflict(open(&place.url()).await, &["-bell", "65534"]);
@@ -111,7 +111,7 @@ async fn a_bell_of_another_user_is_refused() {
 
 #[tokio::test]
 async fn beside_a_database_of_another_program_nothing_is_made_changed_or_removed() {
-    let place = Place::new();
+    let place = TestFile::new();
     let sql = place.sql();
     sql.execute_batch(
         "PRAGMA journal_mode = wal; CREATE TABLE accounts (a); INSERT INTO accounts VALUES (7)",
@@ -123,7 +123,7 @@ async fn beside_a_database_of_another_program_nothing_is_made_changed_or_removed
     conflict(open(&place.url()).await, &["another program"]);
     assert_eq!(contents(place.folder()), before);
     // What it had written is still there after a crash of its own.
-    let copy = Place::new();
+    let copy = TestFile::new();
     for (file, bytes) in before {
         fs::write(copy.folder().join(file), bytes).unwrap();
     }
@@ -138,7 +138,7 @@ async fn beside_a_database_of_another_program_nothing_is_made_changed_or_removed
 
 #[tokio::test]
 async fn the_log_of_a_database_that_was_moved_away_is_left_alone() {
-    let place = Place::new();
+    let place = TestFile::new();
     let sql = place.sql();
     sql.execute_batch("PRAGMA journal_mode = wal; CREATE TABLE accounts (a)")
         .unwrap();
@@ -150,7 +150,7 @@ async fn the_log_of_a_database_that_was_moved_away_is_left_alone() {
 }
 
 /// A database of somebody else's, closed, to be moved over ours.
-fn foreign(place: &Place, tables: &str) -> std::path::PathBuf {
+fn foreign(place: &TestFile, tables: &str) -> std::path::PathBuf {
     let path = place.folder().join("other.db");
     let sql = rusqlite::Connection::open(&path).unwrap();
     sql.execute_batch(tables).unwrap();
@@ -166,7 +166,7 @@ fn accounts(path: &Path) -> i64 {
 #[tokio::test]
 async fn another_database_moved_over_ours_is_not_touched() {
     for wal in ["", "PRAGMA journal_mode = wal;"] {
-        let place = Place::new();
+        let place = TestFile::new();
         let store = place.open().await;
         let bid = Bid::new(name("m"), id("a"), terms(60_000));
         let token = store.acquire(&bid).await.unwrap().token().unwrap();
@@ -191,11 +191,11 @@ async fn another_database_moved_over_ours_is_not_touched() {
 
 #[tokio::test]
 async fn another_store_moved_over_ours_does_not_meet_the_old_log() {
-    let place = Place::new();
+    let place = TestFile::new();
     let store = place.open().await;
     let bid = Bid::new(name("m"), id("a"), terms(60_000));
     let token = store.acquire(&bid).await.unwrap().token().unwrap();
-    let second = Place::new();
+    let second = TestFile::new();
     let other = second.open().await;
     let theirs = Bid::new(name("theirs"), id("b"), terms(60_000));
     assert!(other.acquire(&theirs).await.unwrap().is_won());
@@ -232,7 +232,7 @@ async fn another_store_moved_over_ours_does_not_meet_the_old_log() {
 
 #[tokio::test]
 async fn whoever_can_only_read_the_files_keeps_nobody_from_opening() {
-    let place = Place::with("?mode=0644");
+    let place = TestFile::with("?mode=0644");
     place.open().await.close().await.unwrap();
     fs::set_permissions(place.folder(), fs::Permissions::from_mode(0o755)).unwrap();
     let held = ["", "-bell", "-lock"].map(|end| {

@@ -59,12 +59,12 @@ impl Drop for Stranger {
 
 /// A place for a file, removed with it.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub(crate) struct TestFile {
     folder: TempDir,
     options: &'static str,
 }
 
-impl Place {
+impl TestFile {
     pub(crate) fn new() -> Self {
         Self::with("")
     }
@@ -110,7 +110,7 @@ pub(crate) async fn open(url: &str) -> Result<AnyBackend> {
     stores::open(&StoreUrl::parse(url)?, Clock::boot()).await
 }
 
-impl Subject for Place {
+impl Subject for TestFile {
     type Backend = AnyBackend;
 
     async fn client(&self) -> Result<AnyBackend> {

@@ -7,7 +7,7 @@ use tenure::backend::{AnyBackend, Backend, Bid, Held, Hints, Interest};
 use tenure::{Coordinator, LeaseLost};
 use tenure_testkit::peer::Peer;
 
-use crate::support::{Place, SOON, id, name, terms};
+use crate::support::{SOON, TestFile, id, name, terms};
 
 async fn win(store: &AnyBackend, mutex: &str) -> Held {
     let bid = Bid::new(name(mutex), id("owner"), terms(120_000));
@@ -40,7 +40,7 @@ async fn win_by_hints(store: &AnyBackend, bid: &Bid, hints: &mut Hints) -> Held 
 
 #[tokio::test]
 async fn a_waiter_is_woken_within_milliseconds() {
-    let place = Place::new();
+    let place = TestFile::new();
     let (here, there) = (place.open().await, place.open().await);
     let mut times = Vec::new();
     for _ in 0..50 {
@@ -64,7 +64,7 @@ async fn a_waiter_is_woken_within_milliseconds() {
 
 #[tokio::test]
 async fn waiting_writes_nothing() {
-    let place = Place::new();
+    let place = TestFile::new();
     let store = place.open().await;
     let _held = win(&store, "m").await;
     let mut peers: Vec<_> = (0..3)
@@ -106,7 +106,7 @@ fn cpu_ticks(peer: &Peer) -> u64 {
 
 #[tokio::test]
 async fn a_refused_bid_does_not_wait_for_those_who_write() {
-    let place = Place::with("?busy_timeout=60s");
+    let place = TestFile::with("?busy_timeout=60s");
     let (here, there) = (place.open().await, place.open().await);
     let held = win(&here, "m").await;
     let sql = place.sql();
@@ -122,7 +122,7 @@ async fn a_refused_bid_does_not_wait_for_those_who_write() {
 
 #[tokio::test]
 async fn a_bell_that_was_deleted_or_moved_is_hung_up_again() {
-    let place = Place::new();
+    let place = TestFile::new();
     let (here, there) = (place.open().await, place.open().await);
     for round in 0..4 {
         let held = win(&here, "m").await;
@@ -141,7 +141,7 @@ async fn a_bell_that_was_deleted_or_moved_is_hung_up_again() {
 
 #[tokio::test]
 async fn a_release_of_another_name_wakes_nobody() {
-    let place = Place::new();
+    let place = TestFile::new();
     let (here, there) = (place.open().await, place.open().await);
     let _held = win(&here, "m").await;
     let (_bid, mut hints) = stand(&there, "m").await;
@@ -155,7 +155,7 @@ async fn a_release_of_another_name_wakes_nobody() {
 
 #[tokio::test]
 async fn the_end_of_a_lease_is_heard_without_a_release() {
-    let place = Place::new();
+    let place = TestFile::new();
     let (here, there) = (place.open().await, place.open().await);
     let short = Bid::new(name("m"), id("dead"), terms(400));
     assert!(here.acquire(&short).await.unwrap().is_won());
@@ -166,7 +166,7 @@ async fn the_end_of_a_lease_is_heard_without_a_release() {
 
 #[tokio::test]
 async fn locks_of_two_coordinators_follow_each_other() -> Result<(), LeaseLost> {
-    let place = Place::new();
+    let place = TestFile::new();
     let here = Coordinator::connect(&place.url()).await.unwrap();
     let there = Coordinator::connect(&place.url()).await.unwrap();
     let mut last = None;
@@ -188,7 +188,7 @@ async fn locks_of_two_coordinators_follow_each_other() -> Result<(), LeaseLost> 
 /// Another program's write keeps the answer back for longer than the wait.
 #[tokio::test]
 async fn a_wait_shorter_than_one_call_gets_what_is_free() {
-    let place = Place::with("?busy_timeout=20s");
+    let place = TestFile::with("?busy_timeout=20s");
     let coordinator = tenure::Coordinator::connect(&place.url()).await.unwrap();
     let sql = place.sql();
     sql.execute_batch("BEGIN IMMEDIATE").unwrap();

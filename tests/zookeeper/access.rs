@@ -8,7 +8,7 @@ use tenure::backend::{Backend, LeaseBound, Page, Severity};
 use tenure_testkit::Whole as _;
 use tenure_testkit::servers::ZooKeeper;
 
-use crate::ground::{SERVER, bid, client, name};
+use crate::support::{SERVER, bid, client, name};
 
 #[tokio::test]
 async fn only_who_has_the_credentials_may_touch_what_they_made() {

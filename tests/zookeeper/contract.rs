@@ -8,7 +8,7 @@ use tenure::clock::Clock;
 use tenure_testkit::contract::Subject;
 use tenure_testkit::servers::Proxy;
 
-use crate::ground::{SERVER, client};
+use crate::support::{SERVER, client};
 
 /// Each client comes through a proxy of its own, so that it can die.
 struct Latches(Mutex<Vec<Proxy>>);

@@ -9,7 +9,7 @@ use tenure_testkit::AtTheEnd;
 use tenure_testkit::peer::Peer;
 use tenure_testkit::servers::Proxy;
 
-use crate::ground::{PATIENCE, name};
+use crate::support::{PATIENCE, name};
 use crate::tls::{PAPERS, secure, url};
 
 /// What a process has of the system's: files, threads, memory in MB.

@@ -14,7 +14,7 @@ use tenure::{Coordinator, ErrorKind};
 use tenure_testkit::Whole as _;
 use tenure_testkit::servers::find::Server;
 
-use crate::ground::{PATIENCE, SERVER, client, coordinator, name, until};
+use crate::support::{PATIENCE, SERVER, client, coordinator, name, until};
 
 /// What `tests/zookeeper/Latch.java` needs; what a jar's directory lacks is not
 /// missed.

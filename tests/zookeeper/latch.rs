@@ -9,7 +9,7 @@ use tenure::service::{ContendService, Contender, LocalContender, Retriever};
 use tenure_testkit::Whole as _;
 use tenure_testkit::servers::{Flow, Proxy, Way, ZooKeeper};
 
-use crate::ground::{PATIENCE, SERVER, bid, client, coordinator, metric, name, raw, until};
+use crate::support::{PATIENCE, SERVER, bid, client, coordinator, metric, name, raw, until};
 
 /// The nodes under `path`.
 async fn children(path: &str) -> Vec<String> {

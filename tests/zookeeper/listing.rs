@@ -8,9 +8,9 @@ use tenure::backend::{AnyBackend, Backend, Bid, Page, Prune};
 use tenure::model::{FencingToken, MutexName};
 use tenure_testkit::Whole as _;
 
-use crate::ground::{SERVER, bid, client, make, raw};
 use crate::shared_listing::damage::{damage, is_isolated_and_mended};
 use crate::shared_listing::prune::{pruned, works_for_people};
+use crate::support::{SERVER, bid, client, make, raw};
 
 /// A coordinator below a node of its own, which it makes.
 async fn below(root: &str, names: &str) -> Coordinator {

@@ -3,7 +3,6 @@
 mod access;
 mod contract;
 mod flood;
-mod ground;
 mod interop;
 mod latch;
 mod listing;
@@ -13,6 +12,7 @@ mod session;
 mod stall;
 mod stopped;
 mod storm;
+mod support;
 mod tls;
 
 // What every store must stand.

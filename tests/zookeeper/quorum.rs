@@ -6,7 +6,7 @@ use tenure::clock::{Clock, Moment};
 use tenure::service::{ContendService, LocalContender};
 use tenure_testkit::servers::ZooKeeperEnsemble;
 
-use crate::ground::{coordinator, name, until};
+use crate::support::{coordinator, name, until};
 
 /// One hand-over because the owner's server lost the quorum: for how long
 /// nobody owned, in parts of the session timeout.

@@ -9,7 +9,7 @@ use tenure::blocking::{Coordinator, Scheduler, Tick};
 use tenure::schedule::{Misfire, ScheduleConfig};
 use tenure_testkit::servers::find::Server;
 
-use crate::ground::{PATIENCE, SERVER, name};
+use crate::support::{PATIENCE, SERVER, name};
 
 const URL: &str = "TENURE_TEST_SCHEDULE_URL";
 const NAME: &str = "TENURE_TEST_SCHEDULE_NAME";

@@ -14,7 +14,7 @@ use tenure_testkit::peer::{Peer, read_journal};
 use tenure_testkit::servers::find::Server;
 use tenure_testkit::servers::{Flow, Proxy, Way, ZooKeeper};
 
-use crate::ground::{PATIENCE, SERVER, coordinator, name, until};
+use crate::support::{PATIENCE, SERVER, coordinator, name, until};
 
 /// A journal for the peers of one test.
 struct Journal(PathBuf);

@@ -11,7 +11,7 @@ use tenure::service::{ContendService, LocalContender, Retriever};
 use tenure::{Coordinator, Tenure};
 use tenure_testkit::servers::{Flow, Proxy, Way, ZooKeeperEnsemble};
 
-use crate::ground::{coordinator, name, until};
+use crate::support::{coordinator, name, until};
 
 /// A session timeout T is two ticks or little more, the least that servers give.
 pub(crate) const TICK: Duration = Duration::from_secs(1);

@@ -10,8 +10,8 @@ use tenure_testkit::judge::judge;
 use tenure_testkit::peer::{Peer, PeerBuilder, read_journal};
 use tenure_testkit::servers::ZooKeeperEnsemble;
 
-use crate::ground::{PATIENCE, name};
 use crate::stall::{TICK, until_aligned};
+use crate::support::{PATIENCE, name};
 
 /// A session timeout T is two ticks, the least that servers give.
 const T: Duration = TICK.saturating_mul(2);

@@ -7,7 +7,7 @@ use tenure::model::MutexName;
 use tenure_testkit::servers::ZooKeeper;
 use tokio::time::Instant;
 
-use crate::ground::{PATIENCE, client};
+use crate::support::{PATIENCE, client};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn sessions_that_were_lost_together_are_not_made_together() {

@@ -7,7 +7,7 @@ use tenure::service::{ContendService, Contender, LocalContender};
 use tenure::{Coordinator, ErrorKind};
 use tenure_testkit::servers::{Certificates, Proxy, ZooKeeper};
 
-use crate::ground::{name, until};
+use crate::support::{name, until};
 
 pub(crate) static PAPERS: LazyLock<Certificates> = LazyLock::new(Certificates::make);
 

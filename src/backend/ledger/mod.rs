@@ -42,7 +42,7 @@ pub trait Ledger: Send + Sync {
 
     /// Records how the claimed tick ended. The claim counts, not the grant: a
     /// run that ended after its tenure is still recorded if nobody has claimed
-    /// since. False when somebody has.
+    /// since. False when another process has.
     fn finish_tick(&self, held: &Held, end: &TickEnd) -> impl Future<Output = Result<bool>> + Send;
 }
 

@@ -7,7 +7,7 @@ use super::super::settings::Mode;
 use super::super::store_clock::ClockReading;
 use super::super::wake;
 use super::freeing::Freeing;
-use super::machine::{Course, State, Then};
+use super::machine::{Course, MachineState, Then};
 use super::owning::{Grant, Owning, renew_after, valid_for};
 use crate::backend::{Answer, Bid, Hint};
 use crate::clock::Moment;
@@ -35,7 +35,7 @@ pub(super) struct Bidding {
 
 impl Bidding {
     /// A new bid: new nonce, first attempt.
-    pub(super) fn begin(course: &mut Course, now: Moment) -> State {
+    pub(super) fn begin(course: &mut Course, now: Moment) -> MachineState {
         let settings = &course.settings;
         let mut bid = Bid::new(
             settings.name.clone(),
@@ -67,20 +67,20 @@ impl Bidding {
         self.in_flight.is_none().then_some(self.look_at)
     }
 
-    pub(super) fn woken(self, course: &mut Course, now: Moment) -> State {
+    pub(super) fn woken(self, course: &mut Course, now: Moment) -> MachineState {
         if self.wake_at().is_some_and(|at| now >= at) {
             return self.attempt(course, now);
         }
-        State::Bidding(self)
+        MachineState::Bidding(self)
     }
 
-    fn attempt(mut self, course: &mut Course, now: Moment) -> State {
+    fn attempt(mut self, course: &mut Course, now: Moment) -> MachineState {
         self.in_flight = Some(now);
         self.looked_at = Some(now);
         self.hinted = false;
         self.overheard = false;
         course.call(Call::Acquire(self.bid.clone()));
-        State::Bidding(self)
+        MachineState::Bidding(self)
     }
 
     pub(super) fn answered(
@@ -88,9 +88,9 @@ impl Bidding {
         course: &mut Course,
         now: Moment,
         result: Result<Answer>,
-    ) -> State {
+    ) -> MachineState {
         let Some(sent_at) = self.in_flight.take() else {
-            return course.impossible("an answer to a bid", State::Bidding(self));
+            return course.impossible("an answer to a bid", MachineState::Bidding(self));
         };
         match result {
             Ok(answer) if answer.is_won() => self.won(course, now, sent_at, &answer),
@@ -99,7 +99,13 @@ impl Bidding {
         }
     }
 
-    fn won(self, course: &mut Course, now: Moment, sent_at: Moment, answer: &Answer) -> State {
+    fn won(
+        self,
+        course: &mut Course,
+        now: Moment,
+        sent_at: Moment,
+        answer: &Answer,
+    ) -> MachineState {
         let terms = course.settings.terms;
         let Some(token) = answer.token() else {
             let error = Error::new(ErrorKind::Store, Outcome::Did)
@@ -139,10 +145,10 @@ impl Bidding {
         });
         let owning = Owning::new(grant, deadline);
         owning.ask_renewal(course, sent_at + renew_after(&terms, answer));
-        State::Owning(owning)
+        MachineState::Owning(owning)
     }
 
-    fn refused(mut self, course: &mut Course, now: Moment, answer: &Answer) -> State {
+    fn refused(mut self, course: &mut Course, now: Moment, answer: &Answer) -> MachineState {
         self.failures = 0;
         self.bid.seen = self.bid.seen.max(answer.owner().token());
         self.queued = answer.place().is_some();
@@ -168,10 +174,10 @@ impl Bidding {
         if self.overheard {
             self.look_at = self.look_at.min(self.after_broadcast(now));
         }
-        State::Bidding(self)
+        MachineState::Bidding(self)
     }
 
-    fn failed(mut self, course: &mut Course, now: Moment, error: Error) -> State {
+    fn failed(mut self, course: &mut Course, now: Moment, error: Error) -> MachineState {
         self.orphan |= error.may_have_happened();
         self.failures = self.failures.saturating_add(1);
         let is_hopeless = error.retry() == Retry::Never;
@@ -186,10 +192,10 @@ impl Bidding {
         };
         self.look_at = now + pause;
         course.want(Effect::Trouble(error));
-        State::Bidding(self)
+        MachineState::Bidding(self)
     }
 
-    pub(super) fn hinted(mut self, course: &mut Course, now: Moment, hint: Hint) -> State {
+    pub(super) fn hinted(mut self, course: &mut Course, now: Moment, hint: Hint) -> MachineState {
         let at = match hint {
             Hint::Turn => now,
             Hint::Resumed => now + wake::RESUME_SPREAD.mul_f64(course.random.fraction()),
@@ -200,7 +206,7 @@ impl Bidding {
                 Hint::Changed => self.overheard = true,
                 _ => self.hinted = true,
             }
-            return State::Bidding(self);
+            return MachineState::Bidding(self);
         }
         // A broadcast does not shorten the pause after a failure.
         if (self.failures == 0 || hint != Hint::Changed) && at < self.look_at {
@@ -209,7 +215,7 @@ impl Bidding {
         if self.look_at <= now {
             return self.attempt(course, now);
         }
-        State::Bidding(self)
+        MachineState::Bidding(self)
     }
 
     /// When a broadcast is looked into: it reaches every candidate, and not all of
@@ -220,7 +226,7 @@ impl Bidding {
     }
 
     /// Stopped while wanting.
-    pub(super) fn withdrawn(mut self, course: &mut Course, now: Moment) -> State {
+    pub(super) fn withdrawn(mut self, course: &mut Course, now: Moment) -> MachineState {
         if self.in_flight.take().is_some() {
             self.orphan = true;
             course.want(Effect::DropCall);
@@ -232,7 +238,7 @@ impl Bidding {
     }
 
     /// Undoes what the bid may have left in the store, if anything, and ends.
-    fn undo(self, course: &mut Course, now: Moment, finish: Finish) -> State {
+    fn undo(self, course: &mut Course, now: Moment, finish: Finish) -> MachineState {
         if !self.orphan && !self.queued {
             return course.finish(finish);
         }

@@ -2,7 +2,7 @@
 
 use super::super::event::{Call, Effect, Finish, GivenBack};
 use super::super::wake;
-use super::machine::{Course, State, Then};
+use super::machine::{Course, MachineState, Then};
 use super::owning::Grant;
 use crate::backend::{Answer, Bid, Held};
 use crate::clock::Moment;
@@ -26,7 +26,12 @@ pub(super) struct Freeing {
 
 impl Freeing {
     /// Gives `grant` back.
-    pub(super) fn release(course: &mut Course, now: Moment, grant: Grant, then: Then) -> State {
+    pub(super) fn release(
+        course: &mut Course,
+        now: Moment,
+        grant: Grant,
+        then: Then,
+    ) -> MachineState {
         let Grant {
             bid,
             held,
@@ -43,7 +48,7 @@ impl Freeing {
         bid: Bid,
         orphan: bool,
         then: Then,
-    ) -> State {
+    ) -> MachineState {
         let until = now + course.settings.terms.lease();
         Self::new(None, bid, orphan, until, then).call(course, now)
     }
@@ -75,17 +80,17 @@ impl Freeing {
         }
     }
 
-    fn call(mut self, course: &mut Course, now: Moment) -> State {
+    fn call(mut self, course: &mut Course, now: Moment) -> MachineState {
         self.in_flight = true;
         self.next_try = now;
         course.call(match &self.held {
             Some(held) => Call::Release(held.clone()),
             None => Call::Leave(self.bid.clone()),
         });
-        State::Freeing(self)
+        MachineState::Freeing(self)
     }
 
-    pub(super) fn woken(self, course: &mut Course, now: Moment) -> State {
+    pub(super) fn woken(self, course: &mut Course, now: Moment) -> MachineState {
         if now >= self.until {
             if self.in_flight {
                 course.want(Effect::DropCall);
@@ -95,7 +100,7 @@ impl Freeing {
         if !self.in_flight && now >= self.next_try {
             return self.call(course, now);
         }
-        State::Freeing(self)
+        MachineState::Freeing(self)
     }
 
     pub(super) fn released(
@@ -103,7 +108,7 @@ impl Freeing {
         course: &mut Course,
         now: Moment,
         result: Result<Answer>,
-    ) -> State {
+    ) -> MachineState {
         self.in_flight = false;
         match result {
             Ok(answer) if answer.is_won() || self.maybe_done => self.done(course, now, None),
@@ -113,7 +118,12 @@ impl Freeing {
         }
     }
 
-    pub(super) fn left(mut self, course: &mut Course, now: Moment, result: Result<()>) -> State {
+    pub(super) fn left(
+        mut self,
+        course: &mut Course,
+        now: Moment,
+        result: Result<()>,
+    ) -> MachineState {
         self.in_flight = false;
         match result {
             Ok(()) => self.done(course, now, None),
@@ -125,17 +135,17 @@ impl Freeing {
         }
     }
 
-    fn failed(mut self, course: &mut Course, now: Moment, error: Error) -> State {
+    fn failed(mut self, course: &mut Course, now: Moment, error: Error) -> MachineState {
         self.maybe_done |= error.may_have_happened();
         self.failures = self.failures.saturating_add(1);
         self.next_try = now + wake::backoff(self.failures, course.random.fraction());
         course.want(Effect::Trouble(error));
-        State::Freeing(self)
+        MachineState::Freeing(self)
     }
 
     /// Given back, or not to be had any more; `worse` replaces the good end of
     /// a release.
-    fn done(self, course: &mut Course, now: Moment, worse: Option<Finish>) -> State {
+    fn done(self, course: &mut Course, now: Moment, worse: Option<Finish>) -> MachineState {
         if self.orphan {
             course.want(Effect::TidyLater(self.bid));
         }

@@ -29,12 +29,12 @@ pub(crate) fn keep_for_the_next(mut effects: Vec<Effect>) {
 
 #[derive(Debug)]
 pub(crate) struct Machine {
-    state: State,
+    state: MachineState,
     course: Course,
 }
 
 #[derive(Debug)]
-pub(super) enum State {
+pub(super) enum MachineState {
     /// Before a bid.
     Resting {
         until: Moment,
@@ -68,7 +68,7 @@ impl Machine {
 
     /// Takes an event at `now`.
     pub(crate) fn on(&mut self, now: Moment, event: Event) -> Vec<Effect> {
-        let state = std::mem::replace(&mut self.state, State::Finished);
+        let state = std::mem::replace(&mut self.state, MachineState::Finished);
         self.state = state.on(&mut self.course, now, event);
         self.course.take_effects()
     }
@@ -76,12 +76,12 @@ impl Machine {
     /// When it wants [`Event::Timer`].
     pub(crate) fn wake_at(&self) -> Option<Moment> {
         match &self.state {
-            State::Resting { until } => Some(*until),
-            State::Bidding(bidding) => bidding.wake_at(),
-            State::Owning(owning) => Some(owning.wake_at()),
-            State::Quieting(quieting) => quieting.wake_at(),
-            State::Freeing(freeing) => Some(freeing.wake_at()),
-            State::Idle | State::Finished => None,
+            MachineState::Resting { until } => Some(*until),
+            MachineState::Bidding(bidding) => bidding.wake_at(),
+            MachineState::Owning(owning) => Some(owning.wake_at()),
+            MachineState::Quieting(quieting) => quieting.wake_at(),
+            MachineState::Freeing(freeing) => Some(freeing.wake_at()),
+            MachineState::Idle | MachineState::Finished => None,
         }
     }
 
@@ -90,11 +90,11 @@ impl Machine {
     }
 
     pub(crate) fn is_finished(&self) -> bool {
-        matches!(self.state, State::Finished)
+        matches!(self.state, MachineState::Finished)
     }
 }
 
-impl State {
+impl MachineState {
     fn on(self, course: &mut Course, now: Moment, event: Event) -> Self {
         // A deadline that has passed comes before whatever else happened.
         let state = match self {
@@ -287,25 +287,25 @@ impl Course {
     }
 
     /// A tenure or a bid is over and nothing of it is left.
-    pub(super) fn go_on(&mut self, now: Moment, then: Then) -> State {
+    pub(super) fn go_on(&mut self, now: Moment, then: Then) -> MachineState {
         match then {
             Then::Finish(finish) => self.finish(finish),
             Then::Bid { .. } if self.stop.is_some() => self.finish(Finish::NotOwner),
-            Then::Bid { .. } if self.unattended => State::Idle,
+            Then::Bid { .. } if self.unattended => MachineState::Idle,
             Then::Bid { rest } if rest.is_zero() => Bidding::begin(self, now),
-            Then::Bid { rest } => State::Resting { until: now + rest },
+            Then::Bid { rest } => MachineState::Resting { until: now + rest },
         }
     }
 
-    pub(super) fn finish(&mut self, finish: Finish) -> State {
+    pub(super) fn finish(&mut self, finish: Finish) -> MachineState {
         self.want(Effect::Finish(finish));
-        State::Finished
+        MachineState::Finished
     }
 
     /// Something came that cannot come in `state`. It changes nothing: the
     /// promises rest on the deadlines. But it is a mistake in this program,
     /// and must be seen.
-    pub(super) fn impossible(&self, what: &str, state: State) -> State {
+    pub(super) fn impossible(&self, what: &str, state: MachineState) -> MachineState {
         debug_assert!(false, "{what} came in {state:?}");
         tracing::error!(
             target: "tenure::engine",

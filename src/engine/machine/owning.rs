@@ -6,7 +6,7 @@ use super::super::event::{Effect, Event, Finish, Stop};
 use super::super::store_clock::ClockReading;
 use super::super::wake;
 use super::freeing::Freeing;
-use super::machine::{Course, State};
+use super::machine::{Course, MachineState};
 use super::quieting::Quieting;
 use crate::backend::{Answer, Bid, Held, Nonce};
 use crate::clock::Moment;
@@ -97,7 +97,7 @@ impl Owning {
         sent_at: Moment,
         batch: usize,
         result: Result<Answer>,
-    ) -> State {
+    ) -> MachineState {
         let terms = course.settings.terms;
         match result {
             Ok(answer) if answer.is_won() => {
@@ -138,11 +138,16 @@ impl Owning {
                 course.want(Effect::Trouble(error));
             }
         }
-        State::Owning(self)
+        MachineState::Owning(self)
     }
 
     /// The tenure is over without our wish.
-    pub(super) fn lose(mut self, course: &mut Course, now: Moment, cause: LossCause) -> State {
+    pub(super) fn lose(
+        mut self,
+        course: &mut Course,
+        now: Moment,
+        cause: LossCause,
+    ) -> MachineState {
         // A renewal may be under way, and be applied late.
         let latest = now + course.settings.terms.lease();
         self.grant.lease_over = self.grant.lease_over.max(latest);
@@ -157,22 +162,22 @@ impl Owning {
         }
         let asked = course.stop.filter(|stop| *stop != Stop::LastTenure);
         let until = asked.map(|_| now + course.settings.quiesce);
-        State::Quieting(Quieting::new(self.grant, cause, until))
+        MachineState::Quieting(Quieting::new(self.grant, cause, until))
     }
 
     /// The local side ends first; renewal goes on.
-    pub(super) fn stopped(mut self, course: &mut Course, now: Moment, stop: Stop) -> State {
+    pub(super) fn stopped(mut self, course: &mut Course, now: Moment, stop: Stop) -> MachineState {
         self.quiesce_until = Some(now + course.settings.quiesce);
         let (tenure_number, cause) = (course.tenure_number, stop.cause());
         course.want(Effect::Quiesce {
             tenure_number,
             cause,
         });
-        State::Owning(self)
+        MachineState::Owning(self)
     }
 
     /// The local side has ended.
-    pub(super) fn quiesced(self, course: &mut Course, now: Moment) -> State {
+    pub(super) fn quiesced(self, course: &mut Course, now: Moment) -> MachineState {
         let cause = course.stop.map_or(LossCause::Released, Stop::cause);
         self.give_back(course, now, cause)
     }
@@ -184,10 +189,10 @@ impl Owning {
         course: &mut Course,
         now: Moment,
         until: Option<Moment>,
-    ) -> State {
+    ) -> MachineState {
         if let Some(until) = until {
             self.ask_renewal(course, until);
-            return State::Owning(self);
+            return MachineState::Owning(self);
         }
         // A holder that came too late for it may have said so before this was
         // heard.
@@ -196,7 +201,7 @@ impl Owning {
     }
 
     /// Ends the tenure and releases the grant.
-    fn give_back(mut self, course: &mut Course, now: Moment, cause: LossCause) -> State {
+    fn give_back(mut self, course: &mut Course, now: Moment, cause: LossCause) -> MachineState {
         course.want(Effect::StopRenewing);
         course.want(Effect::End(cause));
         let latest = now + course.settings.terms.lease();
@@ -207,9 +212,9 @@ impl Owning {
 
     /// The local side may have taken too long: it may still run, so nothing is
     /// released; the lease runs out by itself.
-    pub(super) fn woken(self, course: &mut Course, now: Moment) -> State {
+    pub(super) fn woken(self, course: &mut Course, now: Moment) -> MachineState {
         if self.quiesce_until.is_none_or(|until| now < until) {
-            return State::Owning(self);
+            return MachineState::Owning(self);
         }
         let cause = course.stop.map_or(LossCause::Released, Stop::cause);
         course.want(Effect::StopRenewing);

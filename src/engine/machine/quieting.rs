@@ -2,7 +2,7 @@
 
 use super::super::event::{Effect, Finish, GivenBack};
 use super::freeing::Freeing;
-use super::machine::{Course, State};
+use super::machine::{Course, MachineState};
 use super::owning::Grant;
 use crate::clock::Moment;
 use crate::error::LossCause;
@@ -28,20 +28,20 @@ impl Quieting {
         self.until
     }
 
-    pub(super) fn stopped(mut self, course: &Course, now: Moment) -> State {
+    pub(super) fn stopped(mut self, course: &Course, now: Moment) -> MachineState {
         self.until = Some(now + course.settings.quiesce);
-        State::Quieting(self)
+        MachineState::Quieting(self)
     }
 
-    pub(super) fn woken(self, course: &mut Course, now: Moment) -> State {
+    pub(super) fn woken(self, course: &mut Course, now: Moment) -> MachineState {
         if self.until.is_some_and(|until| now >= until) {
             return course.finish(Finish::StillRunning);
         }
-        State::Quieting(self)
+        MachineState::Quieting(self)
     }
 
     /// The local side has ended.
-    pub(super) fn quiesced(self, course: &mut Course, now: Moment) -> State {
+    pub(super) fn quiesced(self, course: &mut Course, now: Moment) -> MachineState {
         let then = course.then(Finish::Lost(self.cause));
         if self.cause == LossCause::Taken || now >= self.grant.lease_over {
             if self.grant.orphan {

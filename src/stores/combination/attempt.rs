@@ -203,7 +203,7 @@ impl Attempt {
             self.parts.iter().filter(counting).count(),
             self.states(now)
         );
-        // Enough answer: then waiting does not help, somebody must mend them.
+        // Enough answer: then waiting does not help, an operator must mend them.
         let enough = nodes.iter().filter(|node| node.answers()).count() >= quorum;
         match nodes.iter().find_map(|node| node.sickness()) {
             Some(sick) if enough => Error::new(sick.kind(), Outcome::DidNot)

@@ -1,4 +1,4 @@
-//! [`Link`]: a server as the whole process knows it: one connection and one
+//! [`SharedConnection`]: a server as the whole process knows it: one connection and one
 //! opinion on whether it answers, however many locks use it.
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,39 +18,39 @@ impl Pulse {
 }
 
 /// A connection that locks share.
-pub(crate) struct Link {
+pub(crate) struct SharedConnection {
     store: AnyHoldStore,
     pulse: Arc<Pulse>,
     /// How many locks use it.
     users: Mutex<usize>,
 }
 
-impl Link {
-    /// A new link, and its use by its first lock.
-    pub(crate) fn new(store: AnyHoldStore, pulse: Arc<Pulse>) -> (Arc<Self>, Seat) {
-        let link = Arc::new(Self {
+impl SharedConnection {
+    /// A new shared, and its use by its first lock.
+    pub(crate) fn new(store: AnyHoldStore, pulse: Arc<Pulse>) -> (Arc<Self>, ConnectionUse) {
+        let shared = Arc::new(Self {
             store,
             pulse,
             users: Mutex::new(1),
         });
-        let seat = link.seat();
-        (link, seat)
+        let connection = shared.new_use();
+        (shared, connection)
     }
 
-    /// The use by one more lock; `None` when the last has left: whoever comes
+    /// The use by one more lock; `None` when the last has left: the lock that comes
     /// then must open a new one.
-    pub(crate) fn join(self: &Arc<Self>) -> Option<Seat> {
+    pub(crate) fn join(self: &Arc<Self>) -> Option<ConnectionUse> {
         let mut users = self.users();
         if *users == 0 {
             return None;
         }
         *users += 1;
-        Some(self.seat())
+        Some(self.new_use())
     }
 
-    fn seat(self: &Arc<Self>) -> Seat {
-        Seat {
-            link: Arc::clone(self),
+    fn new_use(self: &Arc<Self>) -> ConnectionUse {
+        ConnectionUse {
+            shared: Arc::clone(self),
             taken: AtomicBool::new(true),
         }
     }
@@ -60,19 +60,19 @@ impl Link {
     }
 }
 
-/// The use of a link by one lock. Dropped, it is left.
-pub(crate) struct Seat {
-    link: Arc<Link>,
+/// The use of a shared by one lock. Dropped, it is left.
+pub(crate) struct ConnectionUse {
+    shared: Arc<SharedConnection>,
     taken: AtomicBool,
 }
 
-impl Seat {
+impl ConnectionUse {
     pub(crate) fn store(&self) -> &AnyHoldStore {
-        &self.link.store
+        &self.shared.store
     }
 
     pub(super) fn pulse(&self) -> &Pulse {
-        &self.link.pulse
+        &self.shared.pulse
     }
 
     /// Leaves it; true for the last, who closes the connection.
@@ -80,13 +80,13 @@ impl Seat {
         if !self.taken.swap(false, Ordering::Relaxed) {
             return false;
         }
-        let mut users = self.link.users();
+        let mut users = self.shared.users();
         *users -= 1;
         *users == 0
     }
 }
 
-impl Drop for Seat {
+impl Drop for ConnectionUse {
     fn drop(&mut self) {
         self.leave();
     }

@@ -6,7 +6,7 @@ use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, Weak};
 
 use tokio::runtime::{Handle, Id};
 
-use super::connection::{Link, Pulse, Seat};
+use super::connection::{ConnectionUse, Pulse, SharedConnection};
 use crate::backend::url::StoreUrl;
 use crate::clock::Clock;
 use crate::error::Result;
@@ -16,7 +16,7 @@ use crate::stores;
 #[derive(Default)]
 struct Known {
     /// A connection lives on a runtime, and ends with it.
-    links: HashMap<(String, Id), Weak<Link>>,
+    shared: HashMap<(String, Id), Weak<SharedConnection>>,
     /// Whether a server answers is the same for every runtime.
     pulses: HashMap<String, Weak<Pulse>>,
 }
@@ -28,26 +28,26 @@ fn known() -> MutexGuard<'static, Known> {
 
 /// The use of the server that `url` names, called `text` by the user. It may
 /// not be there yet.
-pub(crate) fn join(text: &str, url: &StoreUrl, clock: Clock) -> Result<Seat> {
+pub(crate) fn join(text: &str, url: &StoreUrl, clock: Clock) -> Result<ConnectionUse> {
     let key = (text.to_owned(), Handle::current().id());
     let found = find_in(&known(), &key);
-    if let Some(seat) = found {
-        return Ok(seat);
+    if let Some(connection) = found {
+        return Ok(connection);
     }
     let store = stores::begin_holds(url, clock)?;
-    let (link, seat) = Link::new(store, pulse(text));
+    let (shared, connection) = SharedConnection::new(store, pulse(text));
     let mut known = known();
     // Another may have opened it meanwhile: then ours is not needed.
-    if let Some(seat) = find_in(&known, &key) {
-        return Ok(seat);
+    if let Some(connection) = find_in(&known, &key) {
+        return Ok(connection);
     }
-    known.links.retain(|_, link| link.strong_count() > 0);
-    known.links.insert(key, Arc::downgrade(&link));
-    Ok(seat)
+    known.shared.retain(|_, shared| shared.strong_count() > 0);
+    known.shared.insert(key, Arc::downgrade(&shared));
+    Ok(connection)
 }
 
-fn find_in(known: &Known, key: &(String, Id)) -> Option<Seat> {
-    known.links.get(key).and_then(Weak::upgrade)?.join()
+fn find_in(known: &Known, key: &(String, Id)) -> Option<ConnectionUse> {
+    known.shared.get(key).and_then(Weak::upgrade)?.join()
 }
 
 fn pulse(text: &str) -> Arc<Pulse> {

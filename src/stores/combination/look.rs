@@ -76,7 +76,7 @@ pub(super) fn merged(
     }
 }
 
-/// The hints of all nodes, at a bearable pace: whoever says "unlocked" a
+/// The hints of all nodes, at a bearable pace: a server that says "unlocked" a
 /// thousand times a second does not make us try as often.
 struct Merged {
     hints: Vec<Hints>,

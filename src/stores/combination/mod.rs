@@ -40,7 +40,7 @@ mod unlock;
 mod upkeep;
 
 pub use client::Combined;
-pub(crate) use connection::Seat;
+pub(crate) use connection::ConnectionUse;
 pub(crate) use connections::join;
 pub(crate) use node::{Node, is_twin};
 pub use rules::Mode;

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
-use super::connection::Seat;
+use super::connection::ConnectionUse;
 use super::pulse::Health;
 use crate::backend::AnyHoldStore;
 use crate::clock::{Clock, Moment};
@@ -15,7 +15,7 @@ use crate::error::{Error, ErrorKind, Outcome, Result};
 pub(crate) struct Node {
     /// Its place and its URL without secrets, for people.
     label: String,
-    seat: Seat,
+    connection: ConnectionUse,
     command_timeout: Duration,
     /// Whether it keeps its locks when it restarts.
     pub(super) durable: bool,
@@ -36,7 +36,7 @@ struct Sickness {
 impl Node {
     pub(crate) fn new(
         label: String,
-        seat: Seat,
+        connection: ConnectionUse,
         command_timeout: Duration,
         durable: bool,
         probe_max: Duration,
@@ -44,7 +44,7 @@ impl Node {
     ) -> Self {
         Self {
             label,
-            seat,
+            connection,
             command_timeout,
             durable,
             probe_max,
@@ -81,12 +81,12 @@ impl Node {
     }
 
     pub(super) fn store(&self) -> &AnyHoldStore {
-        self.seat.store()
+        self.connection.store()
     }
 
     /// Gives up the connection; true for its last user, who closes it.
     pub(super) fn leave(&self) -> bool {
-        self.seat.leave()
+        self.connection.leave()
     }
 
     /// Asks it something, until its command timeout or `by`. A node that is
@@ -231,7 +231,7 @@ impl Node {
     }
 
     fn health(&self) -> MutexGuard<'_, Health> {
-        self.seat.pulse().health()
+        self.connection.pulse().health()
     }
 
     fn sick(&self) -> MutexGuard<'_, Option<Sickness>> {

@@ -42,9 +42,9 @@ impl Progress {
 /// Who hears of an unlock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Told {
-    /// Whoever waits: the lock is free.
+    /// The waiters: the lock is free.
     Waiters,
-    /// Nobody, for another holds it: whoever waits waits for that one. A
+    /// Nobody, for another holds it: the waiters wait for that one. A
     /// waiter that heard itself would try again, and again.
     Nobody,
 }

@@ -25,7 +25,7 @@ pub(crate) fn open(url: &StoreUrl, clock: Clock) -> Result<Memory> {
     }
 }
 
-/// The store called `name`, which lives as long as somebody has it open.
+/// The store called `name`, which lives as long as a client has it open.
 fn shared(name: &str, clock: Clock) -> Memory {
     static NAMED: Mutex<BTreeMap<String, Weak<Store>>> = Mutex::new(BTreeMap::new());
     let mut named = NAMED.lock().unwrap_or_else(PoisonError::into_inner);

@@ -79,7 +79,7 @@ impl Queue {
         was_kept
     }
 
-    /// Whether somebody other than `nonce` stands first.
+    /// Whether a waiter other than `nonce` stands first.
     pub(super) fn is_led_by_another(&self, nonce: Nonce) -> bool {
         self.waiters
             .first_key_value()

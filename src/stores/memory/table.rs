@@ -100,7 +100,7 @@ impl Table {
             None => {
                 let kept = mutex.queue.reserved(now).map(|(waiter, _)| waiter.nonce);
                 if kept.is_none() && mutex.queue.is_led_by_another(bid.nonce) {
-                    // Free with somebody else first: a lost wake-up or a crash
+                    // Free with another waiter first: a lost wake-up or a crash
                     // heals at anybody's next look.
                     mutex.queue.call_next(&bid.name, now, audience);
                 }

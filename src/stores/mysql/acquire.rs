@@ -77,7 +77,7 @@ pub(super) async fn acquire(client: &Client<MySql>, bid: &Bid) -> Result<Answer>
     Err(locked(&bid.name))
 }
 
-/// Finds out what the table is like now: somebody may have made room.
+/// Finds out what the table is like now: an operator may have made room.
 async fn look_again(client: &Client<MySql>) -> Result<()> {
     let found = client.ask(Inspect).await?;
     client.dialect().fit(&found)

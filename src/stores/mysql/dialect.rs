@@ -22,7 +22,7 @@ pub(in crate::stores) struct MySql {
     pub(super) options: MySqlConnectOptions,
     pub(super) statements: Statements,
     pub(super) place: String,
-    /// As last inspected: somebody may widen the table.
+    /// As last inspected: an operator may widen the table.
     layout: Mutex<Layout>,
     /// Whether the server can go around rows that others hold.
     skips: OnceLock<bool>,

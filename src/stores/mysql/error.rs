@@ -24,7 +24,7 @@ fn meaning(mysql: &MySql, number: u16, said: &str) -> Fault {
         // Deadlock, or a conflict with another node of a cluster; a row that
         // changed under a snapshot.
         1213 | 1020 | 3101 => return Fault::Race,
-        // The server shuts down, somebody killed the connection, or it was
+        // The server shuts down, an operator killed the connection, or it was
         // idle for too long.
         1053 | 1077 | 1079 | 1317 | 1927 | 3169 | 4031 => return Fault::Ended,
         1205 | 3572 => no(

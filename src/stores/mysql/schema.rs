@@ -16,7 +16,7 @@ use crate::stores::sql::{Answers, Create, Inspect};
 /// JVM peers read the version as a signed int.
 pub(super) const INT_LIMIT: u64 = (1 << 31) - 1;
 
-/// From here on somebody should know.
+/// From here on an operator should know.
 pub(super) const INT_WARNING: u64 = (1 << 31) - (1 << 20);
 
 /// The statements that make the tables. The first is shared with JVM Simba:

@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::stores::sql::{Client, Find};
 
 /// How often a refusal that shows nobody is looked at again: a race was lost
-/// to somebody whom the statement's snapshot could not see.
+/// to an owner whom the statement's snapshot could not see.
 const LOOKS: usize = 3;
 
 pub(super) async fn acquire(client: &Client<Postgres>, bid: &Bid) -> Result<Answer> {

@@ -1,4 +1,4 @@
-//! Hints by LISTEN and NOTIFY: one connection, only while somebody listens.
+//! Hints by LISTEN and NOTIFY: one connection, only while there is a listener.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use sqlx::postgres::{PgListener, PgPoolOptions};
 use super::dialect::Postgres;
 use crate::clock::Clock;
 use crate::model::MutexName;
-use crate::stores::sql::{Client, Watch};
+use crate::stores::sql::{Client, Registry};
 
 /// How long the connection may be silent before it is asked whether it lives:
 /// a flow that has died half way is silent for ever.
@@ -18,7 +18,7 @@ const PULSE: Duration = Duration::from_secs(5);
 const PAUSE: (Duration, Duration) = (Duration::from_millis(50), Duration::from_millis(500));
 
 pub(super) struct Listening<'c> {
-    watch: &'c Watch,
+    registry: &'c Registry,
     postgres: &'c Postgres,
     clock: &'c Clock,
 }
@@ -32,7 +32,7 @@ enum End {
 impl<'c> Listening<'c> {
     pub(super) fn new(client: &'c Client<Postgres>) -> Self {
         Self {
-            watch: client.listeners(),
+            registry: client.registry(),
             postgres: client.dialect(),
             clock: client.pool().clock(),
         }
@@ -41,7 +41,7 @@ impl<'c> Listening<'c> {
     /// Listens for all who do, until nobody does.
     pub(super) async fn run(self) {
         let mut pause = PAUSE.0;
-        while self.watch.names().is_some() {
+        while self.registry.names().is_some() {
             let began_at = self.clock.now();
             match self.listen().await {
                 End::NobodyListens => pause = PAUSE.0,
@@ -58,14 +58,14 @@ impl<'c> Listening<'c> {
     }
 
     async fn listen(&self) -> End {
-        let mut observing = self.watch.has_observers();
+        let mut observing = self.registry.has_observers();
         let mut listener = match self.within(self.connect(observing)).await {
             Ok(listener) => listener,
             Err(end) => return end,
         };
         loop {
             // What the server sent before we listened, we have not heard.
-            self.watch.tell_all_resumed();
+            self.registry.tell_all_resumed();
             // Every listener that came before this has been told.
             loop {
                 let silent_at = self.clock.now() + PULSE;
@@ -82,11 +82,11 @@ impl<'c> Listening<'c> {
                             }
                         }
                     },
-                    () = self.watch.changed() => {
-                        if self.watch.names().is_none() {
+                    () = self.registry.changed() => {
+                        if self.registry.names().is_none() {
                             return End::NobodyListens;
                         }
-                        if !observing && self.watch.has_observers() {
+                        if !observing && self.registry.has_observers() {
                             observing = true;
                             let owned = listener.listen(&self.postgres.statements.owned);
                             if let Err(end) = self.within(owned).await {
@@ -132,8 +132,8 @@ impl<'c> Listening<'c> {
             return;
         };
         if channel == self.postgres.statements.freed {
-            self.watch.tell_waiters(&name);
+            self.registry.tell_waiters(&name);
         }
-        self.watch.tell_observers(&name);
+        self.registry.tell_observers(&name);
     }
 }

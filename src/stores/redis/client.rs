@@ -30,7 +30,7 @@ use crate::stores::kit::Closing;
 
 /// A client of a Redis store; clones are the same client.
 ///
-/// It has one connection for commands and, once somebody waits, one for
+/// It has one connection for commands and, once there is a waiter, one for
 /// wake-ups, whatever the number of mutexes (in a cluster: per master).
 #[derive(Clone)]
 pub struct Redis(pub(super) Arc<Store>);
@@ -266,7 +266,7 @@ impl Backend for Redis {
         self.check_open()?;
         let keys = self.keys(&bid.name);
         if bid.queue {
-            // Whoever listens must be heard before it is sent away to wait.
+            // The waiter must be subscribed before it is sent away to wait.
             self.0
                 .registry
                 .ready(&keys.turn_channel(&bid.contender))

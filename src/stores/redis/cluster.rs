@@ -141,7 +141,7 @@ impl Cluster {
         let _one = self.one_look_at_a_time.lock().await;
         let known = self.seen().clone();
         if let Some(seen) = known.filter(|seen| seen.asked_at >= since) {
-            return Ok(seen); // Somebody has just asked.
+            return Ok(seen); // Another call has just asked.
         }
         let asked_at = self.connector.clock.now();
         let mut asked = self.voters().clone();

@@ -25,7 +25,7 @@ const CONNECT_LIMIT: Duration = Duration::from_secs(2);
 pub(super) enum Route {
     /// To this server.
     Fixed(Address),
-    /// To whoever is master in the eyes of the sentinels.
+    /// To the master in the eyes of the sentinels.
     Master,
 }
 

@@ -1,4 +1,4 @@
-//! [`Link`]: one connection that is always being kept up.
+//! [`Connection`]: one connection that is always being kept up.
 //!
 //! The driver's connection is used bare. A task of our own makes it, asks for
 //! life when an answer is late, and replaces it when there is none: also when
@@ -31,13 +31,13 @@ const BACKOFF: (Duration, Duration) = (Duration::from_millis(25), Duration::from
 pub(super) type Ear = Arc<dyn Fn(&PushInfo) + Send + Sync>;
 
 /// A supervised connection. Dropped, it is closed.
-pub(super) struct Link {
+pub(super) struct Connection {
     shared: Arc<ConnectionParts>,
     _end: DropGuard,
 }
 
 struct ConnectionParts {
-    state: watch::Sender<State>,
+    state: watch::Sender<ConnectionState>,
     /// A call was begun.
     begun: Notify,
     /// Numbers of the last call begun and of the last one known answered.
@@ -46,12 +46,12 @@ struct ConnectionParts {
     end: CancellationToken,
 }
 
-/// What a link is doing.
+/// What a connection is doing.
 #[derive(Clone)]
-pub(super) enum State {
+pub(super) enum ConnectionState {
     /// On its way; those who wait need not wait long.
     Connecting,
-    Up(Line),
+    Up(LiveConnection),
     /// The last attempt failed with this.
     Down(Error),
     Closed,
@@ -59,11 +59,11 @@ pub(super) enum State {
 
 /// A connection while it lives.
 #[derive(Clone)]
-pub(super) struct Line {
+pub(super) struct LiveConnection {
     connection: MultiplexedConnection,
     /// Where it goes to.
     pub(super) address: Address,
-    /// Counts the connections of the link.
+    /// Counts the connections of the connection.
     pub(super) generation: u64,
     /// Not later than this the server started, if it was asked.
     pub(super) up_since: Option<Moment>,
@@ -71,12 +71,12 @@ pub(super) struct Line {
     gone: CancellationToken,
 }
 
-impl Link {
+impl Connection {
     /// Begins to connect, in the background.
     pub(super) fn start(connector: Connector, route: Route, purpose: Purpose, ear: Ear) -> Self {
         let end = CancellationToken::new();
         let shared = Arc::new(ConnectionParts {
-            state: watch::Sender::new(State::Connecting),
+            state: watch::Sender::new(ConnectionState::Connecting),
             begun: Notify::new(),
             last_begun: AtomicU64::new(0),
             last_answered: AtomicU64::new(0),
@@ -87,8 +87,8 @@ impl Link {
         let closing = Arc::clone(&shared);
         tokio::spawn(async move {
             stop.run_until_cancelled(work).await;
-            if let State::Up(line) = closing.state.send_replace(State::Closed) {
-                line.gone.cancel();
+            if let ConnectionState::Up(live) = closing.state.send_replace(ConnectionState::Closed) {
+                live.gone.cancel();
             }
         });
         Self {
@@ -104,30 +104,30 @@ impl Link {
 
     /// The connection there is to the server at `master`, if one is named: a
     /// connection to another is given up first.
-    pub(super) async fn line_to(&self, master: Option<&Address>) -> Result<Line> {
+    pub(super) async fn live_to(&self, master: Option<&Address>) -> Result<LiveConnection> {
         loop {
-            let line = self.line().await?;
+            let live = self.live().await?;
             match master {
-                Some(master) if line.address != *master => self.condemn(&line),
-                _ => return Ok(line),
+                Some(master) if live.address != *master => self.condemn(&live),
+                _ => return Ok(live),
             }
         }
     }
 
     /// The connection there is: at once when it is up or known to be down,
     /// else when the attempt under way has ended.
-    pub(super) async fn line(&self) -> Result<Line> {
+    pub(super) async fn live(&self) -> Result<LiveConnection> {
         let mut states = self.shared.state.subscribe();
         loop {
             if self.shared.end.is_cancelled() {
                 return Err(closed());
             }
             match &*states.borrow_and_update() {
-                State::Up(line) if !line.gone.is_cancelled() => return Ok(line.clone()),
-                State::Down(error) => return Err(error.clone()),
-                State::Closed => return Err(closed()),
+                ConnectionState::Up(live) if !live.gone.is_cancelled() => return Ok(live.clone()),
+                ConnectionState::Down(error) => return Err(error.clone()),
+                ConnectionState::Closed => return Err(closed()),
                 // One that was given up is about to be replaced.
-                State::Up(_) | State::Connecting => {}
+                ConnectionState::Up(_) | ConnectionState::Connecting => {}
             }
             if states.changed().await.is_err() {
                 return Err(closed());
@@ -135,61 +135,70 @@ impl Link {
         }
     }
 
-    /// Follows what the link is doing.
-    pub(super) fn states(&self) -> watch::Receiver<State> {
+    /// Follows what the connection is doing.
+    pub(super) fn states(&self) -> watch::Receiver<ConnectionState> {
         self.shared.state.subscribe()
     }
 
-    /// Gives `line` up: it leads to a server that is of no use.
-    pub(super) fn condemn(&self, line: &Line) {
-        line.gone.cancel();
+    /// Gives `live` up: it leads to a server that is of no use.
+    pub(super) fn condemn(&self, live: &LiveConnection) {
+        live.gone.cancel();
     }
 
     /// Sends `command` on the connection there is.
     pub(super) async fn ask(&self, command: &Cmd) -> Result<Value> {
-        let line = self.line().await?;
-        self.ask_on(&line, command).await
+        let live = self.live().await?;
+        self.ask_on(&live, command).await
     }
 
-    /// Sends `command` on `line`; the error is the driver's own, so that the
+    /// Sends `command` on `live`; the error is the driver's own, so that the
     /// caller can tell a redirection from a failure.
-    pub(super) async fn raw(&self, line: &Line, command: &Cmd) -> std::result::Result<Value, Lost> {
-        let mut connection = line.connection.clone();
-        self.answered(line, command.query_async(&mut connection))
+    pub(super) async fn raw(
+        &self,
+        live: &LiveConnection,
+        command: &Cmd,
+    ) -> std::result::Result<Value, Lost> {
+        let mut connection = live.connection.clone();
+        self.answered(live, command.query_async(&mut connection))
             .await
     }
 
     /// Sends several commands together; the answer of the last counts.
     pub(super) async fn raw_pipe(
         &self,
-        line: &Line,
+        live: &LiveConnection,
         commands: &Pipeline,
     ) -> std::result::Result<Value, Lost> {
-        let mut connection = line.connection.clone();
+        let mut connection = live.connection.clone();
         let mut all: Vec<Value> = self
-            .answered(line, commands.query_async(&mut connection))
+            .answered(live, commands.query_async(&mut connection))
             .await?;
         Ok(all.pop().unwrap_or(Value::Nil))
     }
 
-    pub(super) async fn ask_on(&self, line: &Line, command: &Cmd) -> Result<Value> {
-        self.raw(line, command).await.map_err(Error::from)
+    pub(super) async fn ask_on(&self, live: &LiveConnection, command: &Cmd) -> Result<Value> {
+        self.raw(live, command).await.map_err(Error::from)
     }
 
-    /// Subscribes to `channels` on `line`, or unsubscribes from them.
-    pub(super) async fn subscribe(&self, line: &Line, channels: &[String], on: bool) -> Result<()> {
+    /// Subscribes to `channels` on `live`, or unsubscribes from them.
+    pub(super) async fn subscribe(
+        &self,
+        live: &LiveConnection,
+        channels: &[String],
+        on: bool,
+    ) -> Result<()> {
         let of_shards = |name: &&String| wire_name(name).1;
         for name in channels.iter().filter(of_shards) {
             let mut command = redis::cmd(if on { "SSUBSCRIBE" } else { "SUNSUBSCRIBE" });
             // Those of one command would have to share a slot.
             command.arg(wire_name(name).0);
-            self.ask_on(line, &command).await?;
+            self.ask_on(live, &command).await?;
         }
         let channels: Vec<&String> = channels.iter().filter(|name| !of_shards(name)).collect();
         if channels.is_empty() {
             return Ok(());
         }
-        let mut connection = line.connection.clone();
+        let mut connection = live.connection.clone();
         let call = async {
             if on {
                 connection.subscribe(&channels).await
@@ -197,12 +206,12 @@ impl Link {
                 connection.unsubscribe(&channels).await
             }
         };
-        self.answered(line, call).await.map_err(Error::from)
+        self.answered(live, call).await.map_err(Error::from)
     }
 
     async fn answered<T>(
         &self,
-        line: &Line,
+        live: &LiveConnection,
         call: impl Future<Output = std::result::Result<T, RedisError>>,
     ) -> std::result::Result<T, Lost> {
         let number = self.shared.last_begun.fetch_add(1, Ordering::Relaxed) + 1;
@@ -214,7 +223,7 @@ impl Link {
                 self.shared.last_answered.fetch_max(number, Ordering::Relaxed);
                 answer.map_err(Lost::Said)
             }
-            () = line.gone.cancelled() => Err(Lost::Gone),
+            () = live.gone.cancelled() => Err(Lost::Gone),
         }
     }
 }
@@ -256,20 +265,20 @@ async fn supervise(
                     mut pushes,
                     up_since,
                 } = fresh;
-                let line = Line {
+                let live = LiveConnection {
                     connection,
                     address,
                     generation,
                     up_since,
                     gone: CancellationToken::new(),
                 };
-                shared.state.send_replace(State::Up(line.clone()));
+                shared.state.send_replace(ConnectionState::Up(live.clone()));
                 tokio::select! {
-                    () = keep_up(&shared, &line, &mut pushes, &connector, &ear) => {}
-                    () = is_superseded(&connector, &route, &line.address) => {}
+                    () = keep_up(&shared, &live, &mut pushes, &connector, &ear) => {}
+                    () = is_superseded(&connector, &route, &live.address) => {}
                 }
-                line.gone.cancel();
-                shared.state.send_replace(State::Connecting);
+                live.gone.cancel();
+                shared.state.send_replace(ConnectionState::Connecting);
                 tracing::debug!(?route, ?purpose, "a connection to Redis was lost");
                 // One that never holds must not be made in a tight loop.
                 if since.elapsed() > BACKOFF.1 {
@@ -281,7 +290,7 @@ async fn supervise(
                 tracing::debug!(?route, ?purpose, %error, "Redis cannot be reached");
                 // Calls fail at once from now on, with the reason, instead of
                 // waiting for an attempt that will fail too.
-                shared.state.send_replace(State::Down(error));
+                shared.state.send_replace(ConnectionState::Down(error));
             }
         }
         // Spread out, or a server that comes back meets all of its clients in
@@ -299,10 +308,10 @@ async fn is_superseded(connector: &Connector, route: &Route, address: &Address) 
     }
 }
 
-/// Returns when `line` is of no use any more.
+/// Returns when `live` is of no use any more.
 async fn keep_up(
     shared: &ConnectionParts,
-    line: &Line,
+    live: &LiveConnection,
     pushes: &mut mpsc::UnboundedReceiver<PushInfo>,
     connector: &Connector,
     ear: &Ear,
@@ -318,14 +327,14 @@ async fn keep_up(
     };
     tokio::select! {
         () = hear => {}
-        () = line.gone.cancelled() => {}
-        () = feel_pulse(shared, line, limit) => {}
+        () = live.gone.cancelled() => {}
+        () = feel_pulse(shared, live, limit) => {}
     }
 }
 
 /// Returns when an answer was late and so was that to a PING.
-async fn feel_pulse(shared: &ConnectionParts, line: &Line, limit: Duration) {
-    let mut connection = line.connection.clone();
+async fn feel_pulse(shared: &ConnectionParts, live: &LiveConnection, limit: Duration) {
+    let mut connection = live.connection.clone();
     loop {
         shared.begun.notified().await;
         let begun = shared.last_begun.load(Ordering::Relaxed);

@@ -71,7 +71,7 @@ pub(super) async fn finish(redis: &Redis, held: &Held, end: &TickEnd) -> Result<
     Ok(value == Value::Int(1))
 }
 
-/// Somebody else has written it: asking again does not help.
+/// Another program has written it: asking again does not help.
 fn damaged(what: impl std::fmt::Display) -> Error {
     Error::new(ErrorKind::Conflict, Outcome::DidNot).with_message(format!(
         "the ledger of this schedule is damaged: it has {what}; remove its key, which ends in \

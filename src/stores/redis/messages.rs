@@ -11,7 +11,7 @@ const MARK: &str = "@@";
 pub(super) enum OwnerEvent {
     /// This contender has acquired the mutex.
     Acquired(ContenderId),
-    /// This contender has released it; whoever hears it is next.
+    /// This contender has released it; the waiter that hears it is next.
     Released(ContenderId),
 }
 

@@ -146,7 +146,7 @@ pub(super) fn read_word(text: &str) -> Result<OwnerWord> {
     OwnerWord::parse(text).ok_or_else(no_id)
 }
 
-/// Somebody has written what is no id into the owner's key.
+/// Another program has written what is no id into the owner's key.
 fn no_id() -> Error {
     Error::new(ErrorKind::Conflict, Outcome::DidNot).with_message(
         "the owner's key of this mutex holds what is no contender id: another program uses it; \
@@ -169,7 +169,7 @@ pub(super) fn parts(value: Value) -> Result<Vec<Vec<u8>>> {
     Vec::<Vec<u8>>::from_redis_value(value).map_err(nonsense)
 }
 
-/// What is no text was written by somebody else, and stays until it is mended.
+/// What is no text was written by another program, and stays until it is mended.
 pub(super) fn text(bytes: &[u8]) -> Result<String> {
     let text = std::str::from_utf8(bytes).map_err(|_| no_id())?;
     Ok(text.to_owned())

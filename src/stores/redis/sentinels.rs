@@ -76,7 +76,7 @@ impl Sentinels {
         let _one = self.one_look_at_a_time.lock().await;
         let known = self.named.borrow().clone();
         if let Some(named) = known.filter(|named| named.asked_at >= since) {
-            return Ok(named); // Somebody has just asked.
+            return Ok(named); // Another call has just asked.
         }
         let asked_at = connector.clock.now();
         let is_decided = |votes: &Votes| votes.decided().is_some();

@@ -9,7 +9,7 @@ use tokio::sync::{OnceCell, Semaphore, SemaphorePermit};
 use super::cluster::Seen;
 use super::config::Address;
 use super::connect::{Connector, Purpose, Route};
-use super::connection::{Line, Link, Lost};
+use super::connection::{Connection, LiveConnection, Lost};
 use super::error::{closed, nonsense};
 use super::scripts::Call;
 use super::sentinels::Named;
@@ -17,13 +17,13 @@ use crate::clock::Moment;
 use crate::error::{Error, ErrorKind, Outcome, Result};
 
 /// How many connections wait for replicas at a time: WAIT blocks its own.
-const WAITING_LINES: usize = 2;
+const WAITING_CONNECTIONS: usize = 2;
 
 pub(super) struct Server {
     connector: Connector,
     route: Route,
-    link: Link,
-    waiting: [OnceCell<Link>; WAITING_LINES],
+    connection: Connection,
+    waiting: [OnceCell<Connection>; WAITING_CONNECTIONS],
     permits: Semaphore,
     /// Which of `waiting` nobody uses.
     free: Mutex<Vec<usize>>,
@@ -75,18 +75,23 @@ impl Server {
     pub(super) fn start(connector: Connector, route: Route) -> Arc<Self> {
         let deaf = Arc::new(|_: &redis::PushInfo| {});
         Arc::new(Self {
-            link: Link::start(connector.clone(), route.clone(), Purpose::Commands, deaf),
+            connection: Connection::start(
+                connector.clone(),
+                route.clone(),
+                Purpose::Commands,
+                deaf,
+            ),
             connector,
             route,
             waiting: [OnceCell::new(), OnceCell::new()],
-            permits: Semaphore::new(WAITING_LINES),
-            free: Mutex::new((0..WAITING_LINES).collect()),
+            permits: Semaphore::new(WAITING_CONNECTIONS),
+            free: Mutex::new((0..WAITING_CONNECTIONS).collect()),
         })
     }
 
     /// Where its commands go, if it can be reached.
     pub(super) async fn address(&self) -> Result<Address> {
-        self.link.line().await.map(|line| line.address)
+        self.connection.live().await.map(|live| live.address)
     }
 
     pub(super) fn connector(&self) -> &Connector {
@@ -98,20 +103,20 @@ impl Server {
     }
 
     pub(super) fn close(&self) {
-        self.link.close();
+        self.connection.close();
         self.permits.close();
-        for link in self.waiting.iter().filter_map(OnceCell::get) {
-            link.close();
+        for connection in self.waiting.iter().filter_map(OnceCell::get) {
+            connection.close();
         }
     }
 
     /// Returns when the first attempt to connect has ended.
     pub(super) async fn connected(&self) -> Result<()> {
-        self.link.line().await.map(drop)
+        self.connection.live().await.map(drop)
     }
 
     pub(super) async fn ask(&self, command: &Cmd) -> Result<Value> {
-        self.link.ask(command).await
+        self.connection.ask(command).await
     }
 
     /// Asks the sentinels, if there are any, who is master; not before `since`.
@@ -127,8 +132,8 @@ impl Server {
 
     /// Calls a script.
     pub(super) async fn run(&self, call: &Call, manner: &Manner) -> Result<Said> {
-        let line = self.link.line_to(manner.master.as_ref()).await?;
-        self.run_on(&self.link, &line, call, manner).await
+        let live = self.connection.live_to(manner.master.as_ref()).await?;
+        self.run_on(&self.connection, &live, call, manner).await
     }
 
     /// Calls a script and, if `counts` says so of its answer, waits until
@@ -143,20 +148,20 @@ impl Server {
     ) -> Result<(Said, u64)> {
         // WAIT is about the writes of its own connection.
         let turn = self.turn().await?;
-        let link = self.waiting[turn.at]
+        let connection = self.waiting[turn.at]
             .get_or_init(async || {
                 let deaf = Arc::new(|_: &redis::PushInfo| {});
                 let (connector, route) = (self.connector.clone(), self.route.clone());
-                Link::start(connector, route, Purpose::Commands, deaf)
+                Connection::start(connector, route, Purpose::Commands, deaf)
             })
             .await;
-        let line = link.line_to(manner.master.as_ref()).await?;
-        let said = self.run_on(link, &line, call, manner).await?;
+        let live = connection.live_to(manner.master.as_ref()).await?;
+        let said = self.run_on(connection, &live, call, manner).await?;
         match &said {
             Said::Answer(answer) if counts(answer) => {
                 let mut wait = redis::cmd("WAIT");
                 wait.arg(replicas).arg(limit.as_millis() as u64);
-                let answer = link.ask_on(&line, &wait).await?;
+                let answer = connection.ask_on(&live, &wait).await?;
                 let Value::Int(number) = answer else {
                     return Err(nonsense("WAIT without a number"));
                 };
@@ -180,20 +185,26 @@ impl Server {
         })
     }
 
-    async fn run_on(&self, link: &Link, line: &Line, call: &Call, manner: &Manner) -> Result<Said> {
+    async fn run_on(
+        &self,
+        connection: &Connection,
+        live: &LiveConnection,
+        call: &Call,
+        manner: &Manner,
+    ) -> Result<Said> {
         // A server that came back empty knows of no owner, and an owner learns
         // of that when it renews. After a whole lease none believes in its own.
-        if let (Some(grace), Some(up_since)) = (manner.grace, line.up_since) {
+        if let (Some(grace), Some(up_since)) = (manner.grace, live.up_since) {
             let up = self.connector.clock.now().since(up_since);
             if up < grace {
                 return Err(too_young(grace - up));
             }
         }
-        let sent = match send(link, line, &call.by_hash(), manner.asking).await {
-            // The server has restarted, or somebody flushed its scripts. It has
+        let sent = match send(connection, live, &call.by_hash(), manner.asking).await {
+            // The server has restarted, or an operator flushed its scripts. It has
             // run nothing, so this is no second attempt.
             Err(Lost::Said(error)) if error.kind() == NO_SCRIPT => {
-                send(link, line, &call.by_text(), manner.asking).await
+                send(connection, live, &call.by_text(), manner.asking).await
             }
             sent => sent,
         };
@@ -219,7 +230,7 @@ impl Server {
             (By(ServerErrorKind::ReadOnly), _) => {
                 // A demoted master: its name, or its sentinels, may lead to
                 // another server by now.
-                link.condemn(line);
+                connection.condemn(live);
                 Err(Lost::Said(error).into())
             }
             _ => Err(Lost::Said(error).into()),
@@ -230,20 +241,20 @@ impl Server {
 const NO_SCRIPT: redis::ErrorKind = redis::ErrorKind::Server(ServerErrorKind::NoScript);
 
 async fn send(
-    link: &Link,
-    line: &Line,
+    connection: &Connection,
+    live: &LiveConnection,
     command: &Cmd,
     asking: bool,
 ) -> std::result::Result<Value, Lost> {
     if !asking {
-        return link.raw(line, command).await;
+        return connection.raw(live, command).await;
     }
     // ASKING is about the next command of the connection: together, or a call
     // of another task could come in between.
     let mut both = Pipeline::new();
     both.cmd("ASKING").ignore();
     both.add_command(command.clone());
-    link.raw_pipe(line, &both).await
+    connection.raw_pipe(live, &both).await
 }
 
 fn too_young(rest: Duration) -> Error {

@@ -19,7 +19,7 @@ const TIMES: usize = 3;
 
 /// What a server's clock says.
 #[derive(Debug)]
-struct Reading {
+struct ClockReading {
     who: Address,
     /// Microseconds before our own clock, which counts from another beginning.
     ahead: i64,
@@ -48,11 +48,11 @@ pub(super) async fn compare(
     findings
 }
 
-async fn read(connector: &Connector, address: &Address) -> Result<Reading> {
+async fn read(connector: &Connector, address: &Address) -> Result<ClockReading> {
     let route = Route::Fixed(address.clone());
     let mut fresh = connector.connect(&route, Purpose::Push).await?;
     let clock = Clock::boot();
-    let mut best: Option<Reading> = None;
+    let mut best: Option<ClockReading> = None;
     for _ in 0..TIMES {
         let asked = clock.now();
         let time = redis::cmd("TIME");
@@ -65,7 +65,7 @@ async fn read(connector: &Connector, address: &Address) -> Result<Reading> {
             <(i64, i64)>::from_redis_value(answer).map_err(super::error::nonsense)?;
         let half = i64::try_from(answered.since(asked).as_micros() / 2).unwrap_or(i64::MAX);
         let ours = i64::try_from(asked.as_nanos() / 1000).unwrap_or(i64::MAX);
-        let reading = Reading {
+        let reading = ClockReading {
             who: address.clone(),
             ahead: seconds * 1_000_000 + micros - ours.saturating_add(half),
             unsure: half,
@@ -81,7 +81,7 @@ async fn read(connector: &Connector, address: &Address) -> Result<Reading> {
 }
 
 /// What the readings say of the two clocks that differ most.
-fn judge(readings: &[Reading], margin: Duration) -> Option<Finding> {
+fn judge(readings: &[ClockReading], margin: Duration) -> Option<Finding> {
     let first = readings.iter().max_by_key(|it| it.ahead)?;
     let last = readings.iter().min_by_key(|it| it.ahead)?;
     if readings.len() < 2 {
@@ -130,13 +130,13 @@ mod tests {
 
     #[test]
     fn only_a_difference_beyond_the_margin_is_told() {
-        let reading = |port, ahead, unsure| Reading {
+        let reading = |port, ahead, unsure| ClockReading {
             who: Address::Tcp("h".to_owned(), port),
             ahead,
             unsure,
         };
         let margin = Duration::from_millis(37);
-        let judged = |all: &[Reading]| judge(all, margin).map(|finding| finding.severity);
+        let judged = |all: &[ClockReading]| judge(all, margin).map(|finding| finding.severity);
         assert_eq!(judged(&[reading(1, 5, 0)]), None);
         let near = [reading(1, 0, 500), reading(2, 37_900, 500)];
         assert_eq!(judged(&near), Some(Severity::Good));

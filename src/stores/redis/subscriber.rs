@@ -1,5 +1,5 @@
 //! Keeps the subscriptions of a client where they belong: one connection per
-//! server, opened when somebody first listens there.
+//! server, opened with the first listener there.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,7 +9,7 @@ use tokio::sync::Notify;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::connect::{Connector, Purpose, Route};
-use super::connection::{Line, Link, State};
+use super::connection::{Connection, ConnectionState, LiveConnection};
 use super::watch::Registry;
 use crate::error::{ErrorKind, Result};
 
@@ -131,15 +131,15 @@ pub(super) async fn run(
 async fn tend(post: Arc<Post>, registry: Arc<Registry>, connector: Connector, route: Route) {
     let ear = Arc::clone(&registry);
     let hear = Arc::new(move |push: &redis::PushInfo| ear.hear(push));
-    let link = Link::start(connector.clone(), route.clone(), Purpose::Push, hear);
-    let mut states = link.states();
+    let connection = Connection::start(connector.clone(), route.clone(), Purpose::Push, hear);
+    let mut states = connection.states();
     states.mark_changed();
     let mut alive = tokio::time::interval(KEEP_ALIVE);
     let mut post = Subscribed {
         post,
         registry,
-        line: None,
-        live: Numbered::new(),
+        live: None,
+        subscribed: Numbered::new(),
         cut_off: HashSet::new(),
     };
     loop {
@@ -152,18 +152,18 @@ async fn tend(post: Arc<Post>, registry: Arc<Registry>, connector: Connector, ro
             }
             () = post.post.changed.notified() => {}
             _ = alive.tick() => {
-                if post.line.is_some() {
+                if post.live.is_some() {
                     look_around(&connector, &route);
                 }
-                post.check(&link).await;
+                post.check(&connection).await;
             }
         }
-        post.sync(&link).await;
+        post.sync(&connection).await;
     }
 }
 
 /// Who only listens asks nobody anything, and would go on listening to a master
-/// that was replaced while it was cut off. The link follows what is found.
+/// that was replaced while it was cut off. The connection follows what is found.
 fn look_around(connector: &Connector, route: &Route) {
     let (Route::Master, Some(sentinels)) = (route, connector.sentinels.clone()) else {
         return;
@@ -180,60 +180,60 @@ fn look_around(connector: &Connector, route: &Route) {
 struct Subscribed {
     post: Arc<Post>,
     registry: Arc<Registry>,
-    line: Option<Line>,
+    live: Option<LiveConnection>,
     /// What the server sends, and for whom that was confirmed.
-    live: Numbered,
+    subscribed: Numbered,
     /// Was subscribed on an earlier connection: may have missed something.
     cut_off: HashSet<String>,
 }
 
 impl Subscribed {
-    /// False when the link has ended.
-    fn follow(&mut self, state: State) -> bool {
-        let before = self.line.as_ref().map(|line| line.generation);
-        self.line = match state {
-            State::Closed => return false,
-            State::Up(line) if Some(line.generation) == before => return true,
-            State::Up(line) => Some(line),
-            State::Connecting | State::Down(_) => None,
+    /// False when the connection has ended.
+    fn follow(&mut self, state: ConnectionState) -> bool {
+        let before = self.live.as_ref().map(|live| live.generation);
+        self.live = match state {
+            ConnectionState::Closed => return false,
+            ConnectionState::Up(live) if Some(live.generation) == before => return true,
+            ConnectionState::Up(live) => Some(live),
+            ConnectionState::Connecting | ConnectionState::Down(_) => None,
         };
         // Subscriptions end with their connection, and what was published in
         // between is sent to nobody again.
-        let lost: Vec<String> = self.live.drain().map(|(name, _)| name).collect();
+        let lost: Vec<String> = self.subscribed.drain().map(|(name, _)| name).collect();
         self.registry.suspend(&lost);
         self.cut_off.extend(lost);
         true
     }
 
-    async fn check(&self, link: &Link) {
-        let Some(line) = self.line.as_ref().filter(|_| !self.live.is_empty()) else {
+    async fn check(&self, connection: &Connection) {
+        let Some(live) = self.live.as_ref().filter(|_| !self.subscribed.is_empty()) else {
             return;
         };
         // Its supervisor watches how long this takes.
-        let _ = link.ask_on(line, &redis::cmd("PING")).await;
+        let _ = connection.ask_on(live, &redis::cmd("PING")).await;
     }
 
-    async fn sync(&mut self, link: &Link) {
-        let Some(line) = self.line.clone() else {
-            if matches!(*link.states().borrow(), State::Down(_)) {
+    async fn sync(&mut self, connection: &Connection) {
+        let Some(live) = self.live.clone() else {
+            if matches!(*connection.states().borrow(), ConnectionState::Down(_)) {
                 // A bid must not wait to be heard by a server that is not there.
                 let all: Vec<String> = self.post.wanted().keys().cloned().collect();
                 self.registry.refuse(&all);
             }
             return;
         };
-        let work = Work::between(&self.post.wanted(), &self.live);
+        let work = Work::between(&self.post.wanted(), &self.subscribed);
         for names in work.remove.chunks(BATCH) {
-            if link.subscribe(&line, names, false).await.is_err() {
+            if connection.subscribe(&live, names, false).await.is_err() {
                 return;
             }
-            self.live.retain(|name, _| !names.contains(name));
+            self.subscribed.retain(|name, _| !names.contains(name));
         }
         // Opened again before anything was undone: it is heard all the time.
-        self.live.extend(work.known.iter().cloned());
+        self.subscribed.extend(work.known.iter().cloned());
         self.registry.confirm(&work.known, false);
         for channels in work.add.chunks(BATCH) {
-            if self.subscribe(link, &line, channels).await.is_err() {
+            if self.subscribe(connection, &live, channels).await.is_err() {
                 return;
             }
         }
@@ -243,14 +243,14 @@ impl Subscribed {
 
     async fn subscribe(
         &mut self,
-        link: &Link,
-        line: &Line,
+        connection: &Connection,
+        live: &LiveConnection,
         channels: &[(String, u64)],
     ) -> Result<()> {
         let names: Vec<String> = channels.iter().map(|(name, _)| name.clone()).collect();
-        match link.subscribe(line, &names, true).await {
+        match connection.subscribe(live, &names, true).await {
             Ok(()) => {
-                self.live.extend(channels.iter().cloned());
+                self.subscribed.extend(channels.iter().cloned());
                 let (resumed, new): (Vec<_>, Vec<_>) = channels
                     .iter()
                     .cloned()
@@ -282,17 +282,17 @@ struct Work {
 }
 
 impl Work {
-    fn between(wanted: &Numbered, live: &Numbered) -> Self {
+    fn between(wanted: &Numbered, subscribed: &Numbered) -> Self {
         let mut work = Self::default();
         for (name, number) in wanted {
             let channel = (name.clone(), *number);
-            match live.get(name) {
+            match subscribed.get(name) {
                 None => work.add.push(channel),
                 Some(before) if before != number => work.known.push(channel),
                 Some(_) => {}
             }
         }
-        let left = live.keys().filter(|name| !wanted.contains_key(*name));
+        let left = subscribed.keys().filter(|name| !wanted.contains_key(*name));
         work.remove = left.cloned().collect();
         work
     }
@@ -310,12 +310,12 @@ mod tests {
                 .map(|(name, number)| ((*name).to_owned(), *number));
             owned.collect::<Numbered>()
         };
-        let live = numbered(&[("stays", 1), ("again", 2), ("leaves", 3)]);
+        let subscribed = numbered(&[("stays", 1), ("again", 2), ("leaves", 3)]);
         let wanted = numbered(&[("stays", 1), ("again", 7), ("new", 8)]);
-        let work = Work::between(&wanted, &live);
+        let work = Work::between(&wanted, &subscribed);
         assert_eq!(work.add, [("new".to_owned(), 8)]);
         assert_eq!(work.known, [("again".to_owned(), 7)]);
         assert_eq!(work.remove, ["leaves"]);
-        assert_eq!(Work::between(&live, &live), Work::default());
+        assert_eq!(Work::between(&subscribed, &subscribed), Work::default());
     }
 }

@@ -227,7 +227,7 @@ mod tests {
         let mut votes = Votes::of(&[at(1), at(2), at(3)], 0);
         votes.count(at(1), nameless(100));
         assert!(votes.is_partial());
-        // Somebody who was only heard of may be one of them.
+        // A sentinel that was only heard of may be one of them.
         votes.count(at(9), word(9, 100, &[]));
         votes.count(at(8), nameless(100));
         assert_eq!(votes.decided(), None);

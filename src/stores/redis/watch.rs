@@ -33,7 +33,7 @@ pub(super) enum Says {
     Changed,
     /// The same, in words of our own that are not an [`OwnerEvent`].
     Freed,
-    /// That a reentrant lock is free: whoever waits may try.
+    /// That a reentrant lock is free: every waiter may try.
     Unlocked,
 }
 
@@ -54,7 +54,7 @@ pub(super) fn wire_name(name: &str) -> (&str, bool) {
     }
 }
 
-/// Every channel of a client that somebody listens to.
+/// Every channel of a client that has a listener.
 #[derive(Default)]
 pub(super) struct Registry {
     channels: Mutex<HashMap<String, Channel>>,
@@ -169,7 +169,7 @@ impl Registry {
     }
 
     /// An attempt goes on without waiting for `channel`: when its subscription
-    /// comes, whoever listens must look once more.
+    /// comes, every listener must look once more.
     pub(super) fn go_on_without(&self, channel: &str) {
         let pending = self
             .channels()

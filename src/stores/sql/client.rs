@@ -8,7 +8,7 @@ use super::dialect::Dialect;
 use super::poll::{Look, Seen, poll};
 use super::pool::{Answers, Pool, Question};
 use super::question::{ClaimTick, Find, FindMany, FinishTick, Found, Free, Freed, ReadLedger};
-use super::watch::Watch;
+use super::watch::Registry;
 use crate::backend::{
     Administration, Answer, AnyAdministration, AnyInventory, AnyLedger, Backend, Bid, Claim,
     ClaimAnswer, Finding, Held, Hints, Interest, Inventory, Ledger, LedgerEntry, Ledgers, Listing,
@@ -24,7 +24,7 @@ pub(in crate::stores) struct Client<D: Dialect>(Arc<ClientParts<D>>);
 
 struct ClientParts<D: Dialect> {
     pool: Pool<D>,
-    watch: Arc<Watch>,
+    registry: Arc<Registry>,
     /// For answers that have no time: a page without a row, say.
     time: HeardClock,
 }
@@ -46,7 +46,7 @@ impl<D: Dialect> Client<D> {
         let time = HeardClock::guessed(clock.now());
         let client = Self(Arc::new(ClientParts {
             pool: Pool::new(dialect, settings.connections, settings.limits, clock),
-            watch: Arc::default(),
+            registry: Arc::default(),
             time,
         }));
         client.set_up(settings.create).await?;
@@ -115,14 +115,14 @@ impl<D: Dialect> Client<D> {
     }
 
     /// Who waits or observes in this process.
-    pub(in crate::stores) fn listeners(&self) -> &Arc<Watch> {
-        &self.0.watch
+    pub(in crate::stores) fn registry(&self) -> &Arc<Registry> {
+        &self.0.registry
     }
 
     /// Looks for all listeners of this process, until the last has gone.
     pub(in crate::stores) async fn poll(self) {
-        let (watch, clock) = (Arc::clone(&self.0.watch), self.0.pool.clock().clone());
-        poll(watch, self, clock).await;
+        let (registry, clock) = (Arc::clone(&self.0.registry), self.0.pool.clock().clone());
+        poll(registry, self, clock).await;
     }
 }
 
@@ -181,7 +181,7 @@ impl<D: Dialect> Backend for Client<D> {
     }
 
     fn changes(&self, interest: &Interest) -> Hints {
-        let (hints, must_begin) = self.listeners().add(interest);
+        let (hints, must_begin) = self.registry().add(interest);
         if must_begin {
             // Not on the caller's: the streams of others outlive it.
             let runtime = self.pool().runtime();
@@ -193,7 +193,7 @@ impl<D: Dialect> Backend for Client<D> {
     async fn close(&self) -> Result<()> {
         // In this order: the watcher finds nothing to watch, and asks for no
         // connection of a closed pool.
-        self.listeners().close();
+        self.registry().close();
         self.pool().close().await;
         Ok(())
     }

@@ -55,4 +55,4 @@ pub(super) use question::{
 };
 pub(super) use row::{Row, text};
 #[cfg(feature = "postgres")]
-pub(super) use watch::Watch;
+pub(super) use watch::Registry;

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::watch::Watch;
+use super::watch::Registry;
 use crate::clock::{Clock, Moment};
 use crate::error::Result;
 use crate::model::MutexName;
@@ -46,19 +46,19 @@ struct Known {
 }
 
 /// Looks for all listeners, until the last has gone.
-pub(in crate::stores) async fn poll(watch: Arc<Watch>, look: impl Look, clock: Clock) {
+pub(in crate::stores) async fn poll(registry: Arc<Registry>, look: impl Look, clock: Clock) {
     let mut known: BTreeMap<MutexName, Known> = BTreeMap::new();
     let mut interval = QUICK;
     let mut in_trouble = false;
-    while let Some(names) = watch.names() {
+    while let Some(names) = registry.names() {
         let looked_at = clock.now();
         match look.look(names.clone()).await {
             Ok(seen) => {
                 if std::mem::replace(&mut in_trouble, false) {
-                    watch.tell_all_resumed();
+                    registry.tell_all_resumed();
                     interval = QUICK;
                 }
-                let moved = tell(&watch, &names, seen, &mut known, looked_at);
+                let moved = tell(&registry, &names, seen, &mut known, looked_at);
                 interval = if moved {
                     QUICK
                 } else {
@@ -74,7 +74,7 @@ pub(in crate::stores) async fn poll(watch: Arc<Watch>, look: impl Look, clock: C
             }
         }
         let next = looked_at + interval;
-        if clock.limit(next, watch.changed()).await.is_some() {
+        if clock.limit(next, registry.changed()).await.is_some() {
             // A new listener: soon, but those who come together share a look.
             let soon = (looked_at + QUICK).min(next);
             clock.sleep_until(soon).await;
@@ -85,7 +85,7 @@ pub(in crate::stores) async fn poll(watch: Arc<Watch>, look: impl Look, clock: C
 
 /// Tells who must know; whether anything has changed.
 fn tell(
-    watch: &Watch,
+    registry: &Registry,
     names: &[MutexName],
     seen: Vec<Seen>,
     known: &mut BTreeMap<MutexName, Known>,
@@ -99,19 +99,19 @@ fn tell(
     let mut any = false;
     for name in names {
         let owner = owners.remove(name.as_str()).flatten();
-        let is_new = watch.take_new(name);
+        let is_new = registry.take_new(name);
         let before = known.get(name);
         let moved = before.is_none_or(|before| before.owner != owner);
         // What happened between the listener's last look and our first, no
         // look has seen.
         if moved || is_new {
-            watch.tell_observers(name);
+            registry.tell_observers(name);
         }
         let called_at = before.and_then(|before| before.called_at);
         let call = owner.is_none()
             && (moved || is_new || called_at.is_none_or(|at| now >= at + CALL_AGAIN));
         if call {
-            watch.tell_waiters(name);
+            registry.tell_waiters(name);
         }
         let called_at = if call { Some(now) } else { called_at };
         known.insert(name.clone(), Known { owner, called_at });

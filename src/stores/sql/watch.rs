@@ -1,4 +1,4 @@
-//! [`Watch`]: who waits or observes in this process.
+//! [`Registry`]: who waits or observes in this process.
 
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,7 +14,7 @@ use crate::stores::kit::{HintStream, Listeners};
 /// Who listens to which name. The watcher, which watches the store for them (a
 /// poll, or a push connection), runs only while there is a listener.
 #[derive(Debug, Default)]
-pub(in crate::stores) struct Watch {
+pub(in crate::stores) struct Registry {
     watched: Mutex<Watched>,
     /// A listener is new, or the last has gone, or it is closed.
     changed: Notify,
@@ -28,7 +28,7 @@ struct Watched {
     is_watched: bool,
 }
 
-impl Watch {
+impl Registry {
     /// A stream for `interest`, and whether the caller must start a watcher.
     pub(in crate::stores) fn add(self: &Arc<Self>, interest: &Interest) -> (Hints, bool) {
         let mut watched = self.watched();
@@ -44,7 +44,7 @@ impl Watch {
         self.changed.notify_one();
         let stream = ListenerStream {
             hints,
-            watch: Arc::clone(self),
+            registry: Arc::clone(self),
             name: interest.name.clone(),
         };
         (Hints::new(stream), must_begin)
@@ -122,7 +122,7 @@ impl Watch {
 /// A listener's stream: the watcher hears at once when it is dropped.
 struct ListenerStream {
     hints: HintStream,
-    watch: Arc<Watch>,
+    registry: Arc<Registry>,
     name: MutexName,
 }
 
@@ -137,6 +137,6 @@ impl Stream for ListenerStream {
 impl Drop for ListenerStream {
     fn drop(&mut self) {
         self.hints.leave();
-        self.watch.left(&self.name);
+        self.registry.left(&self.name);
     }
 }

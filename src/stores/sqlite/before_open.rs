@@ -1,7 +1,7 @@
 //! What lies at the path before SQLite opens it, and whether it may.
 //!
 //! SQLite finds a log by its name alone: a log that was written for one file
-//! is played into whatever file has that name now. The bell remembers which
+//! is played into whatever file has that name now. The wake file remembers which
 //! file the log beside it belongs to, so that also one who comes later notices
 //! that another was moved over it.
 
@@ -24,7 +24,7 @@ const SIDES: [&str; 3] = ["-wal", "-shm", "-journal"];
 /// From a file that is deleted to one that is created in its place.
 const CREATION: Duration = Duration::from_millis(20);
 
-/// In a bell: eight bytes that change when it is rung, then the mark.
+/// In a wake file: eight bytes that change when it is written, then the mark.
 const MARK_AT: u64 = 8;
 const MAGIC: [u8; 8] = *b"tenrbell";
 
@@ -84,10 +84,11 @@ impl Files {
             }
         };
         let mark = Mark::of(&database.file).map_err(fail)?;
-        let bell = self.open_bell()?;
+        let wake_file = self.open_wake_file()?;
         // Before SQLite makes a log.
-        bell.write_all_at(&mark.bytes(), MARK_AT)
-            .map_err(|error| io_failed("write", &self.bell, error))?;
+        wake_file
+            .write_all_at(&mark.bytes(), MARK_AT)
+            .map_err(|error| io_failed("write", &self.wake_file, error))?;
         Ok(database)
     }
 
@@ -111,7 +112,7 @@ impl Files {
             database,
             sides: self.sides()?,
         };
-        let (is_known, mark) = self.read_bell()?;
+        let (is_known, mark) = self.read_wake_file()?;
         self.examine_log(&found, is_known, mark, before)?;
         Ok(found)
     }
@@ -146,7 +147,7 @@ impl Files {
                      one; if they were copied together, remove {:?} instead",
                     now.inode,
                     shown(&found.sides),
-                    self.bell
+                    self.wake_file
                 )))
             }
             // A database of ours that was deleted.
@@ -177,31 +178,31 @@ impl Files {
         Ok(sides)
     }
 
-    /// Whether there is a bell of ours, and which file it says it is for.
-    fn read_bell(&self) -> Result<(bool, Option<Mark>)> {
-        let bell = match open::existing(&self.bell) {
-            Ok(bell) => bell,
+    /// Whether there is a wake file of ours, and which file it says it is for.
+    fn read_wake_file(&self) -> Result<(bool, Option<Mark>)> {
+        let wake_file = match open::existing(&self.wake_file) {
+            Ok(wake_file) => wake_file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok((false, None)),
-            Err(error) => return Err(open::refused(&self.bell, error)),
+            Err(error) => return Err(open::refused(&self.wake_file, error)),
         };
-        self.examine_beside(&self.bell, &bell)?;
+        self.examine_beside(&self.wake_file, &wake_file)?;
         let read = || {
-            let length = bell.metadata()?.len();
+            let length = wake_file.metadata()?.len();
             let mut bytes = [0; 24];
             let has_mark = length == MARK_AT + bytes.len() as u64;
             if has_mark {
-                bell.read_exact_at(&mut bytes, MARK_AT)?;
+                wake_file.read_exact_at(&mut bytes, MARK_AT)?;
             }
             Ok((length, has_mark.then(|| Mark::read(&bytes)).flatten()))
         };
-        match read().map_err(|error| io_failed("read", &self.bell, error))? {
+        match read().map_err(|error| io_failed("read", &self.wake_file, error))? {
             (_, Some(mark)) => Ok((true, Some(mark))),
             // As made in the last moment, or by an earlier version.
             (0 | MARK_AT, None) => Ok((true, None)),
             _ => Err(conflict(format!(
                 "{:?} is a file of another program: nothing was touched; remove it, or use \
                  another path",
-                self.bell
+                self.wake_file
             ))),
         }
     }

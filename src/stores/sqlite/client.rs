@@ -9,9 +9,9 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use rustix::event::{EventfdFlags, eventfd};
 use tokio::sync::{oneshot, watch};
 
-use super::bell::POLL;
 use super::config::Config;
 use super::database::Database;
+use super::wake_file::POLL;
 use super::worker::{Job, Worker};
 use crate::backend::{
     Administration, Answer, AnyAdministration, AnyInventory, AnyLedger, Backend, Bid, Claim,
@@ -89,7 +89,7 @@ impl Thread {
             Ok(worker) => worker,
             Err(error) => return drop(tell.send(Err(error))),
         };
-        if tell.send(Ok(worker.bell.is_polled())).is_ok() {
+        if tell.send(Ok(worker.wake_file.is_polled())).is_ok() {
             worker.work(&self.queue, &self.wake);
         }
         // The file is closed; who waits for an answer gets none.
@@ -177,8 +177,8 @@ impl Sqlite {
         self.ask(|worker| work(&mut worker.database)).await
     }
 
-    /// Frees something, and rings the bell if that was so. Done also when
-    /// nobody waits for the answer any more: somebody waits for the mutex.
+    /// Frees something, and writes to the wake file if that was so. Done also when
+    /// the caller has gone: a waiter waits for the mutex.
     async fn free(
         &self,
         work: impl FnOnce(&mut Database) -> Result<Answer> + Send + 'static,
@@ -186,7 +186,7 @@ impl Sqlite {
         self.insist(|worker, _| {
             let answer = work(&mut worker.database);
             if answer.as_ref().is_ok_and(Answer::is_won) {
-                worker.bell.ring();
+                worker.wake_file.write();
             }
             Some(answer)
         })
@@ -221,7 +221,7 @@ impl Backend for Sqlite {
             }
             let answer = worker.database.write(|table| table.acquire(&bid))?;
             if answer.is_won() {
-                worker.bell.touch();
+                worker.wake_file.touch();
             }
             Ok(answer)
         })
@@ -266,7 +266,7 @@ impl Backend for Sqlite {
         let (sender, stream) = hints();
         let interest = interest.clone();
         let given = self.0.give(Box::new(move |worker| {
-            worker.watch.add(&interest, sender, &mut worker.database);
+            worker.registry.add(&interest, sender, &mut worker.database);
         }));
         match given {
             Ok(()) => Hints::new(stream),

@@ -8,7 +8,7 @@ use crate::model::StoreTime;
 
 /// One boot of this host.
 #[derive(Clone, Debug)]
-pub(super) struct Boot {
+pub(super) struct HostBoot {
     /// What tells it from every other boot.
     pub(super) id: String,
     clock: Clock,
@@ -17,7 +17,7 @@ pub(super) struct Boot {
     ahead: i128,
 }
 
-impl Boot {
+impl HostBoot {
     pub(super) fn present() -> Result<Self> {
         let missing = |error| {
             Error::new(ErrorKind::Store, Outcome::DidNot)
@@ -75,7 +75,7 @@ impl Boot {
 /// wall clock that is set later changes nothing.
 #[derive(Clone, Debug)]
 pub(super) struct BootClock {
-    pub(super) boot: Boot,
+    pub(super) boot: HostBoot,
     /// What the file calls this boot: the id that its first user saw.
     pub(super) name: String,
     /// What the wall clock showed at boot, in milliseconds since 1970.
@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn the_boot_of_this_host_is_known() {
-        let boot = Boot::present().unwrap();
+        let boot = HostBoot::present().unwrap();
         assert_eq!(boot.id.len(), 36);
         assert!(boot.uptime() > Duration::from_secs(1));
         assert!(boot.is_called(&boot.id) && boot.is_called(&boot.another_name()));

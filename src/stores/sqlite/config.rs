@@ -17,7 +17,7 @@ pub(super) struct Config {
     pub(super) mode: u32,
     /// How long to wait for another process's write to end.
     pub(super) busy_timeout: Duration,
-    /// Look at the bell now and then instead of being told.
+    /// Look at the wake file now and then instead of being told.
     pub(super) poll: bool,
 }
 

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, OpenFlags};
 
-use super::clock::{Boot, BootClock};
+use super::clock::{BootClock, HostBoot};
 use super::config::Config;
 use super::epoch;
 use super::error::{commit_failed, failed, wants_reopening};
@@ -176,7 +176,7 @@ impl Open {
             in_transaction(&connection, schema::create)?;
         }
         schema::extend(&connection).map_err(failed)?;
-        let boot = Boot::present()?;
+        let boot = HostBoot::present()?;
         let used = inode.enter(path, limit, || epoch::begin(&connection, &boot))?;
         let clock = epoch::read(&connection, boot)?;
         if !is_there() {

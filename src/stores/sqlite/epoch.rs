@@ -9,7 +9,7 @@
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::clock::{Boot, BootClock};
+use super::clock::{BootClock, HostBoot};
 use super::database::in_transaction;
 use super::error::{conflict, failed};
 use super::list::LONGEST;
@@ -32,7 +32,7 @@ struct Row {
 }
 
 impl Row {
-    fn read(connection: &Connection, boot: &Boot) -> rusqlite::Result<Option<Self>> {
+    fn read(connection: &Connection, boot: &HostBoot) -> rusqlite::Result<Option<Self>> {
         let query = "
             SELECT boot_id, epoch, (SELECT coalesce(max(acquired_at), 0) FROM simba_mutex AS mutex
                 WHERE mutex.boot_id = clock.boot_id AND owner_id <> ''
@@ -53,19 +53,19 @@ impl Row {
     }
 
     /// Whether something was granted at a time that the clock has yet to reach.
-    fn is_ahead_of(&self, boot: &Boot) -> bool {
+    fn is_ahead_of(&self, boot: &HostBoot) -> bool {
         let now = self.epoch.saturating_add(uptime(boot));
         self.latest > now.saturating_add(SLACK_MILLIS)
     }
 }
 
-fn uptime(boot: &Boot) -> i64 {
+fn uptime(boot: &HostBoot) -> i64 {
     i64::try_from(boot.uptime().as_millis()).unwrap_or(i64::MAX)
 }
 
 /// Sets the clock, unless it is that of `boot` already. Only for who has the
 /// file alone.
-pub(super) fn begin(connection: &Connection, boot: &Boot) -> Result<()> {
+pub(super) fn begin(connection: &Connection, boot: &HostBoot) -> Result<()> {
     in_transaction(connection, |connection| {
         match Row::read(connection, boot)? {
             Some(row) if !boot.is_called(&row.name) => set(connection, &boot.id, boot),
@@ -77,7 +77,7 @@ pub(super) fn begin(connection: &Connection, boot: &Boot) -> Result<()> {
     })
 }
 
-fn set(connection: &Connection, name: &str, boot: &Boot) -> rusqlite::Result<()> {
+fn set(connection: &Connection, name: &str, boot: &HostBoot) -> rusqlite::Result<()> {
     let since_1970 = wall().saturating_sub(boot.uptime()).as_millis();
     let epoch = i64::try_from(since_1970).unwrap_or(0);
     let write = "INSERT OR REPLACE INTO tenure_clock (one, boot_id, epoch) VALUES (1, ?1, ?2)";
@@ -86,7 +86,7 @@ fn set(connection: &Connection, name: &str, boot: &Boot) -> rusqlite::Result<()>
 
 /// The clock that all users of the file have. To be asked once the file is
 /// known to be in use by us.
-pub(super) fn read(connection: &Connection, boot: Boot) -> Result<BootClock> {
+pub(super) fn read(connection: &Connection, boot: HostBoot) -> Result<BootClock> {
     let row = match Row::read(connection, &boot).map_err(failed)? {
         Some(row) => row,
         // Nobody has ever been alone with it.

@@ -17,8 +17,8 @@ use crate::error::{Error, ErrorKind, Outcome, Result};
 #[derive(Clone, Debug)]
 pub(super) struct Files {
     pub(super) database: PathBuf,
-    pub(super) bell: PathBuf,
-    /// Locked while somebody opens, creates or repairs the files.
+    pub(super) wake_file: PathBuf,
+    /// Locked while a process opens, creates or repairs the files.
     lock: PathBuf,
     pub(super) mode: u32,
 }
@@ -34,8 +34,8 @@ impl Files {
     /// Finds the place of the files, and refuses one where they cannot work.
     pub(super) fn locate(config: &Config) -> Result<Self> {
         let path = &config.path;
-        // Links are followed, so that all who mean the same file ring the same
-        // bell.
+        // Links are followed, so that all who mean the same file write to the same
+        // wake file.
         let database = match path.canonicalize() {
             Ok(found) => {
                 examine_link(path, &found)?;
@@ -59,7 +59,7 @@ impl Files {
             .map_err(|error| io_failed("look at", folder, error.into()))?;
         refuse_shared(&database, i128::from(kind.f_type) as u32)?;
         Ok(Self {
-            bell: beside(&database, "-bell"),
+            wake_file: beside(&database, "-bell"),
             lock: beside(&database, "-lock"),
             database,
             mode: config.mode,
@@ -122,7 +122,7 @@ impl Files {
         }
     }
 
-    /// Whoever can open a file can lock it. So this one cannot be opened by
+    /// A program that can open a file can lock it. So this one cannot be opened by
     /// who may only read.
     fn open_lock(&self) -> Result<File> {
         use std::os::unix::fs::PermissionsExt;
@@ -136,9 +136,9 @@ impl Files {
         Ok(lock)
     }
 
-    /// Opens the bell, creating it.
-    pub(super) fn open_bell(&self) -> Result<File> {
-        self.open_beside(&self.bell, self.mode)
+    /// Opens the wake file, creating it.
+    pub(super) fn open_wake_file(&self) -> Result<File> {
+        self.open_beside(&self.wake_file, self.mode)
     }
 
     fn open_beside(&self, path: &Path, mode: u32) -> Result<File> {
@@ -180,7 +180,7 @@ impl Files {
     }
 }
 
-/// A link to a file of ours that somebody else has made is a trap.
+/// A link to a file of ours that another user has made is a trap.
 fn examine_link(path: &Path, target: &Path) -> Result<()> {
     let (Ok(link), Ok(target)) = (path.symlink_metadata(), target.metadata()) else {
         return Ok(());

@@ -87,14 +87,14 @@ impl Worker {
     }
 
     fn wake_up(&self) -> Finding {
-        if self.bell.is_polled() && !self.database.config().poll {
+        if self.wake_file.is_polled() && !self.database.config().poll {
             return Finding::warning(
                 "wake-up",
                 "no inotify instance is left, so a release is seen up to 50 ms late",
                 "raise fs.inotify.max_user_instances",
             );
         }
-        let how = if self.bell.is_polled() {
+        let how = if self.wake_file.is_polled() {
             "looks every 50 ms, as the URL says"
         } else {
             "told by inotify"

@@ -3,7 +3,7 @@
 //!
 //! Two rules make this a file of its own:
 //!
-//! - **A descriptor of a database is never closed while somebody in this
+//! - **A descriptor of a database is never closed while a client in this
 //!   process may use that database.** Closing any descriptor of a file drops
 //!   all POSIX locks that the process has on it, SQLite's among them. So there
 //!   is one per file, kept until the file is deleted.

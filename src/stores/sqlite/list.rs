@@ -44,7 +44,7 @@ SET acquired_at = 0, ttl_at = 0, transition_at = 0, owner_id = '', nonce = x'',
     version = CASE WHEN version < 0 OR version >= ?2 THEN 0 ELSE version END
 WHERE mutex = CAST(?1 AS TEXT)";
 
-/// The error of whoever wants a mutex whose row is damaged: trying again does
+/// The error of a contender that wants a mutex whose row is damaged: trying again does
 /// not help.
 pub(super) fn damaged(fault: &str) -> Error {
     Error::new(ErrorKind::Conflict, Outcome::DidNot).with_message(format!(

@@ -12,7 +12,7 @@
 //!   the file in use. The wall clock decides nothing. Network file systems are refused,
 //!   because the processes of another host have another clock.
 //! - **One thread** per client owns the connection and its prepared statements.
-//! - **A bell.** After the commit of a release the releaser writes to
+//! - **A wake file.** After the commit of a release the releaser writes to
 //!   `PATH-bell`; every waiting process watches that file and reads its rows
 //!   once. A waiting process writes nothing.
 //!
@@ -32,7 +32,7 @@
 //! | `clock` | the clock that all processes of the host share |
 //! | `epoch` | where that clock stands, and for which boot |
 //! | `watch` | who listens in this process, and what they are told |
-//! | `bell` | the file that says "look again" |
+//! | `wake_file` | the file that says "look again" |
 //! | `ledger` | the run ledger of schedules |
 //! | `list` | mutexes, a page at a time |
 //! | `prune` | removing what nobody has used for long |
@@ -41,7 +41,6 @@
 //! | `error` | the driver's errors as ours |
 
 mod before_open;
-mod bell;
 mod client;
 mod clock;
 mod config;
@@ -59,6 +58,7 @@ mod presence;
 mod prune;
 mod schema;
 mod table;
+mod wake_file;
 mod watch;
 mod worker;
 

@@ -1,6 +1,6 @@
 //! Opening a file by name in a folder that others may write.
 //!
-//! Whoever owns the folder may have put a link there, to a file that only we
+//! The folder's owner may have put a link there, to a file that only we
 //! may write. So no link is followed, and what was opened is looked at before
 //! it is used.
 

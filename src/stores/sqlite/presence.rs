@@ -23,12 +23,12 @@ use nix::libc::{F_RDLCK, F_UNLCK, F_WRLCK, SEEK_SET, c_int, flock, off_t};
 /// Which byte: not one of SQLite's, which are the 512 from 2³⁰ on.
 const BYTE: off_t = 0x7e4e_0000;
 
-/// Excludes everybody else; false when somebody is there.
+/// Excludes everybody else; false when another process is there.
 pub(super) fn take_alone(file: &File) -> io::Result<bool> {
     set(file, F_WRLCK)
 }
 
-/// Shares it, whatever was held before; false when somebody excludes us.
+/// Shares it, whatever was held before; false when another process excludes us.
 pub(super) fn share(file: &File) -> io::Result<bool> {
     set(file, F_RDLCK)
 }

@@ -59,7 +59,7 @@ pub(super) fn whose(connection: &Connection) -> Result<Whose> {
     let id: i64 = pragma(connection, "application_id")?;
     let version: i64 = pragma(connection, "user_version")?;
     let tables = tables(connection).map_err(failed)?;
-    // Ours without tables: whoever created it died there.
+    // Ours without tables: the process that created it died there.
     if (id == 0 || id == i64::from(APPLICATION_ID)) && tables.is_empty() {
         return Ok(Whose::Nobodys);
     }
@@ -104,7 +104,7 @@ pub(super) fn extend(connection: &Connection) -> rusqlite::Result<()> {
         return Ok(());
     }
     connection.execute_batch("BEGIN IMMEDIATE")?;
-    // Somebody else may have been first.
+    // Another process may have been first.
     let added = lacks_run().and_then(|lacks| match lacks {
         true => connection.execute_batch("ALTER TABLE tenure_schedule ADD COLUMN run TEXT"),
         false => Ok(()),

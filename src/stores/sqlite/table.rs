@@ -145,7 +145,7 @@ impl<'a> Table<'a> {
         Ok(Answer::refused(owner, self.now))
     }
 
-    /// What `bid` is answered while somebody owns; `None` when it may take.
+    /// What `bid` is answered while another owns; `None` when it may take.
     pub(super) fn answer_if_owned(&self, bid: &Bid) -> Result<Option<Answer>> {
         match self.live(&bid.name)? {
             Some(grant) if grant.is_of(bid.nonce) => {

@@ -1,7 +1,7 @@
 //! Who listens in this process, and what they are told.
 //!
-//! The bell says only that something happened to some mutex of the file. One
-//! look at the rows that somebody here listens to finds out what, so that a
+//! The wake file says only that something happened to some mutex of the file. One
+//! look at the rows that have a listener here finds out what, so that a
 //! release of another mutex wakes nobody.
 
 use super::database::Database;
@@ -13,9 +13,9 @@ use crate::stores::kit::{HintSender, Listeners};
 
 /// Who listens, and of each name what was last seen.
 #[derive(Debug, Default)]
-pub(super) struct Watch(Listeners<Option<Sight>>);
+pub(super) struct Registry(Listeners<Option<Sight>>);
 
-impl Watch {
+impl Registry {
     pub(super) fn add(&mut self, interest: &Interest, hints: HintSender, database: &mut Database) {
         self.0.sweep();
         // A change is one from here on.
@@ -27,24 +27,24 @@ impl Watch {
         self.0.is_empty()
     }
 
-    /// Whether somebody follows every change of owner.
+    /// Whether an observer follows every change of owner.
     pub(super) fn follows_owners(&self) -> bool {
         self.0.has_observers()
     }
 
-    /// When the first of the leases that somebody waits for runs out.
+    /// When the first of the leases that a waiter waits for runs out.
     pub(super) fn first_end(&self) -> Option<StoreTime> {
         let seen = self.0.names().filter_map(|(_, seen)| *seen);
         seen.filter_map(|sight| sight.owned_until).min()
     }
 
-    /// Looks at every row that somebody listens to, and tells what changed.
+    /// Looks at every row that has a listener, and tells what changed.
     pub(super) fn look(&mut self, database: &mut Database) {
         self.0.sweep();
         let names: Vec<MutexName> = self.0.names().map(|(name, _)| name.clone()).collect();
         for name in names {
             let now = see(database, &name)
-                // Asked again at the next ring; the waiters' own looks tell
+                // Asked again at the next write; the waiters' own looks tell
                 // them of the trouble.
                 .inspect_err(|error| {
                     tracing::debug!(target: "tenure::store", %error, "cannot look who owns");

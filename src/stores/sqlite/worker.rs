@@ -6,24 +6,24 @@ use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use super::bell::{Bell, Heard};
 use super::config::Config;
 use super::database::Database;
-use super::watch::Watch;
+use super::wake_file::{Heard, WakeFile};
+use super::watch::Registry;
 use crate::backend::Hint;
 use crate::error::Result;
 
 /// Something to do on the thread.
 pub(super) type Job = Box<dyn FnOnce(&mut Worker) + Send>;
 
-/// So many jobs in a row at most, before the bell is listened to.
+/// So many jobs in a row at most, before the wake file is listened to.
 const JOBS: usize = 64;
 
 #[derive(Debug)]
 pub(super) struct Worker {
     pub(super) database: Database,
-    pub(super) bell: Bell,
-    pub(super) watch: Watch,
+    pub(super) wake_file: WakeFile,
+    pub(super) registry: Registry,
     pub(super) closing: bool,
 }
 
@@ -31,16 +31,16 @@ impl Worker {
     pub(super) fn open(config: Config) -> Result<Self> {
         let poll = config.poll;
         let database = Database::open(config)?;
-        let bell = Bell::hang(&database.files, poll)?;
+        let wake_file = WakeFile::open(&database.files, poll)?;
         Ok(Self {
             database,
-            bell,
-            watch: Watch::default(),
+            wake_file,
+            registry: Registry::default(),
             closing: false,
         })
     }
 
-    /// Does jobs and listens to the bell, until it is told to close or nobody
+    /// Does jobs and listens to the wake file, until it is told to close or nobody
     /// can give it jobs any more.
     pub(super) fn work(mut self, jobs: &Receiver<Job>, wake: &OwnedFd) {
         loop {
@@ -58,33 +58,37 @@ impl Worker {
                     return;
                 }
             }
-            self.bell.listen_to_grants(self.watch.follows_owners());
+            self.wake_file
+                .listen_to_grants(self.registry.follows_owners());
             let due = self.wait(wake, if more { Some(Duration::ZERO) } else { None });
             self.listen(due);
         }
     }
 
-    /// Tells the listeners what the bell, or the end of a lease, has to say.
+    /// Tells the listeners what the wake file, or the end of a lease, has to say.
     fn listen(&mut self, due: bool) {
-        let mut heard = self.bell.heard();
+        let mut heard = self.wake_file.heard();
         if self.database.take_reopened() {
             heard = Heard::Again;
         }
-        if self.watch.is_empty() {
+        if self.registry.is_empty() {
             return;
         }
         if heard != Heard::Nothing || due {
-            self.watch.look(&mut self.database);
+            self.registry.look(&mut self.database);
         }
         if heard == Heard::Again {
-            self.watch.tell_all(Hint::Resumed);
+            self.registry.tell_all(Hint::Resumed);
         }
     }
 
-    /// Waits for a job, the bell, or the end of a lease that somebody waits
+    /// Waits for a job, the wake file, or the end of a lease that somebody waits
     /// for; true when that has come.
     fn wait(&self, wake: &OwnedFd, limit: Option<Duration>) -> bool {
-        let interval = self.bell.interval().filter(|_| !self.watch.is_empty());
+        let interval = self
+            .wake_file
+            .interval()
+            .filter(|_| !self.registry.is_empty());
         let end = self.until_first_end();
         let least = [limit, interval, end].into_iter().flatten().min();
         let timeout = least.map(|wait| Timespec {
@@ -92,8 +96,8 @@ impl Worker {
             tv_nsec: wait.subsec_nanos().into(),
         });
         let mut fds = vec![PollFd::new(wake, PollFlags::IN)];
-        if let Some(bell) = self.bell.fd() {
-            fds.push(PollFd::from_borrowed_fd(bell, PollFlags::IN));
+        if let Some(wake_file) = self.wake_file.fd() {
+            fds.push(PollFd::from_borrowed_fd(wake_file, PollFlags::IN));
         }
         if poll(&mut fds, timeout.as_ref()).is_err() {
             // Interrupted; with any other error at least no spinning.
@@ -105,9 +109,9 @@ impl Worker {
         self.until_first_end().is_some_and(|left| left.is_zero())
     }
 
-    /// How long until the first lease that somebody waits for is over.
+    /// How long until the first lease that a waiter waits for is over.
     fn until_first_end(&self) -> Option<Duration> {
-        let end = self.watch.first_end()?;
+        let end = self.registry.first_end()?;
         let now = self.database.now()?;
         // The last millisecond is still owned.
         Some((end + Duration::from_millis(1)).since(now))

@@ -53,7 +53,7 @@ impl Store {
                 return Ok(None);
             }
             Standing::New => {
-                // One who would not wait writes nothing where somebody owns.
+                // One who would not wait writes nothing where there is an owner.
                 if !bid.queue
                     && let Some(first) = self.synced(session, dir).await?.first()
                 {
@@ -81,7 +81,7 @@ impl Store {
             Some(before) => {
                 let queued = self.queue(session, dir, bid, &children, before).await;
                 queued.inspect_err(|error| {
-                    // Whoever stands before it never goes: no place to wait at.
+                    // The node before it never goes: no place to wait at.
                     if error.kind() == ErrorKind::Conflict {
                         self.give_up(bid.nonce);
                     }
@@ -245,11 +245,11 @@ impl Store {
     }
 
     fn watch(&self, bid: &Bid, child: &str, watcher: OneshotWatcher) {
-        let watch = std::sync::Arc::clone(&self.watch);
+        let registry = std::sync::Arc::clone(&self.registry);
         let (name, contender): (MutexName, ContenderId) = (bid.name.clone(), bid.contender.clone());
         let task = self.runtime.spawn(async move {
             watcher.changed().await;
-            watch.turn(&name, &contender);
+            registry.turn(&name, &contender);
         });
         self.places.watch(bid.nonce, child.to_owned(), task);
     }

@@ -11,7 +11,7 @@ use tokio::sync::Notify;
 use super::config::Config;
 use super::nodes::BidPlaces;
 use super::session::{Session, unreachable};
-use super::watch::Watch;
+use super::watch::Registry;
 use crate::backend::{
     Administration, Answer, AnyAdministration, AnyInventory, AnyLedger, Backend, Bid, Claim,
     ClaimAnswer, Finding, Held, Hints, Interest, Inventory, Ledger, LedgerEntry, Ledgers, Listing,
@@ -23,7 +23,7 @@ use crate::model::{FencingToken, LeaseTerms, MutexName, MutexOwner};
 use crate::stores::kit::{Closing, HeardClock};
 
 /// How often a waiter looks without having been told. Watches are not lost,
-/// so this is for nodes that somebody deleted by hand, and for a loser to
+/// so this is for nodes that an operator deleted by hand, and for a loser to
 /// learn of a new leader that was not the one before it.
 const SAFETY_LOOK: Duration = Duration::from_secs(5);
 
@@ -46,7 +46,7 @@ pub(super) struct Store {
     /// The time of the ensemble.
     pub(super) time: HeardClock,
     pub(super) places: BidPlaces,
-    pub(super) watch: Arc<Watch>,
+    pub(super) registry: Arc<Registry>,
     /// Told when there may be something to delete.
     pub(super) reaping: Notify,
     slot: Mutex<Slot>,
@@ -85,7 +85,7 @@ impl ZooKeeper {
             time: HeardClock::guessed(clock.now()),
             clock,
             places: BidPlaces::default(),
-            watch: Arc::default(),
+            registry: Arc::default(),
             reaping: Notify::new(),
             slot: Mutex::new(Slot {
                 session: Some(Arc::clone(&session)),
@@ -150,7 +150,7 @@ impl Store {
     /// Ends tasks and streams, and gives back the session.
     fn end(&self) -> Option<Arc<Session>> {
         self.closing.close();
-        self.watch.close();
+        self.registry.close();
         self.places.forget_all();
         self.slot().session.take()
     }
@@ -202,7 +202,7 @@ impl Backend for ZooKeeper {
     }
 
     fn changes(&self, interest: &Interest) -> Hints {
-        let Some((stream, needs_observer)) = self.store.watch.add(interest) else {
+        let Some((stream, needs_observer)) = self.store.registry.add(interest) else {
             return Hints::ended();
         };
         if needs_observer && self.store.config.paths.check(&interest.name).is_ok() {

@@ -24,7 +24,7 @@ impl Store {
         self.time.heard(time, sent, self.clock.now());
     }
 
-    /// Somebody wrote something at `time`, which we have read now.
+    /// A client wrote something at `time`, which we have read now.
     pub(super) fn saw(&self, time: StoreTime) {
         self.time.passed(time, self.clock.now());
     }

@@ -78,7 +78,7 @@ pub(super) struct Over {
     pub(super) node: Option<Node>,
 }
 
-/// How long whoever leaves a place may take to delete it himself.
+/// How long a waiter that leaves a place may take to delete it itself.
 const GRACE: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Default)]

@@ -24,7 +24,7 @@ const ROUND: Duration = Duration::from_secs(10);
 impl Store {
     pub(super) async fn observe(self: Arc<Self>, name: MutexName) {
         let mut last = None;
-        while !self.watch.dismiss(&name) {
+        while !self.registry.dismiss(&name) {
             let (head, watcher) = match self.glimpse(&name).await {
                 Ok(Some(seen)) => seen,
                 Ok(None) => continue,
@@ -37,7 +37,7 @@ impl Store {
             let head = Some(head);
             if head != last {
                 last = head;
-                self.watch.changed(&name);
+                self.registry.changed(&name);
             }
             let mut change = std::pin::pin!(watcher.changed());
             while self
@@ -46,7 +46,7 @@ impl Store {
                 .await
                 .is_none()
             {
-                if self.watch.dismiss(&name) {
+                if self.registry.dismiss(&name) {
                     return;
                 }
             }

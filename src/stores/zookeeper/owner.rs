@@ -116,7 +116,7 @@ impl Store {
         Err(restless(Outcome::DidNot))
     }
 
-    /// "No", with whoever owns now.
+    /// "No", with the owner now.
     pub(super) async fn refusal(&self, session: &Session, name: &MutexName) -> Result<Answer> {
         let leader = self.leader(session, name).await?;
         let owner = leader.map_or(MutexOwner::NONE, |(_, owner)| owner);

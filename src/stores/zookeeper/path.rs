@@ -88,7 +88,7 @@ impl Paths {
         }
     }
 
-    /// Every path at which somebody may contend for `name`, whatever names are
+    /// Every path at which a contender may stand for `name`, whatever names are
     /// like there.
     pub(super) fn everywhere(&self, name: &MutexName) -> Vec<String> {
         let encoded = format!("{}/{}", self.latches, encode(name.as_str()));

@@ -125,7 +125,7 @@ impl Store {
         read.map_err(error::read)
     }
 
-    /// False when somebody has used it meanwhile, or we may not.
+    /// False when a contender has used it meanwhile, or we may not.
     async fn delete_unless(
         &self,
         session: &Session,

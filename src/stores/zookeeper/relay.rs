@@ -165,7 +165,7 @@ impl Route {
                             tracing::warn!(peer = %ends.peer, count, "strangers on the way to ZooKeeper were turned away");
                         }
                     }
-                    // Perhaps ourselves: whoever waits for a session is told
+                    // Perhaps ourselves: a waiter for a session is told
                     // why there is none.
                     Err(error) => self.note(&format!(
                         "whether a connection is our own cannot be told: {error}"
@@ -238,7 +238,7 @@ impl Route {
     }
 }
 
-/// Waits for somebody, and takes along who else is there.
+/// Waits for a client, and takes along who else is there.
 async fn crowd(listener: &TcpListener) -> io::Result<Vec<(TcpStream, Ends)>> {
     let mut crowd = Vec::new();
     let mut next = Some(listener.accept().await?);

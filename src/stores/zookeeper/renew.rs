@@ -57,7 +57,7 @@ impl Store {
                         return Ok(Answer::won(self.owner_of(&session, &owned), self.now()));
                     }
                 }
-                // Somebody has deleted it.
+                // An operator has deleted it.
                 Some(Ok(None)) => {
                     let node = owned.map(|owned| owned.node);
                     self.places.forget(held.nonce, node.as_ref());

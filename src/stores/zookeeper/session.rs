@@ -277,7 +277,7 @@ impl Store {
         loop {
             let resumed = || {
                 self.reaping.notify_one();
-                self.watch.resumed();
+                self.registry.resumed();
             };
             let end = tokio::select! {
                 end = session.outlive(resumed) => end,
@@ -286,7 +286,7 @@ impl Store {
             tracing::info!(session = session.id(), %end, "the ZooKeeper session is over");
             self.places.forget_session(session.id());
             session = self.replace().await;
-            self.watch.resumed();
+            self.registry.resumed();
         }
     }
 

@@ -8,7 +8,7 @@ use crate::model::{ContenderId, MutexName};
 use crate::stores::kit::{HintStream, Listeners};
 
 #[derive(Debug, Default)]
-pub(super) struct Watch(Mutex<Watched>);
+pub(super) struct Registry(Mutex<Watched>);
 
 #[derive(Debug, Default)]
 struct Watched {
@@ -18,7 +18,7 @@ struct Watched {
     observed: HashSet<MutexName>,
 }
 
-impl Watch {
+impl Registry {
     fn watched(&self) -> MutexGuard<'_, Watched> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -76,17 +76,17 @@ mod tests {
 
     #[test]
     fn a_name_has_one_observer_however_listeners_come_and_go() {
-        let watch = Watch::default();
+        let registry = Registry::default();
         let interest = Interest::in_owner(&MutexName::new("m").unwrap());
-        let (first, begins) = watch.add(&interest).unwrap();
+        let (first, begins) = registry.add(&interest).unwrap();
         assert!(begins);
         drop(first);
-        watch.resumed(); // Forgets who has gone; the observer is still there.
-        let (second, begins) = watch.add(&interest).unwrap();
+        registry.resumed(); // Forgets who has gone; the observer is still there.
+        let (second, begins) = registry.add(&interest).unwrap();
         assert!(!begins, "the observer has not gone");
-        assert!(!watch.dismiss(&interest.name));
+        assert!(!registry.dismiss(&interest.name));
         drop(second);
-        assert!(watch.dismiss(&interest.name));
-        assert!(watch.add(&interest).unwrap().1);
+        assert!(registry.dismiss(&interest.name));
+        assert!(registry.add(&interest).unwrap().1);
     }
 }

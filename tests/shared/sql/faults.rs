@@ -8,7 +8,7 @@ use tenure::{ErrorKind, Outcome, Retry};
 use tenure_testkit::Whole as _;
 
 use crate::dialect;
-use crate::ground::{bid, client, terms, until, win};
+use crate::support::{bid, client, terms, until, win};
 use crate::{SERVER, Server};
 
 /// A server with a user who needs a password.
@@ -21,7 +21,7 @@ async fn the_documented_privileges_are_enough() {
         .await
         .unwrap();
     let held = win(&store, &bid("m", "a")).await;
-    assert!(crate::ground::renew(&store, &held).await.unwrap().is_won());
+    assert!(crate::support::renew(&store, &held).await.unwrap().is_won());
     let claim = tenure::backend::Claim::new("plan", Default::default(), 1, Default::default());
     store.claim_tick(&held, &claim).await.unwrap();
     store

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use tenure::Coordinator;
 use tenure_testkit::peer::Peer;
 
-use crate::ground::{bid, client, terms, until, win};
+use crate::support::{bid, client, terms, until, win};
 use crate::{SERVER, Server, dialect};
 
 const LEASE: Duration = Duration::from_secs(4);
@@ -100,7 +100,7 @@ async fn a_batch_is_renewed_around_a_locked_row() {
     }
     drop(stranger);
     until("the row is free again", async || {
-        crate::ground::renew(&store, &held[7]).await.ok()
+        crate::support::renew(&store, &held[7]).await.ok()
     })
     .await;
 }

@@ -1,7 +1,6 @@
 //! What both SQL stores must stand. Each says what its `Server` is.
 
 mod faults;
-pub(crate) mod ground;
 mod identity;
 mod locked;
 pub(crate) mod odd;
@@ -9,4 +8,5 @@ mod outage;
 mod process;
 mod settings;
 mod silence;
+pub(crate) mod support;
 mod tls;

@@ -14,8 +14,8 @@ use tenure_testkit::Whole as _;
 use tokio::time::timeout;
 
 use crate::SERVER;
-use crate::ground::{bid, client, name, renew, terms, win};
 use crate::odd_tables::{COLUMNS, DUMP, IN_AN_HOUR, INTO, LOOSE, TEXTS, VERSION};
+use crate::support::{bid, client, name, renew, terms, win};
 
 const PATIENCE: Duration = Duration::from_secs(30);
 

@@ -8,7 +8,7 @@ use tenure::service::{ContendService, LocalContender};
 use tenure::{Coordinator, Outcome, Tenure};
 use tenure_testkit::servers::{Proxy, Way};
 
-use crate::ground::{bid, client, renew, terms, through, until, win};
+use crate::support::{bid, client, renew, terms, through, until, win};
 use crate::{SERVER, Server, dialect};
 
 struct Standing {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use tenure::backend::{Backend, Claim, ClaimAnswer};
 use tenure_testkit::Whole as _;
 
-use crate::ground::{bid, client, renew, terms, win};
+use crate::support::{bid, client, renew, terms, win};
 use crate::{SERVER, dialect};
 
 #[tokio::test]

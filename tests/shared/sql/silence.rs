@@ -9,7 +9,7 @@ use tenure_testkit::servers::Proxy;
 
 use crate::Server;
 use crate::dialect::{self, Watcher};
-use crate::ground::{bid, client, through, until, win};
+use crate::support::{bid, client, through, until, win};
 
 /// Far above what anything here takes, far below how long servers keep a
 /// session that says nothing.
@@ -204,7 +204,7 @@ async fn others_go_on(direct: &AnyBackend, mutex: &str) -> tenure::Result<bool> 
         return Ok(false);
     };
     let held = heir.held(token);
-    let renewed = crate::ground::renew(direct, &held).await?.is_won();
+    let renewed = crate::support::renew(direct, &held).await?.is_won();
     let claim = claim(9).replacing_plan();
     let claimed = direct.claim_tick(&held, &claim).await? == ClaimAnswer::Claimed;
     let ended = direct.finish_tick(&held, &TickEnd::new(9, true)).await?;

@@ -6,7 +6,7 @@ use std::process::Command;
 use tenure::ErrorKind;
 
 use crate::dialect;
-use crate::ground::{bid, client, win};
+use crate::support::{bid, client, win};
 
 fn openssl(folder: &Path, args: &str) {
     let out = Command::new("openssl")

@@ -23,13 +23,13 @@ const ROOM: usize = 10_000;
 /// token where the resource is.
 #[derive(Debug)]
 pub struct InMemory {
-    places: Mutex<HashMap<String, Arc<Place>>>,
+    places: Mutex<HashMap<String, Arc<ResourceTurn>>>,
     room: usize,
 }
 
 /// One resource.
 #[derive(Debug, Default)]
-struct Place {
+struct ResourceTurn {
     fence: Fence,
     turn: Arc<tokio::sync::Mutex<()>>,
 }
@@ -51,7 +51,7 @@ impl InMemory {
         }
     }
 
-    fn place(&self, resource: &str) -> Result<Arc<Place>, Refusal> {
+    fn place(&self, resource: &str) -> Result<Arc<ResourceTurn>, Refusal> {
         let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(place) = places.get(resource) {
             return Ok(place.clone());
@@ -59,7 +59,7 @@ impl InMemory {
         if places.len() >= self.room {
             return Err(Refusal::NoRoom);
         }
-        let place = Arc::<Place>::default();
+        let place = Arc::<ResourceTurn>::default();
         places.insert(resource.to_owned(), place.clone());
         Ok(place)
     }

@@ -21,18 +21,18 @@
 //! | `post` | this program's side: both guardians, and the command's fate |
 //! | `pair` | the holder's side: both guardians of a script |
 //! | `enclosure` | the command's cgroup in the making |
-//! | `line` | the line to one of them |
-//! | `watch` | when to do what, a pure function of time |
+//! | `handle` | one of them, and the line to it |
+//! | `deadline` | when to do what, a pure function of time |
 //! | `speech` | what they say, without waiting for who does not listen |
 //! | `process` | the guardians' own side: poll, timer, kill |
 
+mod deadline;
 mod enclosure;
-mod line;
+mod handle;
 mod pair;
 mod post;
 mod process;
 mod speech;
-mod watch;
 
 pub(crate) use pair::Pair;
 pub(crate) use post::{Post, Report};

@@ -3,7 +3,7 @@
 use std::io;
 use std::time::Duration;
 
-use super::line::{Line, Word};
+use super::handle::{GuardianHandle, Word};
 use super::{Report, Role};
 use crate::tree::Script;
 
@@ -16,7 +16,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 pub(crate) struct Pair {
     /// The first asks the script to end before the deadline; the second is for
     /// the case that the holder and the first are killed at once.
-    lines: [Line; 2],
+    handles: [GuardianHandle; 2],
     grace: Duration,
     script: String,
     until: u64,
@@ -26,9 +26,9 @@ impl Pair {
     /// Starts the guardians. They are at their posts when both are
     /// [ready](Self::ready).
     pub(crate) fn start(script: &Script, grace: Duration, until: u64) -> io::Result<Self> {
-        let start = |grace| Line::start(Role::Script, grace, &[], &[]);
+        let start = |grace| GuardianHandle::start(Role::Script, grace, &[], &[]);
         let mut pair = Self {
-            lines: [start(grace)?, start(Duration::ZERO)?],
+            handles: [start(grace)?, start(Duration::ZERO)?],
             grace,
             script: script.words(),
             until,
@@ -40,8 +40,8 @@ impl Pair {
 
     /// Waits until both guard the script; false when one has died.
     pub(crate) async fn ready(&mut self) -> bool {
-        for line in &mut self.lines {
-            if !matches!(line.word().await, Word::Ready(_)) {
+        for handle in &mut self.handles {
+            if !matches!(handle.word().await, Word::Ready(_)) {
                 return false;
             }
         }
@@ -49,23 +49,23 @@ impl Pair {
     }
 
     fn instruct(&mut self, index: usize) {
-        let line = &mut self.lines[index];
-        line.tell(&format!("script {}", self.script));
-        line.tell(&format!("until {}", self.until));
+        let handle = &mut self.handles[index];
+        handle.tell(&format!("script {}", self.script));
+        handle.tell(&format!("until {}", self.until));
     }
 
     /// Moves the deadline.
     pub(crate) fn until(&mut self, until: u64) {
         self.until = until;
-        for line in &mut self.lines {
-            line.tell(&format!("until {until}"));
+        for handle in &mut self.handles {
+            handle.tell(&format!("until {until}"));
         }
     }
 
     /// What happens next.
     pub(crate) async fn report(&mut self) -> Report {
         loop {
-            let [first, second] = &mut self.lines;
+            let [first, second] = &mut self.handles;
             let (index, word) = tokio::select! {
                 biased;
                 word = first.word() => (0, word),
@@ -82,7 +82,7 @@ impl Pair {
     }
 
     async fn replace(&mut self, index: usize) -> Report {
-        self.lines[index].dismiss();
+        self.handles[index].dismiss();
         tokio::time::sleep(PAUSE).await;
         let grace = if index == 0 {
             self.grace
@@ -90,18 +90,18 @@ impl Pair {
             Duration::ZERO
         };
         // Tried again, because the one that is gone is found gone again.
-        let Ok(line) = Line::start(Role::Script, grace, &[], &[]) else {
+        let Ok(handle) = GuardianHandle::start(Role::Script, grace, &[], &[]) else {
             return Report::Missing;
         };
-        self.lines[index] = line;
+        self.handles[index] = handle;
         self.instruct(index);
         Report::Replaced
     }
 
     /// Lets both go: there is nothing to guard any more.
     pub(crate) fn dismiss(mut self) {
-        for line in &mut self.lines {
-            line.dismiss();
+        for handle in &mut self.handles {
+            handle.dismiss();
         }
     }
 }

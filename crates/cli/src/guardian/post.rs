@@ -14,7 +14,7 @@ use tokio::sync::mpsc;
 
 use super::Role;
 use super::enclosure::Enclosure;
-use super::line::{Line, Word};
+use super::handle::{GuardianHandle, Word};
 use crate::supervise::Variable;
 use crate::tree::{self, Cgroup, MARK, Step, Stranger, Sweep, Tree};
 use crate::{moment, reaper};
@@ -47,8 +47,8 @@ pub(crate) enum Report {
 #[derive(Debug)]
 pub(crate) struct Post {
     /// `None` when the command is our own child.
-    parent: Option<Line>,
-    witness: Line,
+    parent: Option<GuardianHandle>,
+    witness: GuardianHandle,
     grace: Duration,
     environment: Vec<Variable>,
     command: Option<Pid>,
@@ -90,9 +90,9 @@ impl Post {
             Ok(enclosure) => (Some(enclosure), Err("the command has not begun".to_owned())),
             Err(error) => (None, Err(error.to_string())),
         };
-        let mut parent = Line::start(Role::Parent, grace, command, &environment)?;
+        let mut parent = GuardianHandle::start(Role::Parent, grace, command, &environment)?;
         // While there is a guardian, only that one asks before it kills.
-        let witness = Line::start(Role::Witness, Duration::ZERO, &[], &environment)?;
+        let witness = GuardianHandle::start(Role::Witness, Duration::ZERO, &[], &environment)?;
         parent.tell(&format!("until {until}"));
         let (tell_fate, fates) = mpsc::unbounded_channel();
         Ok(Self {
@@ -206,7 +206,10 @@ impl Post {
 
     fn instruct_witness(&mut self, command: Pid) {
         // Without a guardian its tree is below this program.
-        let ancestor = self.parent.as_ref().map_or_else(getpid, Line::pid);
+        let ancestor = self
+            .parent
+            .as_ref()
+            .map_or_else(getpid, GuardianHandle::pid);
         let known = [ancestor, command].into_iter();
         let known = known.chain(self.strangers.iter().map(|(stranger, _)| *stranger));
         let known: Vec<String> = known.map(|pid| pid.as_raw_pid().to_string()).collect();
@@ -252,7 +255,7 @@ impl Post {
         tokio::time::sleep(self.pause).await;
         let is_alone = self.parent.is_none();
         let grace = if is_alone { self.grace } else { Duration::ZERO };
-        match Line::start(Role::Witness, grace, &[], &self.environment) {
+        match GuardianHandle::start(Role::Witness, grace, &[], &self.environment) {
             Ok(witness) => self.witness = witness,
             // Tried again, because the one that is gone is found gone again.
             Err(_) => {
@@ -271,7 +274,7 @@ impl Post {
     /// tell, of which nobody has read yet.
     pub(crate) fn acts(&mut self) -> (bool, Vec<Pid>) {
         let mut words = self.witness.last_words();
-        words.extend(self.parent.iter_mut().flat_map(Line::last_words));
+        words.extend(self.parent.iter_mut().flat_map(GuardianHandle::last_words));
         self.has_acted |= words.iter().any(Word::is_act);
         let refused = words.into_iter().filter_map(|word| match word {
             Word::Refused(pid) => Some(pid),

@@ -20,7 +20,7 @@ use rustix::time::{
     timerfd_settime,
 };
 
-use super::watch::{Act, Watch};
+use super::deadline::{Act, Deadline};
 use super::{Role, speech};
 use crate::tree::{Cgroup, MARK, Script, Signs, Step, Sweep, Tree, start_of};
 use crate::{exit, gate, moment};
@@ -85,7 +85,7 @@ struct Guardian {
     gate: Option<UnixStream>,
     has_ended: bool,
     tree: Tree,
-    watch: Option<Watch>,
+    deadline: Option<Deadline>,
 }
 
 impl Guardian {
@@ -115,7 +115,7 @@ impl Guardian {
             gate: None,
             has_ended: false,
             tree: Tree::default(),
-            watch: None,
+            deadline: None,
         })
     }
 
@@ -225,17 +225,17 @@ impl Guardian {
             }
             "until" => {
                 let until = words.next()?.parse().ok()?;
-                if let Some(watch) = &mut self.watch {
-                    watch.move_to(until);
+                if let Some(deadline) = &mut self.deadline {
+                    deadline.move_to(until);
                 } else {
-                    self.watch = Some(Watch::new(until, self.grace));
+                    self.deadline = Some(Deadline::new(until, self.grace));
                     let command = self.command.map_or(0, Pid::as_raw_pid);
                     self.say(&format!("ready {command}"));
                 }
             }
             "grace" => {
                 self.grace = words.next()?.parse().ok()?;
-                self.watch.as_mut()?.ask_before(self.grace);
+                self.deadline.as_mut()?.ask_before(self.grace);
             }
             // What came with it has opened the gate.
             "go" => {}
@@ -279,11 +279,11 @@ impl Guardian {
     }
 
     fn act(&mut self) {
-        let Some(watch) = &mut self.watch else {
+        let Some(deadline) = &mut self.deadline else {
             return;
         };
         // Said first: when the command has heard of it, so can this program.
-        match watch.act(moment::now()) {
+        match deadline.act(moment::now()) {
             Some(Act::Terminate) => {
                 self.say("stopping");
                 let (_, refused) = self.tree.signal(Signal::TERM);
@@ -325,7 +325,7 @@ impl Guardian {
 
     /// False when there is no timer to be had.
     fn set_timer(&self) -> bool {
-        let due = self.watch.as_ref().and_then(Watch::due);
+        let due = self.deadline.as_ref().and_then(Deadline::due);
         let billion = 1_000_000_000;
         // All zero disarms; a due time that has passed rings at once.
         let due = due.map_or(0, |due| due.max(1));

@@ -60,7 +60,7 @@ pub(crate) fn is_open(id: &str) -> bool {
         .is_ok()
 }
 
-/// Somebody at the desk of a holder.
+/// A visitor at the desk of a holder.
 #[derive(Debug)]
 pub(crate) struct Visit {
     line: BufReader<UnixStream>,
@@ -131,7 +131,7 @@ impl Asker {
 #[derive(Debug)]
 pub(super) struct Desk {
     asked: mpsc::UnboundedReceiver<Asker>,
-    clerk: tokio::task::JoinHandle<()>,
+    accepting: tokio::task::JoinHandle<()>,
 }
 
 impl Desk {
@@ -143,10 +143,10 @@ impl Desk {
         }
     }
 
-    /// Nobody is at the desk from now on: whoever comes finds none.
+    /// The desk is closed from now on: a visitor finds none.
     pub(super) async fn close(&mut self) {
-        self.clerk.abort();
-        let _ = (&mut self.clerk).await;
+        self.accepting.abort();
+        let _ = (&mut self.accepting).await;
     }
 }
 
@@ -157,7 +157,7 @@ pub(super) fn open(id: &str, held: &Held) -> io::Result<Desk> {
     let listener = tokio::net::UnixListener::from_std(listener)?;
     let greeting = serde_json::to_string(held).expect("our own values are JSON") + "\n";
     let (tell, asked) = mpsc::unbounded_channel();
-    let clerk = tokio::spawn(async move {
+    let accepting = tokio::spawn(async move {
         loop {
             let Ok((stream, _)) = listener.accept().await else {
                 // Too many files are open: some will be closed.
@@ -176,7 +176,7 @@ pub(super) fn open(id: &str, held: &Held) -> io::Result<Desk> {
             }
         }
     });
-    Ok(Desk { asked, clerk })
+    Ok(Desk { asked, accepting })
 }
 
 /// Greets a visitor; comes back with one that asks for the release.

@@ -16,7 +16,7 @@ use tenure::{Coordinator, LockGuard};
 use tokio::sync::{mpsc, oneshot};
 
 use super::desk::{self, Held};
-use super::vigil::{Line, Vigil};
+use super::vigil::{FrontMessage, Vigil};
 use crate::args::{Hold, OnLoss};
 use crate::commands::{grace, lock};
 use crate::complaints::Complaints;
@@ -114,7 +114,7 @@ fn detach() {
     unblock();
 }
 
-/// Whoever has the other end of stderr may fill it between a look and a word.
+/// The reader of stderr may fill it between a look and a word.
 /// Opened once more, a pipe or a terminal can be written to without waiting,
 /// and stays as it is for everybody else.
 fn unblock() {
@@ -137,15 +137,15 @@ async fn take(order: &Order, front: Front, voice: &Voice) -> Result<u8, Failure>
     let (pid, start) = order.shell;
     let shell = Pid::from_raw(pid).map(|pid| (pid, start));
     let shell = shell.ok_or_else(|| Failure::new(exit::SYSTEM, "the shell has no number"))?;
-    let mut line = listen(front);
+    let mut front = listen(front);
     let mut shell_ended = ended(shell);
     let coordinator = tokio::select! {
         opened = store::open(&order.settings, voice) => opened?,
-        () = gone(&mut line, &mut shell_ended) => return Ok(exit::NOT_ACQUIRED),
+        () = gone(&mut front, &mut shell_ended) => return Ok(exit::NOT_ACQUIRED),
     };
     // One for the waiting and the holding: what was told is taken back.
     let mut complaints = Complaints::about(&coordinator, 1, voice);
-    let held = hold(order, shell, &coordinator, (line, shell_ended), voice);
+    let held = hold(order, shell, &coordinator, (front, shell_ended), voice);
     let ended = complaints.telling(Box::pin(held)).await;
     // Undoes what may have been won for somebody who is gone. What could not be
     // told to the store runs out by itself.
@@ -153,12 +153,15 @@ async fn take(order: &Order, front: Front, voice: &Voice) -> Result<u8, Failure>
     ended
 }
 
-type Ears = (mpsc::UnboundedReceiver<Line>, oneshot::Receiver<()>);
+type FrontAndShell = (mpsc::UnboundedReceiver<FrontMessage>, oneshot::Receiver<()>);
 
-/// Whoever asked may be gone before the lock is here.
-async fn gone(line: &mut mpsc::UnboundedReceiver<Line>, shell_ended: &mut oneshot::Receiver<()>) {
+/// The shell that asked may be gone before the lock is here.
+async fn gone(
+    front: &mut mpsc::UnboundedReceiver<FrontMessage>,
+    shell_ended: &mut oneshot::Receiver<()>,
+) {
     tokio::select! {
-        _ = line.recv() => {}
+        _ = front.recv() => {}
         _ = shell_ended => {}
     }
 }
@@ -167,7 +170,7 @@ async fn hold(
     order: &Order,
     shell: Stranger,
     coordinator: &Coordinator,
-    (mut line, mut shell_ended): Ears,
+    (mut front, mut shell_ended): FrontAndShell,
     voice: &Voice,
 ) -> Result<u8, Failure> {
     let hold = &order.hold;
@@ -176,7 +179,7 @@ async fn hold(
     let acquired = tokio::select! {
         biased;
         acquired = lock::take(&hold.name, how, coordinator, voice) => acquired?,
-        () = gone(&mut line, &mut shell_ended) => None,
+        () = gone(&mut front, &mut shell_ended) => None,
     };
     let Some(guard) = acquired else {
         return Ok(exit::NOT_ACQUIRED);
@@ -189,7 +192,7 @@ async fn hold(
                 script,
                 grace,
                 desk,
-                line,
+                front,
                 shell_ended,
                 voice,
             };
@@ -262,17 +265,17 @@ async fn begin(
 }
 
 /// What `tenure hold` says, until it is gone.
-fn listen(front: Front) -> mpsc::UnboundedReceiver<Line> {
+fn listen(front: Front) -> mpsc::UnboundedReceiver<FrontMessage> {
     let (tell, said) = mpsc::unbounded_channel();
     std::thread::spawn(move || {
         for word in front.lines().map_while(Result::ok) {
             let word = match word.as_str() {
-                "taken" => Line::Taken,
-                _ => Line::Dropped,
+                "taken" => FrontMessage::Taken,
+                _ => FrontMessage::Dropped,
             };
             let _ = tell.send(word);
         }
-        let _ = tell.send(Line::Gone);
+        let _ = tell.send(FrontMessage::Gone);
     });
     said
 }

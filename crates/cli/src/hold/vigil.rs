@@ -16,7 +16,7 @@ use crate::tree::{Script, Step, Sweep};
 
 /// What `tenure hold` says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Line {
+pub(super) enum FrontMessage {
     /// The lock is the shell's now.
     Taken,
     /// The shell could not be told.
@@ -25,7 +25,7 @@ pub(super) enum Line {
     Gone,
 }
 
-/// A lock, the script that it is for, and whoever may end it.
+/// A lock, the script that it is for, and its guardians.
 pub(super) struct Vigil<'a> {
     pub(super) guard: LockGuard,
     /// `None` when the script is only to be warned.
@@ -33,7 +33,7 @@ pub(super) struct Vigil<'a> {
     pub(super) script: Script,
     pub(super) grace: Duration,
     pub(super) desk: Desk,
-    pub(super) line: mpsc::UnboundedReceiver<Line>,
+    pub(super) front: mpsc::UnboundedReceiver<FrontMessage>,
     pub(super) shell_ended: oneshot::Receiver<()>,
     pub(super) voice: &'a Voice,
 }
@@ -83,7 +83,7 @@ impl Vigil<'_> {
 
     async fn watch(&mut self, was_stopped: &mut bool) -> Ending {
         let tenure = self.guard.tenure();
-        let (mut is_taken, mut has_line) = (false, true);
+        let (mut is_taken, mut has_front) = (false, true);
         let mut renewed = Box::pin(tenure.renewed());
         loop {
             let report = async {
@@ -123,11 +123,11 @@ impl Vigil<'_> {
                     }
                     Err(lost) => return Ending::Lost(lost),
                 },
-                said = self.line.recv(), if has_line => match said {
-                    Some(Line::Taken) => is_taken = true,
-                    Some(Line::Dropped) => return Ending::NotTaken,
-                    Some(Line::Gone) | None if !is_taken => return Ending::NotTaken,
-                    Some(Line::Gone) | None => has_line = false,
+                said = self.front.recv(), if has_front => match said {
+                    Some(FrontMessage::Taken) => is_taken = true,
+                    Some(FrontMessage::Dropped) => return Ending::NotTaken,
+                    Some(FrontMessage::Gone) | None if !is_taken => return Ending::NotTaken,
+                    Some(FrontMessage::Gone) | None => has_front = false,
                 },
                 asker = self.desk.asked() => return Ending::Asked(asker),
             }

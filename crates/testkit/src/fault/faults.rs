@@ -111,11 +111,11 @@ pub struct Faults(Arc<FaultsParts>);
 
 struct FaultsParts {
     clock: Clock,
-    plan: Mutex<Plan>,
+    rules: Mutex<FaultRules>,
     healed: watch::Sender<u64>,
 }
 
-struct Plan {
+struct FaultRules {
     once: VecDeque<Rule>,
     always: Vec<Rule>,
     hints_once: VecDeque<HintFault>,
@@ -157,7 +157,7 @@ impl Faults {
     pub fn seeded(clock: Clock, seed: u64, rates: Rates) -> Self {
         Self(Arc::new(FaultsParts {
             clock,
-            plan: Mutex::new(Plan {
+            rules: Mutex::new(FaultRules {
                 once: VecDeque::new(),
                 always: Vec::new(),
                 hints_once: VecDeque::new(),
@@ -171,8 +171,8 @@ impl Faults {
         }))
     }
 
-    fn plan(&self) -> MutexGuard<'_, Plan> {
-        self.0.plan.lock().unwrap_or_else(PoisonError::into_inner)
+    fn rules(&self) -> MutexGuard<'_, FaultRules> {
+        self.0.rules.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// `fault` befalls the next call of this kind that none befalls yet.
@@ -201,45 +201,45 @@ impl Faults {
     fn add(&self, call: Call, name: Option<&MutexName>, fault: Fault, once: bool) {
         let name = name.cloned();
         let rule = Rule { call, name, fault };
-        let mut plan = self.plan();
+        let mut rules = self.rules();
         if once {
-            plan.once.push_back(rule);
+            rules.once.push_back(rule);
         } else {
-            plan.always.insert(0, rule);
+            rules.always.insert(0, rule);
         }
     }
 
     /// `fault` befalls the next hint of any stream.
     pub fn next_hint(&self, fault: HintFault) {
-        self.plan().hints_once.push_back(fault);
+        self.rules().hints_once.push_back(fault);
     }
 
     /// `fault` befalls every hint, until [`heal`](Self::heal).
     pub fn all_hints(&self, fault: HintFault) {
-        self.plan().hints_always = fault;
+        self.rules().hints_always = fault;
     }
 
     /// Gives `hint` to every stream about `name`, out of nowhere.
     pub fn inject(&self, name: &MutexName, hint: Hint) {
-        self.plan()
+        self.rules()
             .ears
             .retain(|(about, ear)| about != name || ear.send(hint).is_ok());
     }
 
     /// From now on things go wrong by chance at these rates.
     pub fn at_rates(&self, rates: Rates) {
-        self.plan().rates = rates;
+        self.rules().rates = rates;
     }
 
     /// Nothing goes wrong any more, and what hangs goes on.
     pub fn heal(&self) {
         {
-            let mut plan = self.plan();
-            plan.once.clear();
-            plan.always.clear();
-            plan.hints_once.clear();
-            plan.hints_always = HintFault::None;
-            plan.rates = Rates::NONE;
+            let mut rules = self.rules();
+            rules.once.clear();
+            rules.always.clear();
+            rules.hints_once.clear();
+            rules.hints_always = HintFault::None;
+            rules.rates = Rates::NONE;
         }
         self.0.healed.send_modify(|times| *times += 1);
     }
@@ -257,7 +257,7 @@ impl Faults {
     }
 
     fn count(&self, wanted: impl Fn(&Record) -> bool) -> u64 {
-        self.plan()
+        self.rules()
             .log
             .iter()
             .filter(|record| wanted(record))
@@ -267,7 +267,7 @@ impl Faults {
     /// Every call that was made, in order.
     #[must_use]
     pub fn log(&self) -> Vec<Record> {
-        self.plan().log.clone()
+        self.rules().log.clone()
     }
 
     pub(super) fn clock(&self) -> &Clock {
@@ -277,38 +277,38 @@ impl Faults {
     /// Notes a call and says what befalls it as a whole.
     pub(super) fn note(&self, call: Call, names: Vec<MutexName>) -> Fault {
         let at = self.0.clock.now();
-        let mut plan = self.plan();
+        let mut rules = self.rules();
         // A batch is about its names one by one, any other call as a whole.
         let name = match call {
             Call::Renew => None,
             _ => names.first().cloned(),
         };
-        plan.log.push(Record { call, names, at });
-        plan.fault(call, name.as_ref(), true)
+        rules.log.push(Record { call, names, at });
+        rules.fault(call, name.as_ref(), true)
     }
 
     /// What befalls one element of a batch.
     pub(super) fn element(&self, call: Call, name: &MutexName) -> Fault {
-        self.plan().fault(call, Some(name), false)
+        self.rules().fault(call, Some(name), false)
     }
 
     pub(super) fn hint(&self) -> HintFault {
-        let mut plan = self.plan();
-        if let Some(fault) = plan.hints_once.pop_front() {
+        let mut rules = self.rules();
+        if let Some(fault) = rules.hints_once.pop_front() {
             return fault;
         }
-        if plan.hints_always != HintFault::None {
-            return plan.hints_always;
+        if rules.hints_always != HintFault::None {
+            return rules.hints_always;
         }
-        let rates = plan.rates;
-        rates.draw_hint(&mut plan.random)
+        let rates = rules.rates;
+        rates.draw_hint(&mut rules.random)
     }
 
     pub(super) fn listen(&self, name: &MutexName) -> mpsc::UnboundedReceiver<Hint> {
         let (ear, injected) = mpsc::unbounded_channel();
-        let mut plan = self.plan();
-        plan.ears.retain(|(_, ear)| !ear.is_closed());
-        plan.ears.push((name.clone(), ear));
+        let mut rules = self.rules();
+        rules.ears.retain(|(_, ear)| !ear.is_closed());
+        rules.ears.push((name.clone(), ear));
         injected
     }
 
@@ -320,7 +320,7 @@ impl Faults {
     }
 }
 
-impl Plan {
+impl FaultRules {
     fn fault(&mut self, call: Call, name: Option<&MutexName>, whole: bool) -> Fault {
         let fits = |rule: &Rule| rule.fits(call, name, whole);
         if let Some(index) = self.once.iter().position(fits) {
@@ -339,11 +339,11 @@ impl Plan {
 
 impl fmt::Debug for Faults {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let plan = self.plan();
+        let rules = self.rules();
         f.debug_struct("Faults")
-            .field("once", &plan.once)
-            .field("always", &plan.always)
-            .field("rates", &plan.rates)
+            .field("once", &rules.once)
+            .field("always", &rules.always)
+            .field("rates", &rules.rates)
             .finish_non_exhaustive()
     }
 }

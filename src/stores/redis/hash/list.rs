@@ -5,7 +5,8 @@
 
 use redis::{FromRedisValue, Value};
 
-use super::{RedisHash, names};
+use super::client::RedisHash;
+use super::names;
 use crate::backend::Hold;
 use crate::error::Result;
 use crate::model::{FencingToken, MutexName};

@@ -58,7 +58,7 @@ fn read(value: Value, held: &[Held]) -> Result<Vec<Result<Answer>>> {
         if what != "won" {
             return Ok(Answer::refused(owner(&word, "", now, None)?, now));
         }
-        let grant = super::grant(held.token);
+        let grant = super::client::grant(held.token);
         Ok(Answer::won(
             owner(&word, &grant, now, Some(&held.terms))?,
             now,

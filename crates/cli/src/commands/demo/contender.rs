@@ -1,20 +1,19 @@
 //! One of the demo's processes: stands, leads, runs the schedule, writes,
 //! steps down.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::ffi::OsString;
-use std::future::pending;
 use std::io::Write;
-use std::pin::{Pin, pin};
+use std::pin::pin;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use tenure::model::{ContenderId, ContenderIdGenerator};
+use tenure::model::{ContenderId, ContenderIdGenerator, FencingToken};
 use tenure::schedule::{Misfire, ScheduleConfig, Tick};
-use tenure::{Coordinator, LeaseLost, Tenure};
-use tokio::sync::mpsc;
+use tenure::{Coordinator, Tenure};
 
 use super::PERIOD;
+use super::processes::Said;
 use crate::exit;
 use crate::moment;
 use crate::signals::Signals;
@@ -39,7 +38,7 @@ pub(crate) fn main(words: impl Iterator<Item = OsString>) -> ExitCode {
     match stood {
         Ok(Ok(())) => ExitCode::SUCCESS,
         Ok(Err(error)) => {
-            let _ = say(&format!("trouble {error}"));
+            let _ = say(&Said::Trouble(error.to_string()));
             ExitCode::from(exit::UNAVAILABLE)
         }
         Err(_) => ExitCode::from(exit::SYSTEM),
@@ -55,40 +54,24 @@ impl ContenderIdGenerator for Named {
     }
 }
 
-type Renewal = Pin<Box<dyn Future<Output = Result<(), LeaseLost>>>>;
-
-/// A term of office, and its next renewal.
-struct Term {
-    tenure: Tenure,
-    renewal: Renewal,
-}
-
 async fn stand(url: &str, office: &str, name: &str) -> tenure::Result<()> {
     let ids = Named(name.to_owned());
     let coordinator = Coordinator::builder().ids(ids).connect(url).await?;
     let mut signals = Signals::listen().expect("signals can be listened to");
     let config = ScheduleConfig::rate(Duration::ZERO, PERIOD)?.with_misfire(Misfire::Burst);
     let scheduler = coordinator.scheduler(office, config)?;
-    let (tell, mut terms) = mpsc::unbounded_channel();
-    let is_heard = Cell::new(say("standing"));
-    let led = Cell::new(None);
+    let contender = RefCell::new(Contender::default());
+    let is_heard = Cell::new(true);
     let job = |tick: Tick| {
-        is_heard.set(ran(&tick, &led, &tell));
+        is_heard.set(contender.borrow_mut().run(&tick));
         std::future::ready(())
     };
     let mut run = pin!(scheduler.run(job));
     let mut pulse = tokio::time::interval(PULSE);
-    let mut term: Option<Term> = None;
-    let mut number = 0;
     while is_heard.get() {
         tokio::select! {
             ended = &mut run => return ended,
-            Some(tenure) = terms.recv() => {
-                let renewal = Box::pin(tenure.renewed());
-                term = Some(Term { tenure, renewal });
-            }
-            renewed = renewal(&mut term) => is_heard.set(after(renewed, &mut term)),
-            _ = pulse.tick() => is_heard.set(write(&mut term, &mut number)),
+            _ = pulse.tick() => is_heard.set(contender.borrow_mut().write()),
             _ = signals.end() => break,
         }
     }
@@ -97,70 +80,68 @@ async fn stand(url: &str, office: &str, name: &str) -> tenure::Result<()> {
     coordinator.close().await
 }
 
-/// One run of the schedule; the first of a term tells of the election.
-fn ran(
-    tick: &Tick,
-    led: &Cell<Option<tenure::model::FencingToken>>,
-    tell: &mpsc::UnboundedSender<Tenure>,
-) -> bool {
-    let (tenure, at) = (tick.tenure(), moment::now());
-    // Asked after the clock was read: so at that time it did lead.
-    let Ok(token) = tenure.token() else {
-        return true;
-    };
-    if led.replace(Some(token)) != Some(token) {
-        let _ = tell.send(tenure.clone());
-        if !say(&format!("elected {token} {at} {}", moment::end_of(tenure))) {
-            return false;
-        }
-    }
-    let late = tick.late_by().as_millis();
-    say(&format!("tick {token} {at} {} {late}", tick.number()))
+#[derive(Debug, Default)]
+struct Contender {
+    /// Its term of office, and the end of its lease as last told.
+    leading: Option<(Tenure, u64)>,
+    writes: u64,
 }
 
-async fn renewal(term: &mut Option<Term>) -> Result<(), LeaseLost> {
-    match term {
-        Some(term) => term.renewal.as_mut().await,
-        None => pending().await,
+impl Contender {
+    /// One run of the schedule; the first of a term tells of the election.
+    fn run(&mut self, tick: &Tick) -> bool {
+        let (tenure, at) = (tick.tenure(), moment::now());
+        // Asked after the clock was read: so at that time it did lead.
+        let Ok(token) = tenure.token().map(FencingToken::value) else {
+            return true;
+        };
+        let known = self
+            .leading
+            .as_ref()
+            .and_then(|(tenure, _)| tenure.token().ok());
+        if known.map(FencingToken::value) != Some(token) {
+            let until = moment::end_of(tenure);
+            self.leading = Some((tenure.clone(), until));
+            if !say(&Said::Elected { token, at, until }) {
+                return false;
+            }
+        }
+        let (number, late) = (tick.number(), tick.late_by());
+        say(&Said::Tick {
+            token,
+            at,
+            number,
+            late,
+        })
     }
-}
 
-fn after(renewed: Result<(), LeaseLost>, term: &mut Option<Term>) -> bool {
-    let Some(Term { tenure, renewal }) = term else {
-        return true;
-    };
-    match renewed {
-        Ok(()) => {
-            *renewal = Box::pin(tenure.renewed());
-            say(&format!("renewed {}", moment::end_of(tenure)))
+    fn write(&mut self) -> bool {
+        let Some((tenure, told)) = &mut self.leading else {
+            return true;
+        };
+        let at = moment::now();
+        // Asked before every effect: the clock decides, not the news.
+        let Ok(token) = tenure.token().map(FencingToken::value) else {
+            self.leading = None;
+            return say(&Said::Deposed);
+        };
+        // A renewal moves it by far more than two looks differ.
+        let until = moment::end_of(tenure);
+        if until > *told + moment::nanos(PULSE) {
+            *told = until;
+            if !say(&Said::Renewed { until }) {
+                return false;
+            }
         }
-        Err(lost) => {
-            *term = None;
-            say(&format!("deposed {:?}", lost.cause))
-        }
-    }
-}
-
-fn write(term: &mut Option<Term>, number: &mut u64) -> bool {
-    let Some(Term { tenure, .. }) = term else {
-        return true;
-    };
-    let at = moment::now();
-    // Asked before every effect: the clock decides, not the news.
-    match tenure.token() {
-        Ok(token) => {
-            *number += 1;
-            say(&format!("write {token} {at} {number}"))
-        }
-        Err(lost) => {
-            *term = None;
-            say(&format!("deposed {:?}", lost.cause))
-        }
+        self.writes += 1;
+        let number = self.writes;
+        say(&Said::Write { token, at, number })
     }
 }
 
-/// False when nobody listens any more.
-fn say(line: &str) -> bool {
+/// False when the demo listens no more.
+fn say(said: &Said) -> bool {
+    let line = serde_json::to_string(said).expect("our own values are JSON");
     let mut stdout = std::io::stdout().lock();
     writeln!(stdout, "{line}")
         .and_then(|()| stdout.flush())

@@ -1,11 +1,11 @@
 //! The record of what leaders did, and what must hold of it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A term of office, from the first to the last thing its leader did in it, by
 /// the clock that all processes of the host share.
 #[derive(Clone, Copy, Debug)]
-struct Term {
+struct LeaderRecord {
     who: usize,
     token: u64,
     first: u64,
@@ -16,10 +16,10 @@ struct Term {
 #[derive(Debug, Default)]
 pub(super) struct History {
     /// In the order in which they were heard of.
-    terms: Vec<Term>,
+    terms: Vec<LeaderRecord>,
     /// Who ran each tick of the schedule, and when.
-    ticks: BTreeMap<u64, (usize, u64)>,
-    acts: u64,
+    pub(super) ticks: BTreeMap<u64, (usize, u64)>,
+    pub(super) acts: u64,
 }
 
 impl History {
@@ -28,12 +28,13 @@ impl History {
         self.acts += 1;
         let Some(term) = self.terms.iter_mut().find(|term| term.token == token) else {
             let (first, last) = (at, at);
-            self.terms.push(Term {
+            let term = LeaderRecord {
                 who,
                 token,
                 first,
                 last,
-            });
+            };
+            self.terms.push(term);
             return Ok(());
         };
         if term.who != who {
@@ -58,34 +59,21 @@ impl History {
         self.terms.len()
     }
 
-    pub(super) fn acts(&self) -> u64 {
-        self.acts
-    }
-
-    pub(super) fn ticks(&self) -> usize {
-        self.ticks.len()
-    }
-
     /// Those of the processes that ran ticks.
     pub(super) fn runners(&self) -> usize {
-        let mut runners: Vec<usize> = self.ticks.values().map(|(who, _)| *who).collect();
-        runners.sort_unstable();
-        runners.dedup();
-        runners.len()
+        let runners = self.ticks.values().map(|(who, _)| *who);
+        runners.collect::<BTreeSet<_>>().len()
     }
 
-    /// Whether nobody did anything as leader before the last one had stopped.
+    /// Whether no leader did anything before the last one had stopped.
     pub(super) fn has_one_leader_at_a_time(&self) -> bool {
-        self.by_time()
-            .windows(2)
-            .all(|pair| pair[0].last < pair[1].first)
+        let terms = self.by_time();
+        terms.windows(2).all(|pair| pair[0].last < pair[1].first)
     }
 
-    /// Whether whoever led later had the larger token.
+    /// Whether the later leader had the larger token.
     pub(super) fn has_rising_tokens(&self) -> bool {
-        self.by_time()
-            .windows(2)
-            .all(|pair| pair[0].token < pair[1].token)
+        self.by_time().is_sorted_by_key(|term| term.token)
     }
 
     /// Whether ticks were run in the order of their numbers.
@@ -94,7 +82,7 @@ impl History {
         times.is_sorted()
     }
 
-    fn by_time(&self) -> Vec<Term> {
+    fn by_time(&self) -> Vec<LeaderRecord> {
         let mut terms = self.terms.clone();
         terms.sort_by_key(|term| term.first);
         terms
@@ -118,7 +106,7 @@ mod tests {
         // Heard of late, but done in time.
         let good = history(&[(0, 1, 10), (1, 2, 30), (0, 1, 20)]);
         assert!(good.has_one_leader_at_a_time() && good.has_rising_tokens());
-        assert_eq!((good.terms(), good.acts()), (2, 3));
+        assert_eq!((good.terms(), good.acts), (2, 3));
         let bad = history(&[(0, 1, 10), (1, 2, 30), (0, 1, 31)]);
         assert!(!bad.has_one_leader_at_a_time());
     }
@@ -136,7 +124,7 @@ mod tests {
         history.ran(0, 1, 10).unwrap();
         history.ran(1, 2, 20).unwrap();
         assert!(history.has_ticks_in_order());
-        assert_eq!((history.ticks(), history.runners()), (2, 2));
+        assert_eq!((history.ticks.len(), history.runners()), (2, 2));
         assert!(history.ran(1, 1, 30).is_err());
         assert!(!history.has_ticks_in_order());
     }

@@ -8,7 +8,7 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Paragraph};
 
-use super::picture::{Note, Picture, Process, State, Tone};
+use super::picture::{Note, Picture, Process, ProcessState, Tone};
 use super::{LEASE, PERIOD, TITLE};
 use crate::output::brief;
 use crate::view::{Palette, Screen};
@@ -94,7 +94,7 @@ fn title(picture: &Picture, palette: Palette) -> Line<'static> {
 fn leader(picture: &Picture, palette: Palette) -> Line<'static> {
     let mut line = vec![label("leader", palette)];
     match picture.last_leader() {
-        Some(process) if process.state == State::Leading => {
+        Some(process) if process.state == ProcessState::Leading => {
             let token = process.token.unwrap_or_default();
             let renewals = process.renewals;
             line.extend([
@@ -110,8 +110,8 @@ fn leader(picture: &Picture, palette: Palette) -> Line<'static> {
                 "its lease still runs"
             };
             let text = match process.state {
-                State::Killed => format!("nobody: {name} is dead, {lease}"),
-                State::Paused => format!("nobody: {name} sleeps, {lease}"),
+                ProcessState::Killed => format!("nobody: {name} is dead, {lease}"),
+                ProcessState::Paused => format!("nobody: {name} sleeps, {lease}"),
                 _ => format!("nobody: {name} has stepped down"),
             };
             line.push(Span::styled(text, palette.bad()));
@@ -157,11 +157,11 @@ fn process(picture: &Picture, who: usize, palette: Palette) -> Line<'static> {
 
 fn looks(process: &Process, palette: Palette) -> (&'static str, &'static str, Style) {
     match process.state {
-        State::Waiting => ("○", "waiting", Style::new()),
-        State::Leading => ("●", "leading", palette.good().patch(palette.title())),
-        State::Paused => ("◌", "paused", palette.warning()),
-        State::Killed => ("✗", "killed", palette.bad()),
-        State::Ended => ("·", "ended", palette.quiet()),
+        ProcessState::Waiting => ("○", "waiting", Style::new()),
+        ProcessState::Leading => ("●", "leading", palette.good().patch(palette.title())),
+        ProcessState::Paused => ("◌", "paused", palette.warning()),
+        ProcessState::Killed => ("✗", "killed", palette.bad()),
+        ProcessState::Ended => ("·", "ended", palette.quiet()),
     }
 }
 

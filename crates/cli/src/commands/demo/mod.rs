@@ -1,5 +1,5 @@
-//! `tenure demo`: a leader dies, another is paused, a third resigns; nobody
-//! leads twice, a schedule goes on, and what comes late is refused.
+//! `tenure demo`: a leader dies, another is paused, a third resigns; no two
+//! lead at once, a schedule goes on, and what comes late is refused.
 //!
 //! Real processes on a temporary embedded store; this process shows what they
 //! say, is the resource they write to, and kills them.
@@ -8,7 +8,22 @@ mod contender;
 mod history;
 #[cfg(feature = "views")]
 mod live;
-mod viewer;
+/// Without views there is no screen.
+#[cfg(not(feature = "views"))]
+mod live {
+    #[derive(Debug)]
+    pub(super) enum Live {}
+
+    impl Live {
+        pub(super) fn begin() -> Option<Self> {
+            None
+        }
+
+        pub(super) fn show(&mut self, _: &super::picture::Picture) {
+            match *self {}
+        }
+    }
+}
 // Lines tell less of it than a view.
 #[cfg_attr(not(feature = "views"), allow(dead_code))]
 mod picture;
@@ -96,53 +111,38 @@ async fn tell(story: &mut Story) -> Result<(), String> {
     // A person needs longer to see what a program only has to count.
     let picture = if story.is_watched() { 20 } else { 3 };
     let first = story.election(None, "elected").await?;
-    story.writes(first.who, picture * 3 / 2).await?;
+    story.writes(first, picture * 3 / 2).await?;
 
     // Its requests are still under way when it dies.
-    story.hold_back(first.who).await?;
-    story.signal(
-        first.who,
-        Signal::KILL,
-        "killed with SIGKILL, a write still under way",
-    );
-    let second = story.election(Some(&first), "takes over").await?;
-    story.writes(second.who, picture).await?;
-    story.let_through(first.who).await?;
-    story.writes(second.who, picture / 2).await?;
+    story.hold_back(first).await?;
+    let what = "killed with SIGKILL, a write still under way";
+    story.signal(first, Signal::KILL, what);
+    let second = story.election(Some(first), "takes over").await?;
+    story.writes(second, picture).await?;
+    story.let_through(first).await?;
+    story.writes(second, picture / 2).await?;
 
     // A leader that is paused for longer than its lease does not know.
-    story.signal(
-        second.who,
-        Signal::STOP,
-        "paused with SIGSTOP, longer than its lease",
-    );
-    let third = story.election(Some(&second), "takes over").await?;
-    story.writes(third.who, picture).await?;
-    story.signal(second.who, Signal::CONT, "wakes up and believes to lead");
-    let heard = story
-        .until(PATIENCE, |who, said| {
-            who == second.who && matches!(said, Said::Deposed(_))
-        })
-        .await?;
-    story.expect(
-        heard.is_some(),
-        "the paused leader stepped down by its own clock",
-    )?;
-    story.writes(third.who, picture / 2).await?;
+    let what = "paused with SIGSTOP, longer than its lease";
+    story.signal(second, Signal::STOP, what);
+    let third = story.election(Some(second), "takes over").await?;
+    story.writes(third, picture).await?;
+    story.signal(second, Signal::CONT, "wakes up and believes to lead");
+    let steps_down = |who, said: &Said| who == second && *said == Said::Deposed;
+    let heard = story.until(PATIENCE, steps_down).await?;
+    let what = "the paused leader stepped down by its own clock";
+    story.expect(heard.is_some(), what)?;
+    story.writes(third, picture / 2).await?;
 
     // Who leaves in order is replaced at once.
     let lease = story.picture.left();
     let since = std::time::Instant::now();
-    story.signal(third.who, Signal::TERM, "told to end with SIGTERM: resigns");
-    let fourth = story.election(Some(&third), "takes over").await?;
+    story.signal(third, Signal::TERM, "told to end with SIGTERM: resigns");
+    let fourth = story.election(Some(third), "takes over").await?;
     let gap = since.elapsed();
-    story.writes(fourth.who, picture).await?;
-    story.expect(
-        gap < lease,
-        &format!(
-            "a resignation hands over without waiting for the lease: {}",
-            brief(gap)
-        ),
-    )?;
+    story.writes(fourth, picture).await?;
+    let gap_text = brief(gap);
+    let what = format!("a resignation hands over without waiting for the lease: {gap_text}");
+    story.expect(gap < lease, &what)?;
     story.dismiss().await
 }

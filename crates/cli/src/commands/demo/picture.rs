@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 use crate::moment;
 
-/// What somebody is doing.
+/// What a process is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum State {
+pub(super) enum ProcessState {
     Waiting,
     Leading,
     Paused,
@@ -20,7 +20,7 @@ pub(super) enum State {
 pub(super) struct Process {
     pub(super) name: &'static str,
     pub(super) pid: u32,
-    pub(super) state: State,
+    pub(super) state: ProcessState,
     /// Its last one.
     pub(super) token: Option<u64>,
     pub(super) renewals: u64,
@@ -82,7 +82,7 @@ impl Picture {
         self.list.push(Process {
             name,
             pid,
-            state: State::Waiting,
+            state: ProcessState::Waiting,
             token: None,
             renewals: 0,
             writes: 0,
@@ -112,7 +112,7 @@ impl Picture {
         let process = &mut self.list[who];
         process.token = Some(token);
         process.renewals = 0;
-        process.state = State::Leading;
+        process.state = ProcessState::Leading;
         self.lease = Some((who, until));
     }
 

@@ -9,6 +9,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
+use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncBufReadExt, BufReader, Lines};
 use tokio::net::unix::pipe::Receiver;
 
@@ -17,10 +18,9 @@ use crate::ourselves;
 
 const NAMES: [&str; 3] = ["ada", "ben", "cleo"];
 
-/// What a contender says.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// What a contender says, a line of JSON each.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 pub(super) enum Said {
-    Standing,
     /// Times are those of [`crate::moment`].
     Elected {
         token: u64,
@@ -42,7 +42,7 @@ pub(super) enum Said {
         number: u64,
         late: Duration,
     },
-    Deposed(String),
+    Deposed,
     Trouble(String),
     /// Its line has ended: it is dead, and all it sent has been read.
     Gone,
@@ -91,12 +91,10 @@ impl Processes {
         self.0.len()
     }
 
-    pub(super) fn name(&self, who: usize) -> &'static str {
-        NAMES[who]
-    }
-
-    pub(super) fn pid(&self, who: usize) -> u32 {
-        self.0[who].process.id()
+    /// The names of all, and their numbers.
+    pub(super) fn list(&self) -> Vec<(&'static str, u32)> {
+        let numbers = self.0.iter().map(|member| member.process.id());
+        NAMES.into_iter().zip(numbers).collect()
     }
 
     /// The next line of anyone that is not held back; `None` when nobody can
@@ -147,7 +145,7 @@ impl Member {
                 break;
             };
             self.late.push_back(match line {
-                Ok(Some(line)) => understood(&line),
+                Ok(Some(line)) => serde_json::from_str(&line).unwrap_or(Said::Trouble(line)),
                 _ => {
                     self.lines = None;
                     Said::Gone
@@ -169,25 +167,5 @@ impl Drop for Processes {
             let _ = member.process.kill();
             let _ = member.process.wait();
         }
-    }
-}
-
-fn understood(line: &str) -> Said {
-    let mut words = line.split(' ');
-    let word = words.next().unwrap_or_default();
-    let numbers: Vec<u64> = words.clone().filter_map(|word| word.parse().ok()).collect();
-    match (word, numbers.as_slice()) {
-        ("standing", []) => Said::Standing,
-        ("elected", &[token, at, until]) => Said::Elected { token, at, until },
-        ("renewed", &[until]) => Said::Renewed { until },
-        ("write", &[token, at, number]) => Said::Write { token, at, number },
-        ("tick", &[token, at, number, late]) => Said::Tick {
-            token,
-            at,
-            number,
-            late: Duration::from_millis(late),
-        },
-        ("deposed", _) => Said::Deposed(words.collect::<Vec<_>>().join(" ")),
-        _ => Said::Trouble(line.to_owned()),
     }
 }

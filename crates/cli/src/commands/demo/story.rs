@@ -8,24 +8,20 @@ use tenure::model::FencingToken;
 
 use super::PATIENCE;
 use super::history::History;
-use super::picture::{Picture, State, Tone};
+use super::live::Live;
+use super::picture::{Picture, ProcessState, Tone};
 use super::processes::{Processes, Said};
-use super::viewer::Viewer;
 use crate::output::{self, brief};
 
 /// As often the viewer is shown what there is to see.
 const GLANCE: Duration = Duration::from_millis(50);
 
-/// Somebody's term of office.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Term {
-    pub(super) who: usize,
-}
-
 #[derive(Debug)]
 pub(super) struct Story {
     pub(super) picture: Picture,
-    viewer: Viewer,
+    /// The screen, for a person who watches; others read lines, each when it
+    /// happens.
+    live: Option<Live>,
     processes: Option<Processes>,
     /// The resource that leaders write to: it looks at tokens only.
     fence: Fence,
@@ -38,7 +34,7 @@ impl Story {
     pub(super) fn new() -> Self {
         Self {
             picture: Picture::new(),
-            viewer: Viewer::at_stdout(),
+            live: Live::begin(),
             processes: None,
             fence: Fence::new(),
             history: History::default(),
@@ -48,7 +44,13 @@ impl Story {
     }
 
     pub(super) fn is_watched(&self) -> bool {
-        self.viewer.is_watching()
+        self.live.is_some()
+    }
+
+    fn show(&mut self) {
+        if let Some(live) = &mut self.live {
+            live.show(&self.picture);
+        }
     }
 
     pub(super) fn note(&mut self, who: &str, what: &str) {
@@ -57,13 +59,14 @@ impl Story {
 
     fn exclaim(&mut self, who: &str, what: &str, tone: Tone) {
         let note = self.picture.note(who, what, tone);
-        self.viewer.told(note);
+        if self.live.is_none() {
+            output::data(note);
+        }
     }
 
     pub(super) fn open(&mut self, url: &str) -> Result<(), String> {
         let processes = Processes::start(url).map_err(|error| format!("cannot start: {error}"))?;
-        for who in 0..processes.len() {
-            let (name, pid) = (processes.name(who), processes.pid(who));
+        for (name, pid) in processes.list() {
             self.picture.enter(name, pid);
             self.note(name, &format!("starts as process {pid}"));
         }
@@ -94,7 +97,7 @@ impl Story {
         Ok(())
     }
 
-    /// Listens until somebody says what is `wanted`; `None` after `limit`.
+    /// Listens until a process says what is `wanted`; `None` after `limit`.
     pub(super) async fn until(
         &mut self,
         limit: Duration,
@@ -102,11 +105,11 @@ impl Story {
     ) -> Result<Option<(usize, Said)>, String> {
         let end = Instant::now() + limit;
         while Instant::now() < end {
-            self.viewer.shown(&self.picture);
+            self.show();
             let Ok(heard) = tokio::time::timeout(GLANCE, self.processes().next()).await else {
                 continue;
             };
-            let (who, said) = heard.ok_or("expected: somebody is left to lead; all have died")?;
+            let (who, said) = heard.ok_or("expected: one is left to lead; all have died")?;
             self.hear(who, &said)?;
             if wanted(who, &said) {
                 return Ok(Some((who, said)));
@@ -137,15 +140,13 @@ impl Story {
                 self.picture.elected(who, token, until);
             }
             Said::Renewed { until } => self.picture.renewed(who, until),
-            Said::Deposed(_) => {
-                self.picture.list[who].state = State::Waiting;
-                self.note(
-                    name,
-                    "its own clock says that its term is over: writes nothing",
-                );
+            Said::Deposed => {
+                self.picture.list[who].state = ProcessState::Waiting;
+                let what = "its own clock says that its term is over: writes nothing";
+                self.note(name, what);
             }
             Said::Trouble(ref what) => self.exclaim(name, what, Tone::Bad),
-            Said::Standing | Said::Gone => {}
+            Said::Gone => {}
         }
         Ok(())
     }
@@ -190,18 +191,15 @@ impl Story {
         }
     }
 
-    /// Waits for somebody else than in the term `before` to be elected.
+    /// Waits for another than `before` to be elected.
     pub(super) async fn election(
         &mut self,
-        before: Option<&Term>,
+        before: Option<usize>,
         how: &str,
-    ) -> Result<Term, String> {
-        let other = before.map(|term| term.who);
-        let heard = self
-            .until(PATIENCE, |who, said| {
-                Some(who) != other && matches!(said, Said::Elected { .. })
-            })
-            .await?;
+    ) -> Result<usize, String> {
+        let is_next =
+            |who, said: &Said| Some(who) != before && matches!(said, Said::Elected { .. });
+        let heard = self.until(PATIENCE, is_next).await?;
         let Some((who, Said::Elected { token, .. })) = heard else {
             return Err(format!("nobody was elected within {}", brief(PATIENCE)));
         };
@@ -213,19 +211,15 @@ impl Story {
             self.history.has_rising_tokens(),
             "every leader's token is larger than the one before",
         )?;
-        Ok(Term { who })
+        Ok(who)
     }
 
     /// Waits until `count` writes of `who` have been accepted from now on.
     pub(super) async fn writes(&mut self, who: usize, count: u64) -> Result<(), String> {
         let goal = self.writes_of(who) + count;
         while self.writes_of(who) < goal {
-            let heard = self
-                .until(PATIENCE, |from, said| {
-                    from == who && matches!(said, Said::Write { .. })
-                })
-                .await?;
-            if heard.is_none() {
+            let is_write = |from, said: &Said| from == who && matches!(said, Said::Write { .. });
+            if self.until(PATIENCE, is_write).await?.is_none() {
                 return Err(format!("{} does not write", self.name(who)));
             }
         }
@@ -261,10 +255,10 @@ impl Story {
 
     pub(super) fn signal(&mut self, who: usize, signal: Signal, what: &str) {
         let (tone, state) = match signal {
-            Signal::KILL => (Tone::Bad, State::Killed),
-            Signal::STOP => (Tone::Bad, State::Paused),
-            Signal::TERM => (Tone::Plain, State::Ended),
-            _ => (Tone::Plain, State::Waiting),
+            Signal::KILL => (Tone::Bad, ProcessState::Killed),
+            Signal::STOP => (Tone::Bad, ProcessState::Paused),
+            Signal::TERM => (Tone::Plain, ProcessState::Ended),
+            _ => (Tone::Plain, ProcessState::Waiting),
         };
         self.exclaim(self.name(who), what, tone);
         self.picture.list[who].state = state;
@@ -279,7 +273,7 @@ impl Story {
         }
         let end = Instant::now() + PATIENCE;
         loop {
-            self.viewer.shown(&self.picture);
+            self.show();
             match tokio::time::timeout(GLANCE, self.processes().next()).await {
                 Ok(Some((who, said))) => self.hear(who, &said)?,
                 Ok(None) => break,
@@ -288,23 +282,20 @@ impl Story {
             }
         }
         let history = &self.history;
-        let (acts, ticks, runners) = (history.acts(), history.ticks(), history.runners());
+        let (acts, ticks, runners) = (history.acts, history.ticks.len(), history.runners());
         let is_alone = history.has_one_leader_at_a_time();
         let is_once = history.has_ticks_in_order() && runners > 1;
-        self.expect(
-            is_alone,
-            &format!("one leader at a time, by the record of {acts} acts"),
-        )?;
-        self.expect(
-            is_once,
-            &format!("{ticks} ticks of the schedule by {runners} leaders, in order, none twice"),
-        )
+        let alone = format!("one leader at a time, by the record of {acts} acts");
+        let once =
+            format!("{ticks} ticks of the schedule by {runners} leaders, in order, none twice");
+        self.expect(is_alone, &alone)?;
+        self.expect(is_once, &once)
     }
 
     /// The summary, on the normal screen; false when nothing was shown.
     pub(super) fn close(&mut self) -> bool {
         self.processes = None;
-        self.viewer = Viewer::Reader;
+        self.live = None;
         let (accepted, refused) = (self.picture.accepted(), self.picture.refused);
         let terms = self.history.terms();
         let what =
@@ -319,9 +310,9 @@ impl Story {
     /// Tells a reader what a watcher has seen.
     pub(super) fn recount(&mut self) {
         if self.is_watched() {
-            self.viewer = Viewer::Reader;
+            self.live = None;
             for note in &self.picture.notes {
-                self.viewer.told(note);
+                output::data(note);
             }
         }
     }

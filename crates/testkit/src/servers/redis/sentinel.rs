@@ -253,7 +253,7 @@ impl Sentinel {
                 extras.arguments.extend(words.map(str::to_owned));
                 extras.arguments.push("yes".to_owned());
             }
-            let recipe = Watch {
+            let recipe = SentinelRecipe {
                 address: port.address(),
                 known: proxy.as_ref().map(Proxy::port),
                 master,
@@ -303,7 +303,7 @@ impl Deref for Sentinel {
 }
 
 #[derive(Debug)]
-struct Watch {
+struct SentinelRecipe {
     address: SocketAddr,
     /// The port by which others know it, if it is another.
     known: Option<u16>,
@@ -312,7 +312,7 @@ struct Watch {
     extras: Extras,
 }
 
-impl Recipe for Watch {
+impl Recipe for SentinelRecipe {
     // Sentinels write what they learn into their configuration: it is their data.
     fn fill(&self, data: &Path) -> Result<(), ServerError> {
         let name = RedisSentinel::MASTER_NAME;

@@ -6,7 +6,7 @@ use tenure::backend::{AnyBackend, Backend, Hint, Hints, Interest};
 use tenure_testkit::servers::{Flow, Postgres, Proxy, Way};
 
 use crate::SERVER;
-use crate::ground::{bid, client, terms, through, until, win};
+use crate::support::{bid, client, terms, through, until, win};
 
 /// The URL of a table of its own.
 fn url(table: &str) -> String {

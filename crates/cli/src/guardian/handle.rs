@@ -74,7 +74,7 @@ impl Word {
 /// A guardian and the line to it. Dropped without [`dismiss`](Self::dismiss),
 /// the line closes, and the guardian ends the command.
 #[derive(Debug)]
-pub(super) struct Line {
+pub(super) struct GuardianHandle {
     process: Option<std::process::Child>,
     pid: Pid,
     to: UnixStream,
@@ -89,7 +89,7 @@ pub(super) struct Line {
     is_gate_closed: bool,
 }
 
-impl Line {
+impl GuardianHandle {
     /// Starts a guardian; the parent starts `command`, behind its gate.
     pub(super) fn start(
         role: Role,
@@ -265,7 +265,7 @@ impl Line {
     }
 }
 
-impl Drop for Line {
+impl Drop for GuardianHandle {
     fn drop(&mut self) {
         // The line closes, and it does what is left to do. Nobody waits for it.
         if let Some(mut process) = self.process.take() {

@@ -9,13 +9,13 @@ pub(super) enum Act {
 
 /// One group and its deadline, in nanoseconds of the clock.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Watch {
+pub(super) struct Deadline {
     until: u64,
     grace: u64,
     done: Option<Act>,
 }
 
-impl Watch {
+impl Deadline {
     pub(super) fn new(until: u64, grace: u64) -> Self {
         let done = None;
         Self { until, grace, done }
@@ -65,43 +65,43 @@ mod tests {
 
     #[test]
     fn a_group_is_asked_to_end_and_then_made_to() {
-        let mut watch = Watch::new(100, 30);
-        assert_eq!((watch.due(), watch.act(69)), (Some(70), None));
-        assert_eq!(watch.act(70), Some(Act::Terminate));
-        assert_eq!((watch.due(), watch.act(99)), (Some(100), None));
-        assert_eq!(watch.act(100), Some(Act::Kill));
-        assert_eq!((watch.due(), watch.act(1000)), (None, None));
+        let mut deadline = Deadline::new(100, 30);
+        assert_eq!((deadline.due(), deadline.act(69)), (Some(70), None));
+        assert_eq!(deadline.act(70), Some(Act::Terminate));
+        assert_eq!((deadline.due(), deadline.act(99)), (Some(100), None));
+        assert_eq!(deadline.act(100), Some(Act::Kill));
+        assert_eq!((deadline.due(), deadline.act(1000)), (None, None));
     }
 
     #[test]
     fn a_renewal_in_time_spares_it() {
-        let mut watch = Watch::new(100, 30);
-        watch.move_to(200);
-        assert_eq!(watch.act(170 - 1), None);
-        assert_eq!(watch.act(170), Some(Act::Terminate));
-        watch.move_to(300);
-        assert_eq!(watch.act(200), None);
-        assert_eq!(watch.act(270), Some(Act::Terminate));
+        let mut deadline = Deadline::new(100, 30);
+        deadline.move_to(200);
+        assert_eq!(deadline.act(170 - 1), None);
+        assert_eq!(deadline.act(170), Some(Act::Terminate));
+        deadline.move_to(300);
+        assert_eq!(deadline.act(200), None);
+        assert_eq!(deadline.act(270), Some(Act::Terminate));
     }
 
     #[test]
     fn who_comes_late_kills_at_once() {
-        assert_eq!(Watch::new(100, 30).act(5000), Some(Act::Kill));
-        assert_eq!(Watch::new(10, 30).act(0), Some(Act::Terminate));
+        assert_eq!(Deadline::new(100, 30).act(5000), Some(Act::Kill));
+        assert_eq!(Deadline::new(10, 30).act(0), Some(Act::Terminate));
     }
 
     #[test]
     fn without_grace_there_is_no_asking() {
-        let mut watch = Watch::new(100, 0);
-        assert_eq!((watch.due(), watch.act(99)), (Some(100), None));
-        assert_eq!(watch.act(100), Some(Act::Kill));
+        let mut deadline = Deadline::new(100, 0);
+        assert_eq!((deadline.due(), deadline.act(99)), (Some(100), None));
+        assert_eq!(deadline.act(100), Some(Act::Kill));
     }
 
     #[test]
     fn the_dead_stay_dead() {
-        let mut watch = Watch::new(100, 30);
-        assert_eq!(watch.act(100), Some(Act::Kill));
-        watch.move_to(1000);
-        assert_eq!(watch.due(), None);
+        let mut deadline = Deadline::new(100, 30);
+        assert_eq!(deadline.act(100), Some(Act::Kill));
+        deadline.move_to(1000);
+        assert_eq!(deadline.due(), None);
     }
 }

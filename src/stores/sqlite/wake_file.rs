@@ -1,13 +1,13 @@
-//! The bell: a file beside the database that says "look again".
+//! [`WakeFile`]: a file beside the database (`PATH-bell`) that says "look again".
 //!
-//! The write-ahead log would be no bell: it changes before a commit can be
-//! seen, and at every renewal. A release writes to the bell after its commit; a
+//! The write-ahead log would not do: it changes before a commit can be
+//! seen, and at every renewal. A release writes to the wake file after its commit; a
 //! grant only touches it, for those who follow every change of owner. So the
 //! two are different events to inotify, and who waits for a turn is not woken
 //! by grants.
 //!
-//! The bell is opened for each ring: what is rung is always the file that
-//! others watch, also after somebody has deleted it.
+//! The wake file is opened for each write: what is written is always the file that
+//! others watch, also after an operator has deleted it.
 
 use std::fs::File;
 use std::io;
@@ -24,50 +24,50 @@ use super::open;
 use crate::clock::Clock;
 use crate::error::Result;
 
-/// How often the bell is looked at where nobody tells us.
+/// How often the wake file is looked at where nobody tells us.
 pub(super) const POLL: Duration = Duration::from_millis(50);
 
-/// How often we see whether a bell that was deleted is there again.
-const WITHOUT_A_BELL: Duration = Duration::from_millis(200);
+/// How often we see whether a wake file that was deleted is there again.
+const WITHOUT_A_FILE: Duration = Duration::from_millis(200);
 
 #[derive(Debug)]
-pub(super) struct Bell {
+pub(super) struct WakeFile {
     files: Files,
-    watch: BellWatch,
+    watch: WakeFileWatch,
     /// Whether grants are to be heard too.
     grants: bool,
 }
 
 #[derive(Debug)]
-enum BellWatch {
+enum WakeFileWatch {
     Told {
         inotify: OwnedFd,
-        /// `None` while the bell cannot be watched.
-        bell: Option<i32>,
+        /// `None` while the wake file cannot be watched.
+        watched: Option<i32>,
     },
-    Polled(Option<Sound>),
+    Polled(Option<Contents>),
 }
 
-/// What a ring or a touch changes: contents, time, file.
-type Sound = ([u8; 8], i64, i64, u64);
+/// What a write or a touch changes: contents, time, file.
+type Contents = ([u8; 8], i64, i64, u64);
 
 /// What was heard since the last question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Heard {
     Nothing,
-    Rung,
-    /// The bell was gone for a while: rings may have been missed.
+    Written,
+    /// The wake file was gone for a while: writes may have been missed.
     Again,
 }
 
-impl Bell {
-    /// Hangs up the bell and listens, if nothing else works by looking.
-    pub(super) fn hang(files: &Files, poll: bool) -> Result<Self> {
+impl WakeFile {
+    /// Creates the wake file and listens, if nothing else works by looking.
+    pub(super) fn open(files: &Files, poll: bool) -> Result<Self> {
         // Written once: it exists, it can be written, and on an overlay it is
         // from now on the upper file, which is the one that others watch.
-        let file = files.open_bell()?;
-        file.write_all_at(&sound(), 0)
-            .map_err(|error| super::error::io_failed("write", &files.bell, error))?;
+        let file = files.open_wake_file()?;
+        file.write_all_at(&new_contents(), 0)
+            .map_err(|error| super::error::io_failed("write", &files.wake_file, error))?;
         let flags = CreateFlags::CLOEXEC | CreateFlags::NONBLOCK;
         let inotify = if poll {
             None
@@ -75,32 +75,32 @@ impl Bell {
             // None: this user has no inotify instance left.
             inotify::init(flags).ok()
         };
-        let watch = inotify.map_or(BellWatch::Polled(None), |inotify| BellWatch::Told {
+        let watch = inotify.map_or(WakeFileWatch::Polled(None), |inotify| WakeFileWatch::Told {
             inotify,
-            bell: None,
+            watched: None,
         });
-        let mut bell = Self {
+        let mut file = Self {
             files: files.clone(),
             watch,
             grants: false,
         };
-        bell.heard();
-        Ok(bell)
+        file.heard();
+        Ok(file)
     }
 
     pub(super) fn is_polled(&self) -> bool {
-        matches!(self.watch, BellWatch::Polled(_))
+        matches!(self.watch, WakeFileWatch::Polled(_))
     }
 
     /// A mutex became free. To be called after the commit.
-    pub(super) fn ring(&self) {
-        let rung = match self.files.open_bell() {
-            Ok(bell) => bell.write_all_at(&sound(), 0),
+    pub(super) fn write(&self) {
+        let written = match self.files.open_wake_file() {
+            Ok(file) => file.write_all_at(&new_contents(), 0),
             Err(error) => Err(io::Error::other(error)),
         };
-        if let Err(error) = rung {
+        if let Err(error) = written {
             // Waiters find out at the end of the lease.
-            tracing::debug!(target: "tenure::store", %error, "the bell cannot be rung");
+            tracing::debug!(target: "tenure::store", %error, "the wake file cannot be written");
         }
     }
 
@@ -114,8 +114,13 @@ impl Bell {
             last_access: now,
             last_modification: now,
         };
-        if let Err(error) = utimensat(CWD, &self.files.bell, &times, AtFlags::SYMLINK_NOFOLLOW) {
-            tracing::debug!(target: "tenure::store", %error, "the bell cannot be touched");
+        if let Err(error) = utimensat(
+            CWD,
+            &self.files.wake_file,
+            &times,
+            AtFlags::SYMLINK_NOFOLLOW,
+        ) {
+            tracing::debug!(target: "tenure::store", %error, "the wake file cannot be touched");
         }
     }
 
@@ -127,40 +132,42 @@ impl Bell {
         }
     }
 
-    /// What becomes readable when the bell is rung.
+    /// What becomes readable when the wake file is written.
     pub(super) fn fd(&self) -> Option<BorrowedFd<'_>> {
         match &self.watch {
-            BellWatch::Told { inotify, .. } => Some(inotify.as_fd()),
-            BellWatch::Polled(_) => None,
+            WakeFileWatch::Told { inotify, .. } => Some(inotify.as_fd()),
+            WakeFileWatch::Polled(_) => None,
         }
     }
 
     /// How long to wait at most before asking, if not told.
     pub(super) fn interval(&self) -> Option<Duration> {
         match &self.watch {
-            BellWatch::Told { bell: Some(_), .. } => None,
-            BellWatch::Told { bell: None, .. } => Some(WITHOUT_A_BELL),
-            BellWatch::Polled(_) => Some(POLL),
+            WakeFileWatch::Told {
+                watched: Some(_), ..
+            } => None,
+            WakeFileWatch::Told { watched: None, .. } => Some(WITHOUT_A_FILE),
+            WakeFileWatch::Polled(_) => Some(POLL),
         }
     }
 
     pub(super) fn heard(&mut self) -> Heard {
         match &mut self.watch {
-            BellWatch::Polled(last) => {
+            WakeFileWatch::Polled(last) => {
                 let now = self.files.listen().ok();
                 let before = std::mem::replace(last, now);
                 match (before, now) {
                     (_, None) => Heard::Nothing,
                     (before, now) if before == now => Heard::Nothing,
-                    _ => Heard::Rung,
+                    _ => Heard::Written,
                 }
             }
-            BellWatch::Told { inotify, bell } => {
-                let (heard, gone) = events(inotify, *bell);
-                if !gone && bell.is_some() {
+            WakeFileWatch::Told { inotify, watched } => {
+                let (heard, gone) = events(inotify, *watched);
+                if !gone && watched.is_some() {
                     return heard;
                 }
-                // While there is no bell there is nothing to hear.
+                // While there is no wake file there is nothing to hear.
                 if self.watch_again() {
                     Heard::Again
                 } else {
@@ -170,9 +177,9 @@ impl Bell {
         }
     }
 
-    /// Watches what is the bell now; false when there is none to be watched.
+    /// Watches what is the wake file now; false when there is none to be watched.
     fn watch_again(&mut self) -> bool {
-        let BellWatch::Told { inotify, bell } = &mut self.watch else {
+        let WakeFileWatch::Told { inotify, watched } = &mut self.watch else {
             return true;
         };
         let mut flags = WatchFlags::MODIFY | WatchFlags::DELETE_SELF | WatchFlags::MOVE_SELF;
@@ -180,43 +187,43 @@ impl Bell {
         if self.grants {
             flags |= WatchFlags::ATTRIB;
         }
-        let before = bell.take();
-        // Not created here: somebody may be removing the whole directory. Who
-        // rings it creates it.
-        *bell = inotify::add_watch(&*inotify, &self.files.bell, flags).ok();
-        // A bell that was moved away is watched until we say no more.
-        if let Some(before) = before.filter(|before| Some(*before) != *bell) {
+        let before = watched.take();
+        // Not created here: an operator may be removing the whole directory. Who
+        // writes to it creates it.
+        *watched = inotify::add_watch(&*inotify, &self.files.wake_file, flags).ok();
+        // A wake file that was moved away is watched until we say no more.
+        if let Some(before) = before.filter(|before| Some(*before) != *watched) {
             let _ = inotify::remove_watch(&*inotify, before);
         }
-        bell.is_some()
+        watched.is_some()
     }
 }
 
-/// Reads all events; what they say, and whether the watch `bell` is gone.
-fn events(inotify: &OwnedFd, bell: Option<i32>) -> (Heard, bool) {
+/// Reads all events; what they say, and whether the watch `watched` is gone.
+fn events(inotify: &OwnedFd, watched: Option<i32>) -> (Heard, bool) {
     let mut buffer = [MaybeUninit::uninit(); 1024];
     let mut reader = Reader::new(inotify, &mut buffer);
     let (mut heard, mut gone) = (Heard::Nothing, false);
     // Ends with "would block", or with an error that the next wait will show.
     while let Ok(event) = reader.next() {
-        heard = Heard::Rung;
+        heard = Heard::Written;
         let lost = ReadFlags::IGNORED | ReadFlags::DELETE_SELF | ReadFlags::MOVE_SELF;
-        gone |= Some(event.wd()) == bell && event.events().intersects(lost);
+        gone |= Some(event.wd()) == watched && event.events().intersects(lost);
     }
     (heard, gone)
 }
 
 impl Files {
-    fn listen(&self) -> io::Result<Sound> {
-        let bell: File = open::to_read(&self.bell)?;
+    fn listen(&self) -> io::Result<Contents> {
+        let file: File = open::to_read(&self.wake_file)?;
         let mut contents = [0; 8];
-        let _short = bell.read_at(&mut contents, 0)?;
-        let found = bell.metadata()?;
+        let _short = file.read_at(&mut contents, 0)?;
+        let found = file.metadata()?;
         Ok((contents, found.mtime(), found.mtime_nsec(), found.ino()))
     }
 }
 
-/// Never the same twice, so that who only looks now and then sees every ring.
-fn sound() -> [u8; 8] {
+/// Never the same twice, so that who only looks now and then sees every write.
+fn new_contents() -> [u8; 8] {
     Clock::boot().now().as_nanos().to_le_bytes()
 }
