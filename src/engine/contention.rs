@@ -58,7 +58,7 @@ impl Contention {
     pub(crate) async fn abandon_here(mut self) {
         self.at_drop = None;
         let driven = DrivenHere::begin(&self.seat);
-        self.seat.send(Event::Abandoned);
+        self.seat.send_and_poll(Event::Abandoned);
         driven.call().await;
     }
 }

@@ -203,7 +203,11 @@ impl Driver {
     /// Lets the roster ring when the machine wants it, or when a call has had
     /// its time.
     pub(super) fn set_alarm(&mut self) {
+        let now = self.engine.clock().now();
+        // One that has had its time ends when it is polled: who polls has been
+        // woken, and ringing again would be in vain.
         let call = self.call.as_ref().map(CallUnderWay::over_at);
+        let call = call.filter(|over_at| now < *over_at);
         let wanted = self.machine.wake_at().into_iter().chain(call).min();
         if wanted != self.alarm {
             let before = std::mem::replace(&mut self.alarm, wanted);
@@ -342,7 +346,7 @@ impl Driver {
     /// Looks at the tenure, which may have ended by the clocks.
     fn look(&self) -> Event {
         match &self.lease {
-            Some(lease) if lease.is_over() => Event::Expired {
+            Some(lease) if self.machine.is_owner() && lease.is_over() => Event::Expired {
                 tenure_number: self.tenure_number,
             },
             _ => Event::Timer,

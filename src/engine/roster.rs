@@ -221,12 +221,16 @@ struct Keeping {
 }
 
 impl Keeping {
-    async fn run(self) {
+    async fn run(mut self) {
         let mut wall_set = pin!(self.clock.wall_set());
         loop {
             let next = match self.roster.upgrade().map(|roster| roster.next_moment()) {
                 Some(Ok(next)) => next,
-                Some(Err(Nothing)) | None => return,
+                Some(Err(Nothing)) | None => {
+                    // Another may have begun by now, and is not to be ended.
+                    self.roster = Weak::new();
+                    return;
+                }
             };
             let due = async {
                 match next {
@@ -260,12 +264,7 @@ impl Drop for Keeping {
         let Some(roster) = self.roster.upgrade() else {
             return;
         };
-        let mut book = roster.book();
-        if book.keeper == Keeper::Gone {
-            return;
-        }
-        book.keeper = Keeper::Gone;
-        drop(book);
+        roster.book().keeper = Keeper::Gone;
         for seat in roster.all() {
             seat.cut_off();
         }

@@ -60,10 +60,11 @@ impl Seat {
 
     /// The driver takes its seat, to be polled by `polled_by`.
     pub(super) fn take(self: &Arc<Self>, driver: Box<Driver>, polled_by: PolledBy) {
-        let mut desk = self.desk();
-        desk.polled_by = polled_by;
-        drop(desk);
-        let _ = self.put_back(driver, None);
+        self.desk().polled_by = polled_by;
+        let _ = match polled_by {
+            PolledBy::Caller => self.put_back_quietly(driver),
+            _ => self.put_back(driver, None),
+        };
     }
 
     /// Tells the contention of `event`.
@@ -82,13 +83,28 @@ impl Seat {
             // answer may be there: a task looks.
             desk.polled_by = PolledBy::Task;
             desk.driver = Some(driver);
+            let waker = desk.waker.take();
             drop(desk);
             self.spawn();
+            // One that comes all the same has nothing to poll any more.
+            waker.into_iter().for_each(Waker::wake);
             return;
         }
         drop(desk);
         driver.on(event, self);
         let _ = self.put_back(driver, None);
+    }
+
+    /// The same, for a caller that polls at once: no alarm is needed before.
+    pub(super) fn send_and_poll(self: &Arc<Self>, event: Event) {
+        let driver = self.desk().driver.take();
+        match driver {
+            Some(mut driver) => {
+                driver.on(event, self);
+                let _ = self.put_back_quietly(driver);
+            }
+            None => self.send(event),
+        }
     }
 
     /// Polls what the contention waits for. Ready when `me` has nothing more to
@@ -124,8 +140,22 @@ impl Seat {
     /// whether that one is done.
     fn put_back(
         self: &Arc<Self>,
+        driver: Box<Driver>,
+        polled: Option<(PolledBy, bool)>,
+    ) -> Poll<()> {
+        self.put_back_and(driver, polled, true)
+    }
+
+    /// Puts the driver back for a caller that polls it at once.
+    fn put_back_quietly(self: &Arc<Self>, driver: Box<Driver>) -> Poll<()> {
+        self.put_back_and(driver, None, false)
+    }
+
+    fn put_back_and(
+        self: &Arc<Self>,
         mut driver: Box<Driver>,
         polled: Option<(PolledBy, bool)>,
+        sets_alarm: bool,
     ) -> Poll<()> {
         let mut is_changed = polled.is_none();
         loop {
@@ -166,8 +196,7 @@ impl Seat {
                 _ if is_changed => waker = desk.waker.take(),
                 _ => {}
             }
-            // A caller that has just begun polls at once.
-            if polled.is_some() || desk.polled_by != PolledBy::Caller {
+            if sets_alarm || desk.polled_by != PolledBy::Caller {
                 driver.set_alarm();
             }
             desk.driver = Some(driver);

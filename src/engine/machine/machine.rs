@@ -85,6 +85,11 @@ impl Machine {
         }
     }
 
+    /// Whether it owns, by its own account.
+    pub(crate) fn is_owner(&self) -> bool {
+        matches!(self.state, MachineState::Owning(_))
+    }
+
     pub(crate) fn settings(&self) -> &ContentionSettings {
         &self.course.settings
     }
