@@ -66,8 +66,8 @@ impl Contention {
 impl Drop for Contention {
     fn drop(&mut self) {
         match self.at_drop.take() {
-            Some(AtDrop::Stop(stop)) => self.seat.send(Event::Stop(stop)),
-            Some(AtDrop::Abandon) => self.seat.send(Event::Abandoned),
+            Some(AtDrop::Stop(stop)) => self.seat.say(Event::Stop(stop)),
+            Some(AtDrop::Abandon) => self.seat.say(Event::Abandoned),
             None => {}
         }
     }
@@ -90,7 +90,7 @@ impl Quiescer {
 
     pub(crate) fn quiesced(&self) {
         let tenure_number = self.tenure_number;
-        self.seat.send(Event::Quiesced { tenure_number });
+        self.seat.say(Event::Quiesced { tenure_number });
     }
 
     /// Takes what was won in hand; false when it went back meanwhile, because
@@ -100,7 +100,7 @@ impl Quiescer {
         let is_ours = tenure.pick_up();
         if !is_ours {
             let tenure_number = self.tenure_number;
-            self.seat.send(Event::Attended { tenure_number });
+            self.seat.say(Event::Attended { tenure_number });
         }
         is_ours
     }
@@ -108,6 +108,6 @@ impl Quiescer {
     /// The tenure is over before its lease is: it is renewed no more.
     pub(crate) fn forfeit(&self) {
         let tenure_number = self.tenure_number;
-        self.seat.send(Event::Expired { tenure_number });
+        self.seat.say(Event::Expired { tenure_number });
     }
 }

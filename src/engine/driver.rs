@@ -80,7 +80,7 @@ impl Engine {
         sink: Sink,
         polled_by: PolledBy,
     ) -> Contention {
-        let seat = Seat::new(self);
+        let seat = Seat::new(self, polled_by == PolledBy::Caller);
         let reporter = self.reporter(&settings.name, Doing::Contending);
         let sent = self.clock().look_before();
         let (machine, effects) = Machine::start(settings, self.random(), sent.now);
@@ -106,7 +106,7 @@ impl Engine {
         seat.take(driver, polled_by);
         // Whoever closes has told those who were there before.
         if self.closing_token().is_cancelled() {
-            seat.send(Event::Stop(Stop::Closed));
+            seat.say(Event::Stop(Stop::Closed));
         }
         Contention::new(seat)
     }

@@ -154,7 +154,7 @@ impl Roster {
     /// Tells every contention that the coordinator closes.
     pub(super) fn close(&self) {
         for seat in self.0.all() {
-            seat.send(Event::Stop(Stop::Closed));
+            seat.say(Event::Stop(Stop::Closed));
         }
     }
 }

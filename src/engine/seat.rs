@@ -18,6 +18,8 @@ use super::event::Event;
 #[derive(Debug)]
 pub(super) struct Seat {
     engine: Engine,
+    /// Whether its user may be told of something while it says something.
+    hears_at_once: bool,
     desk: Mutex<Desk>,
 }
 
@@ -44,10 +46,13 @@ pub(super) enum PolledBy {
 }
 
 impl Seat {
-    /// Seats a contention that its caller polls at first.
-    pub(super) fn new(engine: &Engine) -> Arc<Self> {
+    /// A seat for a contention. One whose user does not hear at once is told
+    /// by a task of what its user says: the user may hold what the notices of
+    /// it need.
+    pub(super) fn new(engine: &Engine, hears_at_once: bool) -> Arc<Self> {
         Arc::new(Self {
             engine: engine.clone(),
+            hears_at_once,
             desk: Mutex::new(Desk {
                 driver: None,
                 inbox: VecDeque::new(),
@@ -65,6 +70,29 @@ impl Seat {
             PolledBy::Caller => self.put_back_quietly(driver),
             _ => self.put_back(driver, None),
         };
+    }
+
+    /// The user says `event`.
+    pub(super) fn say(self: &Arc<Self>, event: Event) {
+        if self.hears_at_once {
+            self.send(event);
+            return;
+        }
+        let mut desk = self.desk();
+        if desk.is_over {
+            return;
+        }
+        desk.inbox.push_back(event);
+        let is_task_wanted = desk.polled_by == PolledBy::Nobody && desk.driver.is_some();
+        if is_task_wanted {
+            desk.polled_by = PolledBy::Task;
+        }
+        let waker = desk.waker.take();
+        drop(desk);
+        if is_task_wanted {
+            self.spawn();
+        }
+        waker.into_iter().for_each(Waker::wake);
     }
 
     /// Tells the contention of `event`.
@@ -124,6 +152,9 @@ impl Seat {
         };
         drop(desk);
         drop(waker);
+        while let Some(event) = self.next_in_inbox() {
+            driver.on(event, self);
+        }
         let mut is_done = false;
         while !is_done {
             let Poll::Ready(event) = driver.poll(cx) else {
@@ -211,6 +242,10 @@ impl Seat {
             waker.into_iter().for_each(Waker::wake);
             return Poll::Pending;
         }
+    }
+
+    fn next_in_inbox(&self) -> Option<Event> {
+        self.desk().inbox.pop_front()
     }
 
     fn spawn(self: &Arc<Self>) {
