@@ -239,8 +239,9 @@ impl Driver {
         match effect {
             Effect::Call(call, limit) => return Follow::Call(call, limit),
             Effect::DropCall => return Follow::NoCall,
+            // The grant is that of the lease.
             Effect::Renew {
-                held,
+                held: _,
                 at,
                 deadline,
                 max_batch,
@@ -249,7 +250,6 @@ impl Driver {
                     self.stop_renewing();
                     self.renewal = Some(at);
                     let due = Due {
-                        held,
                         lease,
                         deadline,
                         max_batch,

@@ -31,7 +31,6 @@ pub(super) struct Renewals {
 /// A grant that is to be renewed.
 #[derive(Debug)]
 pub(super) struct Due {
-    pub(super) held: Held,
     pub(super) lease: Arc<Lease>,
     pub(super) deadline: Moment,
     pub(super) max_batch: usize,
@@ -40,13 +39,17 @@ pub(super) struct Due {
 }
 
 impl Due {
+    fn held(&self) -> &Held {
+        &self.lease.held
+    }
+
     /// The earliest moment at which it may go along with others.
     fn from(&self, at: Moment) -> Moment {
         // What its user has not picked up has its time to be: it goes alone.
         if !self.lease.is_in_hand() {
             return at;
         }
-        at - self.held.terms.renew_after() / COMPANY
+        at - self.held().terms.renew_after() / COMPANY
     }
 
     /// Whether it is to be sent: a grant that its user has not picked up is
@@ -57,7 +60,7 @@ impl Due {
             PickUp::Wait(until) => Some(until),
             PickUp::Gone => None,
         };
-        let nonce = self.held.nonce;
+        let nonce = self.held().nonce;
         self.seat.send(Event::Unclaimed { nonce, until });
         false
     }
@@ -113,11 +116,11 @@ pub(super) fn batches(mut due: Vec<Due>, now: Moment) -> Vec<Vec<Due>> {
 /// Renews `batch`, and tells each what came of it.
 pub(super) async fn renew(backend: AnyBackend, clock: Clock, batch: Vec<Due>) {
     let sent = clock.look_before();
-    let limit = |due: &Due| wake::renewal_limit(&due.held.terms, due.deadline, sent.now);
+    let limit = |due: &Due| wake::renewal_limit(&due.held().terms, due.deadline, sent.now);
     let Some(limit) = batch.iter().map(limit).min() else {
         return;
     };
-    let held: Vec<Held> = batch.iter().map(|due| due.held.clone()).collect();
+    let held: Vec<Held> = batch.iter().map(|due| due.held().clone()).collect();
     let answers = wake::within(&clock, limit, backend.renew(&held)).await;
     let answers = match answers {
         Ok(answers) if answers.len() == batch.len() => Ok(answers),
@@ -130,7 +133,7 @@ pub(super) async fn renew(backend: AnyBackend, clock: Clock, batch: Vec<Due>) {
     for (told, (due, result)) in batch.into_iter().zip(answers).enumerate() {
         // A contention that has ended does not want to know.
         due.seat.send(Event::Renewed {
-            nonce: due.held.nonce,
+            nonce: due.held().nonce,
             sent,
             batch: size,
             result,
