@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use super::event::{Event, Stop};
-use super::seat::{DrivenHere, Seat};
+use super::slot::{DrivenHere, DriverSlot};
 use super::tenure::Tenure;
 
 /// A running contention. Dropping it stops the contention in the background.
 #[derive(Debug)]
 pub(crate) struct Contention {
-    seat: Arc<Seat>,
+    slot: Arc<DriverSlot>,
     /// What it is told when this is dropped.
     at_drop: Option<AtDrop>,
 }
@@ -21,9 +21,9 @@ enum AtDrop {
 }
 
 impl Contention {
-    pub(super) fn new(seat: Arc<Seat>) -> Self {
+    pub(super) fn new(slot: Arc<DriverSlot>) -> Self {
         Self {
-            seat,
+            slot,
             at_drop: Some(AtDrop::Stop(Stop::Wanted)),
         }
     }
@@ -50,15 +50,15 @@ impl Contention {
     /// Dropped, or kept and not polled for as long as a call may take, the call
     /// goes on in the background too.
     pub(crate) async fn call_here(&self) {
-        DrivenHere::begin(&self.seat).call().await;
+        DrivenHere::begin(&self.slot).call().await;
     }
 
     /// Abandons it as a drop does, and makes the call that gives it back in the
     /// caller's own future.
     pub(crate) async fn abandon_here(mut self) {
         self.at_drop = None;
-        let driven = DrivenHere::begin(&self.seat);
-        self.seat.send_and_poll(Event::Abandoned);
+        let driven = DrivenHere::begin(&self.slot);
+        self.slot.send_and_poll(Event::Abandoned);
         driven.call().await;
     }
 }
@@ -66,8 +66,8 @@ impl Contention {
 impl Drop for Contention {
     fn drop(&mut self) {
         match self.at_drop.take() {
-            Some(AtDrop::Stop(stop)) => self.seat.say(Event::Stop(stop)),
-            Some(AtDrop::Abandon) => self.seat.say(Event::Abandoned),
+            Some(AtDrop::Stop(stop)) => self.slot.say(Event::Stop(stop)),
+            Some(AtDrop::Abandon) => self.slot.say(Event::Abandoned),
             None => {}
         }
     }
@@ -76,21 +76,21 @@ impl Drop for Contention {
 /// Says that the local side has ended.
 #[derive(Clone, Debug)]
 pub(crate) struct Quiescer {
-    seat: Arc<Seat>,
+    slot: Arc<DriverSlot>,
     tenure_number: u64,
 }
 
 impl Quiescer {
-    pub(super) fn new(seat: &Arc<Seat>, tenure_number: u64) -> Self {
+    pub(super) fn new(slot: &Arc<DriverSlot>, tenure_number: u64) -> Self {
         Self {
-            seat: Arc::clone(seat),
+            slot: Arc::clone(slot),
             tenure_number,
         }
     }
 
     pub(crate) fn quiesced(&self) {
         let tenure_number = self.tenure_number;
-        self.seat.say(Event::Quiesced { tenure_number });
+        self.slot.say(Event::Quiesced { tenure_number });
     }
 
     /// Takes what was won in hand; false when it went back meanwhile, because
@@ -100,7 +100,7 @@ impl Quiescer {
         let is_ours = tenure.pick_up();
         if !is_ours {
             let tenure_number = self.tenure_number;
-            self.seat.say(Event::Attended { tenure_number });
+            self.slot.say(Event::Attended { tenure_number });
         }
         is_ours
     }
@@ -108,6 +108,6 @@ impl Quiescer {
     /// The tenure is over before its lease is: it is renewed no more.
     pub(crate) fn forfeit(&self) {
         let tenure_number = self.tenure_number;
-        self.seat.say(Event::Expired { tenure_number });
+        self.slot.say(Event::Expired { tenure_number });
     }
 }

@@ -12,9 +12,9 @@ use super::contention::{Contention, Quiescer};
 use super::event::{Call, Effect, Event, Finish, GivenBack, Listener, Notice, Sink, Stop, Tell};
 use super::lease::Lease;
 use super::machine::{self, Machine};
-use super::roster::Due;
-use super::seat::{PolledBy, Seat};
+use super::roster::DueRenewal;
 use super::settings::{ContentionSettings, Mode};
+use super::slot::{DriverSlot, PolledBy};
 use super::tenure::Tenure;
 use super::trouble::{Doing, TroubleReporter};
 use super::{Engine, wake};
@@ -60,7 +60,7 @@ impl Engine {
         hear_owner: bool,
         sink: Tell,
     ) -> Contention {
-        self.seat(settings, hear_owner, Sink::Tell(sink), PolledBy::Nobody)
+        self.slot(settings, hear_owner, Sink::Tell(sink), PolledBy::Nobody)
     }
 
     /// The same for a caller that makes the [first
@@ -70,17 +70,17 @@ impl Engine {
         settings: ContentionSettings,
         listener: Arc<dyn Listener>,
     ) -> Contention {
-        self.seat(settings, false, Sink::Shared(listener), PolledBy::Caller)
+        self.slot(settings, false, Sink::Shared(listener), PolledBy::Caller)
     }
 
-    fn seat(
+    fn slot(
         &self,
         settings: ContentionSettings,
         hear_owner: bool,
         sink: Sink,
         polled_by: PolledBy,
     ) -> Contention {
-        let seat = Seat::new(self, polled_by == PolledBy::Caller);
+        let slot = DriverSlot::new(self, polled_by == PolledBy::Caller);
         let reporter = self.reporter(&settings.name, Doing::Contending);
         let sent = self.clock().look_before();
         let (machine, effects) = Machine::start(settings, self.random(), sent.now);
@@ -91,7 +91,7 @@ impl Engine {
             sink,
             call: None,
             hints: None,
-            number: self.roster().enter(&seat),
+            number: self.roster().enter(&slot),
             alarm: None,
             renewal: None,
             lease: None,
@@ -100,15 +100,15 @@ impl Engine {
             reporter,
             _runs: self.running(),
         });
-        if let Some(event) = driver.carry_out_all(effects, &seat) {
-            driver.on(event, &seat);
+        if let Some(event) = driver.carry_out_all(effects, &slot) {
+            driver.on(event, &slot);
         }
-        seat.take(driver, polled_by);
+        slot.take(driver, polled_by);
         // Whoever closes has told those who were there before.
         if self.closing_token().is_cancelled() {
-            seat.say(Event::Stop(Stop::Closed));
+            slot.say(Event::Stop(Stop::Closed));
         }
-        Contention::new(seat)
+        Contention::new(slot)
     }
 }
 
@@ -149,7 +149,7 @@ pub(super) struct Driver {
 
 impl Driver {
     /// Takes an event, and carries out what the machine wants.
-    pub(super) fn on(&mut self, event: Event, seat: &Arc<Seat>) {
+    pub(super) fn on(&mut self, event: Event, slot: &Arc<DriverSlot>) {
         let mut next = Some(event);
         while let Some(event) = next.take() {
             let event = match event {
@@ -163,7 +163,7 @@ impl Driver {
                 self.sent = *sent;
             }
             let effects = self.machine.on(self.engine.clock().now(), event);
-            next = self.carry_out_all(effects, seat);
+            next = self.carry_out_all(effects, slot);
         }
     }
 
@@ -216,10 +216,10 @@ impl Driver {
     }
 
     /// Carries out what the machine wants, and says what follows at once.
-    fn carry_out_all(&mut self, mut effects: Vec<Effect>, seat: &Arc<Seat>) -> Option<Event> {
+    fn carry_out_all(&mut self, mut effects: Vec<Effect>, slot: &Arc<DriverSlot>) -> Option<Event> {
         let mut next = None;
         for effect in effects.drain(..) {
-            match self.carry_out(effect, seat) {
+            match self.carry_out(effect, slot) {
                 Follow::Nothing => {}
                 Follow::Event(event) => next = Some(event),
                 Follow::Call(call, limit) => {
@@ -235,7 +235,7 @@ impl Driver {
     }
 
     /// Carries `effect` out, and says what follows from it at once.
-    fn carry_out(&mut self, effect: Effect, seat: &Arc<Seat>) -> Follow {
+    fn carry_out(&mut self, effect: Effect, slot: &Arc<DriverSlot>) -> Follow {
         match effect {
             Effect::Call(call, limit) => return Follow::Call(call, limit),
             Effect::DropCall => return Follow::NoCall,
@@ -249,11 +249,11 @@ impl Driver {
                 if let Some(lease) = self.lease.clone() {
                     self.stop_renewing();
                     self.renewal = Some(at);
-                    let due = Due {
+                    let due = DueRenewal {
                         lease,
                         deadline,
                         max_batch,
-                        seat: Arc::clone(seat),
+                        slot: Arc::clone(slot),
                     };
                     self.engine.roster().renew_at(at, self.number, due);
                 }
@@ -280,7 +280,7 @@ impl Driver {
                 self.tenure_number = tenure_number;
                 self.lease = Some(lease);
                 self.reporter.well();
-                let done = Quiescer::new(seat, tenure_number);
+                let done = Quiescer::new(slot, tenure_number);
                 self.sink.tell(Notice::Began(tenure, owner, done));
             }
             Effect::Extend { deadline, reading } => {
@@ -299,7 +299,7 @@ impl Driver {
             Effect::Quiesce {
                 tenure_number,
                 cause,
-            } => return self.quiesce(tenure_number, cause, seat),
+            } => return self.quiesce(tenure_number, cause, slot),
             Effect::Observe(owner) => {
                 self.reporter.well();
                 self.sink.tell(Notice::Observed(owner));
@@ -326,7 +326,7 @@ impl Driver {
         Follow::Nothing
     }
 
-    fn quiesce(&mut self, tenure_number: u64, cause: LossCause, seat: &Arc<Seat>) -> Follow {
+    fn quiesce(&mut self, tenure_number: u64, cause: LossCause, slot: &Arc<DriverSlot>) -> Follow {
         let Some(lease) = &self.lease else {
             return Follow::Nothing;
         };
@@ -338,7 +338,7 @@ impl Driver {
         if matches!(cause, LossCause::Released | LossCause::Closed) {
             lease.ask_to_end(cause);
         }
-        let done = Quiescer::new(seat, tenure_number);
+        let done = Quiescer::new(slot, tenure_number);
         self.sink.tell(Notice::Quiesce(cause, done));
         Follow::Nothing
     }

@@ -6,7 +6,7 @@
 //! | `engine` | what all contentions of a coordinator share |
 //! | `machine/` | the contention of one contender, a pure state machine |
 //! | `driver` | carries out what a machine wants |
-//! | `seat` | where a contention sits between two events, and who polls it |
+//! | `slot` | where a contention sits between two events, and who polls it |
 //! | `contention` | a running contention, as its user has it in hand |
 //! | `call` | a call to the store that has begun |
 //! | `roster` | all contentions of a coordinator, and one task that rings for them |
@@ -41,8 +41,8 @@ mod observe;
 mod random;
 mod renewals;
 mod roster;
-mod seat;
 mod settings;
+mod slot;
 mod store_clock;
 mod tenure;
 mod trouble;

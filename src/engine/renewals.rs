@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::event::Event;
 use super::in_hand::PickUp;
 use super::lease::Lease;
-use super::seat::Seat;
+use super::slot::DriverSlot;
 use super::wake;
 use crate::backend::{AnyBackend, Backend, Held};
 use crate::clock::{Clock, Moment};
@@ -25,20 +25,20 @@ const AT_A_STRETCH: usize = 128;
 #[derive(Debug, Default)]
 pub(super) struct Renewals {
     /// One for each contention, which has a number.
-    by_time: BTreeMap<(Moment, u64), Due>,
+    by_time: BTreeMap<(Moment, u64), DueRenewal>,
 }
 
 /// A grant that is to be renewed.
 #[derive(Debug)]
-pub(super) struct Due {
+pub(super) struct DueRenewal {
     pub(super) lease: Arc<Lease>,
     pub(super) deadline: Moment,
     pub(super) max_batch: usize,
     /// Who hears what came of it.
-    pub(super) seat: Arc<Seat>,
+    pub(super) slot: Arc<DriverSlot>,
 }
 
-impl Due {
+impl DueRenewal {
     fn held(&self) -> &Held {
         &self.lease.held
     }
@@ -61,18 +61,18 @@ impl Due {
             PickUp::Gone => None,
         };
         let nonce = self.held().nonce;
-        self.seat.send(Event::Unclaimed { nonce, until });
+        self.slot.send(Event::Unclaimed { nonce, until });
         false
     }
 }
 
 impl Renewals {
-    pub(super) fn add(&mut self, at: Moment, number: u64, due: Due) {
+    pub(super) fn add(&mut self, at: Moment, number: u64, due: DueRenewal) {
         self.by_time.insert((at, number), due);
     }
 
     /// Withdraws a renewal, unless it is already on its way.
-    pub(super) fn remove(&mut self, at: Moment, number: u64) -> Option<Due> {
+    pub(super) fn remove(&mut self, at: Moment, number: u64) -> Option<DueRenewal> {
         self.by_time.remove(&(at, number))
     }
 
@@ -82,7 +82,7 @@ impl Renewals {
     }
 
     /// Everything that is due, with company.
-    pub(super) fn take_due(&mut self, now: Moment) -> Vec<Due> {
+    pub(super) fn take_due(&mut self, now: Moment) -> Vec<DueRenewal> {
         // Taking it early is worth it only if something must go anyway.
         if self.first().is_none_or(|at| at > now) {
             return Vec::new();
@@ -96,11 +96,11 @@ impl Renewals {
 }
 
 /// `due` in batches, without what nobody has in hand.
-pub(super) fn batches(mut due: Vec<Due>, now: Moment) -> Vec<Vec<Due>> {
+pub(super) fn batches(mut due: Vec<DueRenewal>, now: Moment) -> Vec<Vec<DueRenewal>> {
     due.retain(|due| due.is_wanted(now));
     // Those that were cut off in a large batch go in smaller ones.
     due.sort_by_key(|due| std::cmp::Reverse(due.max_batch));
-    let mut batches: Vec<Vec<Due>> = Vec::new();
+    let mut batches: Vec<Vec<DueRenewal>> = Vec::new();
     for due in due {
         match batches
             .last_mut()
@@ -114,9 +114,9 @@ pub(super) fn batches(mut due: Vec<Due>, now: Moment) -> Vec<Vec<Due>> {
 }
 
 /// Renews `batch`, and tells each what came of it.
-pub(super) async fn renew(backend: AnyBackend, clock: Clock, batch: Vec<Due>) {
+pub(super) async fn renew(backend: AnyBackend, clock: Clock, batch: Vec<DueRenewal>) {
     let sent = clock.look_before();
-    let limit = |due: &Due| wake::renewal_limit(&due.held().terms, due.deadline, sent.now);
+    let limit = |due: &DueRenewal| wake::renewal_limit(&due.held().terms, due.deadline, sent.now);
     let Some(limit) = batch.iter().map(limit).min() else {
         return;
     };
@@ -132,7 +132,7 @@ pub(super) async fn renew(backend: AnyBackend, clock: Clock, batch: Vec<Due>) {
     let size = batch.len();
     for (told, (due, result)) in batch.into_iter().zip(answers).enumerate() {
         // A contention that has ended does not want to know.
-        due.seat.send(Event::Renewed {
+        due.slot.send(Event::Renewed {
             nonce: due.held().nonce,
             sent,
             batch: size,

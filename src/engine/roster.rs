@@ -11,11 +11,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
 
-pub(super) use super::renewals::Due;
+pub(super) use super::renewals::DueRenewal;
 
 use super::event::{Event, Stop};
 use super::renewals::{self, Renewals};
-use super::seat::Seat;
+use super::slot::DriverSlot;
 use crate::backend::AnyBackend;
 use crate::clock::{Clock, Moment};
 
@@ -27,13 +27,13 @@ struct RosterParts {
     backend: AnyBackend,
     clock: Clock,
     runtime: Handle,
-    book: Mutex<Book>,
+    book: Mutex<RosterEntries>,
     changed: Arc<Notify>,
 }
 
 #[derive(Debug, Default)]
-struct Book {
-    contentions: BTreeMap<u64, Arc<Seat>>,
+struct RosterEntries {
+    contentions: BTreeMap<u64, Arc<DriverSlot>>,
     next_number: u64,
     /// When to ring for whom. One that nobody waits for any more rings in vain.
     alarms: BTreeSet<(Moment, u64)>,
@@ -52,7 +52,7 @@ enum Keeper {
     AsleepUntil(Option<Moment>),
 }
 
-impl Book {
+impl RosterEntries {
     /// Whether the keeper sleeps for longer than until `at`. It does not sleep
     /// less where something is taken out: it wakes once in vain, and most that
     /// comes next is later than that.
@@ -69,7 +69,7 @@ impl Book {
     }
 
     /// All whose moment has come.
-    fn take_rung(&mut self, now: Moment) -> Vec<Arc<Seat>> {
+    fn take_rung(&mut self, now: Moment) -> Vec<Arc<DriverSlot>> {
         let mut rung = Vec::new();
         while let Some((at, number)) = self.alarms.first().copied()
             && at <= now
@@ -93,11 +93,11 @@ impl Roster {
     }
 
     /// Enters a contention, and says its number.
-    pub(super) fn enter(&self, seat: &Arc<Seat>) -> u64 {
+    pub(super) fn enter(&self, slot: &Arc<DriverSlot>) -> u64 {
         let mut book = self.0.book();
         book.next_number += 1;
         let number = book.next_number;
-        book.contentions.insert(number, Arc::clone(seat));
+        book.contentions.insert(number, Arc::clone(slot));
         let was_gone = book.keeper == Keeper::Gone;
         if was_gone {
             book.keeper = Keeper::Awake;
@@ -120,9 +120,9 @@ impl Roster {
         if let Some(at) = alarm {
             book.alarms.remove(&(at, number));
         }
-        let seat = book.contentions.remove(&number);
+        let slot = book.contentions.remove(&number);
         drop(book);
-        drop(seat);
+        drop(slot);
     }
 
     /// Rings for a contention at `at`, and not at `before` any more.
@@ -139,7 +139,7 @@ impl Roster {
 
     /// Renews at `at`, or a little earlier in company, and tells
     /// [`Event::Renewed`].
-    pub(super) fn renew_at(&self, at: Moment, number: u64, due: Due) {
+    pub(super) fn renew_at(&self, at: Moment, number: u64, due: DueRenewal) {
         let mut book = self.0.book();
         book.renewals.add(at, number, due);
         self.0.is_wanted_at(book, at);
@@ -153,22 +153,22 @@ impl Roster {
 
     /// Tells every contention that the coordinator closes.
     pub(super) fn close(&self) {
-        for seat in self.0.all() {
-            seat.say(Event::Stop(Stop::Closed));
+        for slot in self.0.all() {
+            slot.say(Event::Stop(Stop::Closed));
         }
     }
 }
 
 impl RosterParts {
-    fn book(&self) -> MutexGuard<'_, Book> {
+    fn book(&self) -> MutexGuard<'_, RosterEntries> {
         self.book.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn all(&self) -> Vec<Arc<Seat>> {
+    fn all(&self) -> Vec<Arc<DriverSlot>> {
         self.book().contentions.values().cloned().collect()
     }
 
-    fn is_wanted_at(&self, mut book: MutexGuard<'_, Book>, at: Moment) {
+    fn is_wanted_at(&self, mut book: MutexGuard<'_, RosterEntries>, at: Moment) {
         if book.oversleeps(at) {
             book.keeper = Keeper::Awake;
             drop(book);
@@ -198,8 +198,8 @@ impl RosterParts {
             let (backend, clock) = (self.backend.clone(), self.clock.clone());
             self.runtime.spawn(renewals::renew(backend, clock, batch));
         }
-        for seat in rung {
-            seat.send(Event::Timer);
+        for slot in rung {
+            slot.send(Event::Timer);
         }
     }
 }
@@ -245,8 +245,8 @@ impl Keeping {
                 () = wall_set.as_mut() => {
                     wall_set.set(self.clock.wall_set());
                     // Whoever owns looks whether it still does.
-                    for seat in self.roster.upgrade().iter().flat_map(|roster| roster.all()) {
-                        seat.send(Event::Timer);
+                    for slot in self.roster.upgrade().iter().flat_map(|roster| roster.all()) {
+                        slot.send(Event::Timer);
                     }
                     continue;
                 }
@@ -265,8 +265,8 @@ impl Drop for Keeping {
             return;
         };
         roster.book().keeper = Keeper::Gone;
-        for seat in roster.all() {
-            seat.cut_off();
+        for slot in roster.all() {
+            slot.cut_off();
         }
     }
 }

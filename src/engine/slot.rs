@@ -1,4 +1,4 @@
-//! [`Seat`]: where a contention sits between two events, and who polls it.
+//! [`DriverSlot`]: where a contention sits between two events, and who polls it.
 //!
 //! An event is taken by whoever brings it: no task waits for one. A task, or
 //! the caller's own future, is there only while something has to be polled: a
@@ -16,7 +16,7 @@ use super::event::Event;
 
 /// A contention, within reach of all who have something to tell it.
 #[derive(Debug)]
-pub(super) struct Seat {
+pub(super) struct DriverSlot {
     engine: Engine,
     /// Whether its user may be told of something while it says something.
     hears_at_once: bool,
@@ -45,8 +45,8 @@ pub(super) enum PolledBy {
     Task,
 }
 
-impl Seat {
-    /// A seat for a contention. One whose user does not hear at once is told
+impl DriverSlot {
+    /// A slot for a contention. One whose user does not hear at once is told
     /// by a task of what its user says: the user may hold what the notices of
     /// it need.
     pub(super) fn new(engine: &Engine, hears_at_once: bool) -> Arc<Self> {
@@ -63,7 +63,7 @@ impl Seat {
         })
     }
 
-    /// The driver takes its seat, to be polled by `polled_by`.
+    /// The driver takes its slot, to be polled by `polled_by`.
     pub(super) fn take(self: &Arc<Self>, driver: Box<Driver>, polled_by: PolledBy) {
         self.desk().polled_by = polled_by;
         let _ = match polled_by {
@@ -269,17 +269,17 @@ impl Seat {
 }
 
 /// A contention that its caller polls; dropped, a task goes on.
-pub(super) struct DrivenHere<'a>(&'a Arc<Seat>);
+pub(super) struct DrivenHere<'a>(&'a Arc<DriverSlot>);
 
 impl<'a> DrivenHere<'a> {
     /// From now on the caller polls, unless a task does.
-    pub(super) fn begin(seat: &'a Arc<Seat>) -> Self {
-        let mut desk = seat.desk();
+    pub(super) fn begin(slot: &'a Arc<DriverSlot>) -> Self {
+        let mut desk = slot.desk();
         if desk.polled_by == PolledBy::Nobody {
             desk.polled_by = PolledBy::Caller;
         }
         drop(desk);
-        Self(seat)
+        Self(slot)
     }
 
     /// Until one call is answered.
@@ -308,12 +308,12 @@ impl Drop for DrivenHere<'_> {
 
 /// A contention that a task polls; dropped before that is done, the runtime
 /// has ended.
-struct DrivenByTask(Option<Arc<Seat>>);
+struct DrivenByTask(Option<Arc<DriverSlot>>);
 
 impl DrivenByTask {
     async fn run(mut self) {
-        if let Some(seat) = &self.0 {
-            poll_fn(|cx| seat.poll(cx, PolledBy::Task)).await;
+        if let Some(slot) = &self.0 {
+            poll_fn(|cx| slot.poll(cx, PolledBy::Task)).await;
         }
         // From now on somebody else may poll it.
         self.0 = None;
@@ -322,8 +322,8 @@ impl DrivenByTask {
 
 impl Drop for DrivenByTask {
     fn drop(&mut self) {
-        if let Some(seat) = self.0.take() {
-            seat.cut_off();
+        if let Some(slot) = self.0.take() {
+            slot.cut_off();
         }
     }
 }
