@@ -239,14 +239,14 @@ impl Driver {
         match effect {
             Effect::Call(call, limit) => return Follow::Call(call, limit),
             Effect::DropCall => return Follow::NoCall,
-            // The grant is that of the lease.
             Effect::Renew {
-                held: _,
+                held,
                 at,
                 deadline,
                 max_batch,
             } => {
                 if let Some(lease) = self.lease.clone() {
+                    debug_assert_eq!(held, lease.held, "the grant is that of the lease");
                     self.stop_renewing();
                     self.renewal = Some(at);
                     let due = DueRenewal {

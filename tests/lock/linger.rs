@@ -100,7 +100,7 @@ async fn it_lingers_within_the_bounds_of_the_hand_over() {
     let world = World::new();
     for (hand_over, rounds) in [
         (HandOver::new(3, Duration::from_secs(1)).unwrap(), 4),
-        (HandOver::new(1_023, LINGER * 4).unwrap(), 4),
+        (HandOver::new(1_023, LINGER * 4).unwrap(), 5),
     ] {
         let (coordinator, faults) = world.with_faults();
         let lock = lock(&coordinator, lingering().with_hand_over(hand_over));
