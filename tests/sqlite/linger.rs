@@ -1,16 +1,16 @@
 //! Locks that linger.
 
 use crate::shared_linger;
-use crate::support::Place;
+use crate::support::TestFile;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_waiter_elsewhere_does_not_wait_for_the_lease() {
-    let place = Place::new();
-    shared_linger::a_waiter_elsewhere_does_not_wait_for_the_lease(&place.url(), "m").await;
+    let file = TestFile::new();
+    shared_linger::a_waiter_elsewhere_does_not_wait_for_the_lease(&file.url(), "m").await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_process_that_dies_lingering_is_an_owner_that_died() {
-    let place = Place::new();
-    shared_linger::a_process_that_dies_lingering_is_an_owner_that_died(&place.url(), "m").await;
+    let file = TestFile::new();
+    shared_linger::a_process_that_dies_lingering_is_an_owner_that_died(&file.url(), "m").await;
 }
