@@ -99,10 +99,10 @@ impl Coordinator {
     ///
     /// # Errors
     /// As [`lock`](Self::lock); [`Invalid`](ErrorKind::Invalid) for options
-    /// that contradict each other.
+    /// that make no sense or contradict each other.
     pub fn lock_with(&self, name: impl AsRef<str>, options: LockOptions) -> Result<Lock> {
         self.engine.check_open()?;
-        options.check()?;
+        options.check(self.engine.terms_with(options.own_terms()))?;
         Ok(Lock::new(&self.locks, MutexName::new(name)?, options))
     }
 

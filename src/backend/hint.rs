@@ -105,7 +105,12 @@ impl Hints {
     /// # Cancel safety
     /// Dropping it loses no hint.
     pub async fn next(&mut self) -> Option<Hint> {
-        std::future::poll_fn(|cx| self.0.as_mut().poll_next(cx)).await
+        std::future::poll_fn(|cx| self.poll_hint(cx)).await
+    }
+
+    /// The next hint, if there is one.
+    pub(crate) fn poll_hint(&mut self, cx: &mut Context<'_>) -> Poll<Option<Hint>> {
+        self.0.as_mut().poll_next(cx)
     }
 }
 

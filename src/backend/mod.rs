@@ -34,6 +34,7 @@ pub use ledger::{
 pub use listing::{Bookmark, Entry, Listed, Listing, Page};
 pub use profile::{LeaseBound, Profile, StoreClock, Wakeup};
 pub use prune::{Prune, Pruned};
+pub(crate) use traced::Boxed;
 
 use crate::error::Result;
 use crate::model::MutexName;

@@ -9,7 +9,7 @@ use tracing::{Instrument, Span, debug};
 use crate::error::Result;
 
 /// A future that a trait object can answer with: the one box of a call.
-pub(super) type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+pub(crate) type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 macro_rules! span {
     ($call:literal $(, $field:ident = $value:expr)*) => {

@@ -42,6 +42,8 @@ pub(super) struct Alarm {
 struct Sleepers {
     by_moment: ByMoment,
     next_number: u64,
+    /// What the timer is set to. It may be for a sleeper that has gone.
+    set_to: Option<Moment>,
 }
 
 impl Alarm {
@@ -107,7 +109,7 @@ impl Alarm {
                     .by_moment
                     .split_off(&(Moment(now.0.saturating_add(1)), 0));
                 let due = std::mem::replace(&mut sleepers.by_moment, later);
-                self.set(&sleepers.by_moment);
+                self.set(&mut sleepers);
                 due
             };
             // Wakers run foreign code: never under the lock, and a panic in
@@ -122,11 +124,11 @@ impl Alarm {
 
     /// Sets the timer to the earliest sleeper; with the lock held, so that
     /// settings happen in the order of the changes.
-    fn set(&self, by_moment: &ByMoment) {
+    fn set(&self, sleepers: &mut Sleepers) {
+        let first = sleepers.by_moment.first_key_value();
+        sleepers.set_to = first.map(|((at, _), _)| *at);
         // Zero would disarm; a past moment rings at once.
-        let nanos = by_moment
-            .first_key_value()
-            .map_or(0, |((at, _), _)| at.0.max(1));
+        let nanos = sleepers.set_to.map_or(0, |at| at.0.max(1));
         let value = Timespec {
             tv_sec: i64::try_from(nanos / 1_000_000_000).unwrap_or(i64::MAX),
             tv_nsec: (nanos % 1_000_000_000).try_into().unwrap_or(0),
@@ -222,13 +224,9 @@ impl Future for Sleep<'_> {
             sleepers.next_number
         });
         let key = (self.at, number);
-        let was_first = sleepers
-            .by_moment
-            .first_key_value()
-            .map(|(first, _)| *first);
         let before = sleepers.by_moment.insert(key, waker);
-        if was_first.is_none_or(|first| key < first) {
-            alarm.set(&sleepers.by_moment);
+        if sleepers.set_to.is_none_or(|set_to| self.at < set_to) {
+            alarm.set(&mut sleepers);
         }
         drop(sleepers);
         drop(before);

@@ -1,94 +1,27 @@
-//! The task that carries out what a machine wants.
+//! [`Driver`]: carries out what a machine wants.
 
-use std::pin::{Pin, pin};
+use std::fmt;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
-use tokio::sync::mpsc;
+use tokio_util::task::task_tracker::TaskTrackerToken;
 
-use super::event::{Call, Effect, Event, Finish, GivenBack, Notice, Stop};
+use super::call::CallUnderWay;
+use super::contention::{Contention, Quiescer};
+use super::event::{Call, Effect, Event, Finish, GivenBack, Listener, Notice, Sink, Stop, Tell};
 use super::lease::Lease;
-use super::machine::Machine;
-use super::roster::Ticket;
+use super::machine::{self, Machine};
+use super::roster::DueRenewal;
 use super::settings::{ContentionSettings, Mode};
+use super::slot::{DriverSlot, PolledBy};
 use super::tenure::Tenure;
 use super::trouble::{Doing, TroubleReporter};
 use super::{Engine, wake};
 use crate::backend::{Backend, Bid, Hints, Interest};
-use crate::clock::Sight;
+use crate::clock::{Moment, Sight};
 use crate::error::{Error, LossCause};
 use crate::model::{ContenderId, MutexName};
-
-/// A running contention. Dropping it stops the contention in the background.
-#[derive(Debug)]
-pub(crate) struct Contention {
-    inbox: mpsc::UnboundedSender<Event>,
-    /// What is sent when it is dropped.
-    at_drop: Option<Event>,
-}
-
-impl Contention {
-    /// The same; dropped, it begins no further tenure, and the present one goes
-    /// on while its holder likes.
-    pub(crate) fn sparing_the_tenure(mut self) -> Self {
-        self.at_drop = Some(Event::Stop(Stop::LastTenure));
-        self
-    }
-
-    /// The same; dropped, no local side is left: its bid is withdrawn or its
-    /// grant given back at once.
-    pub(crate) fn abandoned_when_dropped(mut self) -> Self {
-        self.at_drop = Some(Event::Abandoned);
-        self
-    }
-}
-
-impl Drop for Contention {
-    fn drop(&mut self) {
-        if let Some(event) = self.at_drop.take() {
-            let _ = self.inbox.send(event);
-        }
-    }
-}
-
-/// Says that the local side has ended.
-#[derive(Clone, Debug)]
-pub(crate) struct Quiescer {
-    inbox: mpsc::UnboundedSender<Event>,
-    tenure_number: u64,
-}
-
-impl Quiescer {
-    pub(crate) fn quiesced(&self) {
-        let _ = self.inbox.send(Event::Quiesced {
-            tenure_number: self.tenure_number,
-        });
-    }
-
-    /// Takes what was won in hand; false when it went back meanwhile, because
-    /// the user did not come. Now the user is there, and it is contended for
-    /// again.
-    pub(crate) fn pick_up(&self, tenure: &Tenure) -> bool {
-        let is_ours = tenure.pick_up();
-        if !is_ours {
-            let _ = self.inbox.send(Event::Attended {
-                tenure_number: self.tenure_number,
-            });
-        }
-        is_ours
-    }
-
-    /// The tenure is over before its lease is: it is renewed no more.
-    pub(crate) fn forfeit(&self) {
-        let _ = self.inbox.send(Event::Expired {
-            tenure_number: self.tenure_number,
-        });
-    }
-}
-
-/// Where a contention's notices go. Called on the async worker: must be quick
-/// and must not panic.
-pub(crate) type Sink = Box<dyn FnMut(Notice) + Send>;
 
 impl Engine {
     /// How a contention behaves under the settings of all.
@@ -125,27 +58,57 @@ impl Engine {
         &self,
         settings: ContentionSettings,
         hear_owner: bool,
-        sink: Sink,
+        sink: Tell,
     ) -> Contention {
-        let (inbox, events) = mpsc::unbounded_channel();
-        let driver = Driver {
+        self.slot(settings, hear_owner, Sink::Tell(sink), PolledBy::Nobody)
+    }
+
+    /// The same for a caller that makes the [first
+    /// call](Contention::call_here) itself.
+    pub(crate) fn contend_here(
+        &self,
+        settings: ContentionSettings,
+        listener: Arc<dyn Listener>,
+    ) -> Contention {
+        self.slot(settings, false, Sink::Shared(listener), PolledBy::Caller)
+    }
+
+    fn slot(
+        &self,
+        settings: ContentionSettings,
+        hear_owner: bool,
+        sink: Sink,
+        polled_by: PolledBy,
+    ) -> Contention {
+        let slot = DriverSlot::new(self, polled_by == PolledBy::Caller);
+        let reporter = self.reporter(&settings.name, Doing::Contending);
+        let sent = self.clock().look_before();
+        let (machine, effects) = Machine::start(settings, self.random(), sent.now);
+        let mut driver = Box::new(Driver {
             engine: self.clone(),
-            settings: settings.clone(),
+            machine,
             hear_owner,
             sink,
-            inbox: inbox.clone(),
+            call: None,
             hints: None,
-            ticket: None,
+            number: self.roster().enter(&slot),
+            alarm: None,
+            renewal: None,
             lease: None,
-            sent: self.clock().look_before(),
+            sent,
             tenure_number: 0,
-            reporter: self.reporter(&settings.name, Doing::Contending),
-        };
-        self.spawn(driver.run(settings, events));
-        Contention {
-            inbox,
-            at_drop: Some(Event::Stop(Stop::Wanted)),
+            reporter,
+            _runs: self.running(),
+        });
+        if let Some(event) = driver.carry_out_all(effects, &slot) {
+            driver.on(event, &slot);
         }
+        slot.take(driver, polled_by);
+        // Whoever closes has told those who were there before.
+        if self.closing_token().is_cancelled() {
+            slot.say(Event::Stop(Stop::Closed));
+        }
+        Contention::new(slot)
     }
 }
 
@@ -159,80 +122,120 @@ enum Follow {
     NoCall,
 }
 
-struct Driver {
+/// A machine, and what its effects are carried out with.
+pub(super) struct Driver {
     engine: Engine,
-    settings: ContentionSettings,
+    machine: Machine,
     hear_owner: bool,
     sink: Sink,
-    inbox: mpsc::UnboundedSender<Event>,
+    /// The one call that is on its way.
+    call: Option<CallUnderWay>,
     hints: Option<Hints>,
-    /// The renewal that has been asked for.
-    ticket: Option<Ticket>,
+    /// Its number in the roster.
+    number: u64,
+    /// When the roster rings for it.
+    alarm: Option<Moment>,
+    /// When the renewal is due that has been asked for.
+    renewal: Option<Moment>,
     lease: Option<Arc<Lease>>,
     /// What the clocks showed when the request was sent whose answer counts.
     sent: Sight,
     /// The number of the tenure that the lease belongs to.
     tenure_number: u64,
     reporter: TroubleReporter,
+    /// `close` waits until it has ended.
+    _runs: TaskTrackerToken,
 }
 
 impl Driver {
-    async fn run(
-        mut self,
-        settings: ContentionSettings,
-        mut events: mpsc::UnboundedReceiver<Event>,
-    ) {
-        let engine = self.engine.clone();
-        let closing = engine.closing_token().clone();
-        let mut stopped = false;
-        // The one call that is on its way. It lives in this task, so that it
-        // costs no box of its own.
-        let mut on_its_way = pin!(None);
-        let (mut machine, mut effects) =
-            Machine::start(settings, engine.random(), engine.clock().now());
-        loop {
-            let mut next = None;
-            for effect in effects.drain(..) {
-                match self.carry_out(effect) {
-                    Follow::Nothing => {}
-                    Follow::Event(event) => next = Some(event),
-                    Follow::Call(call, limit) => {
-                        self.sent = engine.clock().look_before();
-                        on_its_way.set(Some(answer(engine.clone(), call, limit)));
-                    }
-                    Follow::NoCall => on_its_way.set(None),
+    /// Takes an event, and carries out what the machine wants.
+    pub(super) fn on(&mut self, event: Event, slot: &Arc<DriverSlot>) {
+        let mut next = Some(event);
+        while let Some(event) = next.take() {
+            let event = match event {
+                Event::Timer => {
+                    self.alarm = None;
+                    self.look()
                 }
-            }
-            if machine.is_finished() {
-                return;
-            }
-            let event = if let Some(event) = next {
-                event
-            } else {
-                let wake_at = machine.wake_at();
-                tokio::select! {
-                    biased;
-                    () = closing.cancelled(), if !stopped => {
-                        stopped = true;
-                        Event::Stop(Stop::Closed)
-                    }
-                    // Never ends: the driver itself can write to it.
-                    Some(event) = events.recv() => event,
-                    () = until(&engine, wake_at) => Event::Timer,
-                    event = finished(on_its_way.as_mut()) => event,
-                    hint = next_hint(&mut self.hints) => Event::Hint(hint),
-                    () = engine.clock().wall_set(), if machine.is_owner() => self.look(),
-                }
+                event => event,
             };
             if let Event::Renewed { sent, .. } = &event {
                 self.sent = *sent;
             }
-            effects = machine.on(engine.clock().now(), event);
+            let effects = self.machine.on(self.engine.clock().now(), event);
+            next = self.carry_out_all(effects, slot);
         }
     }
 
+    /// What has come of the call, or of the hints.
+    pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Event> {
+        if let Some(call) = &mut self.call
+            && let Poll::Ready(event) = call.poll(cx, self.engine.clock())
+        {
+            self.call = None;
+            return Poll::Ready(event);
+        }
+        if let Some(hints) = &mut self.hints {
+            match hints.poll_hint(cx) {
+                Poll::Ready(Some(hint)) => return Poll::Ready(Event::Hint(hint)),
+                Poll::Ready(None) => self.hints = None,
+                Poll::Pending => {}
+            }
+        }
+        Poll::Pending
+    }
+
+    /// Whether it waits for anything but the clock and its user.
+    pub(super) fn is_to_be_polled(&self) -> bool {
+        self.call.is_some() || self.hints.is_some()
+    }
+
+    /// Whether a call has had its time.
+    pub(super) fn has_overdue_call(&self) -> bool {
+        let now = self.engine.clock().now();
+        self.call.as_ref().is_some_and(|call| call.over_at() <= now)
+    }
+
+    pub(super) fn is_finished(&self) -> bool {
+        self.machine.is_finished()
+    }
+
+    /// Lets the roster ring when the machine wants it, or when a call has had
+    /// its time.
+    pub(super) fn set_alarm(&mut self) {
+        let now = self.engine.clock().now();
+        // One that has had its time ends when it is polled: who polls has been
+        // woken, and ringing again would be in vain.
+        let call = self.call.as_ref().map(CallUnderWay::over_at);
+        let call = call.filter(|over_at| now < *over_at);
+        let wanted = self.machine.wake_at().into_iter().chain(call).min();
+        if wanted != self.alarm {
+            let before = std::mem::replace(&mut self.alarm, wanted);
+            self.engine.roster().set_alarm(self.number, before, wanted);
+        }
+    }
+
+    /// Carries out what the machine wants, and says what follows at once.
+    fn carry_out_all(&mut self, mut effects: Vec<Effect>, slot: &Arc<DriverSlot>) -> Option<Event> {
+        let mut next = None;
+        for effect in effects.drain(..) {
+            match self.carry_out(effect, slot) {
+                Follow::Nothing => {}
+                Follow::Event(event) => next = Some(event),
+                Follow::Call(call, limit) => {
+                    self.sent = self.engine.clock().look_before();
+                    let backend = self.engine.backend();
+                    self.call = Some(CallUnderWay::begin(backend, call, limit, self.sent.now));
+                }
+                Follow::NoCall => self.call = None,
+            }
+        }
+        machine::keep_for_the_next(effects);
+        next
+    }
+
     /// Carries `effect` out, and says what follows from it at once.
-    fn carry_out(&mut self, effect: Effect) -> Follow {
+    fn carry_out(&mut self, effect: Effect, slot: &Arc<DriverSlot>) -> Follow {
         match effect {
             Effect::Call(call, limit) => return Follow::Call(call, limit),
             Effect::DropCall => return Follow::NoCall,
@@ -243,16 +246,23 @@ impl Driver {
                 max_batch,
             } => {
                 if let Some(lease) = self.lease.clone() {
-                    let (roster, reply) = (self.engine.roster(), self.inbox.clone());
-                    let renewal = roster.enter((held, lease), at, deadline, max_batch, reply);
-                    self.ticket = Some(renewal);
+                    debug_assert_eq!(held, lease.held, "the grant is that of the lease");
+                    self.stop_renewing();
+                    self.renewal = Some(at);
+                    let due = DueRenewal {
+                        lease,
+                        deadline,
+                        max_batch,
+                        slot: Arc::clone(slot),
+                    };
+                    self.engine.roster().renew_at(at, self.number, due);
                 }
             }
-            Effect::StopRenewing => self.ticket = None,
+            Effect::StopRenewing => self.stop_renewing(),
             Effect::Subscribe => {
                 let turn = Interest {
-                    name: self.settings.name.clone(),
-                    waiter: Some(self.settings.contender.clone()),
+                    name: self.machine.settings().name.clone(),
+                    waiter: Some(self.machine.settings().contender.clone()),
                     owner: self.hear_owner,
                 };
                 self.hints = Some(self.engine.backend().changes(&turn));
@@ -270,8 +280,8 @@ impl Driver {
                 self.tenure_number = tenure_number;
                 self.lease = Some(lease);
                 self.reporter.well();
-                let done = self.quiescer(tenure_number);
-                (self.sink)(Notice::Began(tenure, owner, done));
+                let done = Quiescer::new(slot, tenure_number);
+                self.sink.tell(Notice::Began(tenure, owner, done));
             }
             Effect::Extend { deadline, reading } => {
                 self.reporter.well();
@@ -289,15 +299,15 @@ impl Driver {
             Effect::Quiesce {
                 tenure_number,
                 cause,
-            } => return self.quiesce(tenure_number, cause),
+            } => return self.quiesce(tenure_number, cause, slot),
             Effect::Observe(owner) => {
                 self.reporter.well();
-                (self.sink)(Notice::Observed(owner));
+                self.sink.tell(Notice::Observed(owner));
             }
             Effect::Trouble(error) => {
                 let error = self.about(error);
                 self.reporter.failed(&error);
-                (self.sink)(Notice::Trouble(error));
+                self.sink.tell(Notice::Trouble(error));
             }
             Effect::TidyLater(bid) => self.tidy_later(bid),
             Effect::GivenBack(how) => self.is_given_back(how),
@@ -305,18 +315,18 @@ impl Driver {
                 let was_lost = matches!(finish, Finish::StillRunning)
                     && !self.lease.as_ref().is_some_and(|lease| lease.is_asked());
                 if !was_lost {
-                    self.engine.note_end(&self.settings.name, &finish);
+                    self.engine.note_end(&self.machine.settings().name, &finish);
                 }
                 if matches!(finish, Finish::Released) {
                     self.reporter.well();
                 }
-                (self.sink)(Notice::Finished(finish));
+                self.sink.tell(Notice::Finished(finish));
             }
         }
         Follow::Nothing
     }
 
-    fn quiesce(&mut self, tenure_number: u64, cause: LossCause) -> Follow {
+    fn quiesce(&mut self, tenure_number: u64, cause: LossCause, slot: &Arc<DriverSlot>) -> Follow {
         let Some(lease) = &self.lease else {
             return Follow::Nothing;
         };
@@ -328,15 +338,15 @@ impl Driver {
         if matches!(cause, LossCause::Released | LossCause::Closed) {
             lease.ask_to_end(cause);
         }
-        let done = self.quiescer(tenure_number);
-        (self.sink)(Notice::Quiesce(cause, done));
+        let done = Quiescer::new(slot, tenure_number);
+        self.sink.tell(Notice::Quiesce(cause, done));
         Follow::Nothing
     }
 
     /// Looks at the tenure, which may have ended by the clocks.
     fn look(&self) -> Event {
         match &self.lease {
-            Some(lease) if lease.is_over() => Event::Expired {
+            Some(lease) if self.machine.is_owner() && lease.is_over() => Event::Expired {
                 tenure_number: self.tenure_number,
             },
             _ => Event::Timer,
@@ -355,24 +365,22 @@ impl Driver {
         }
     }
 
-    fn quiescer(&self, tenure_number: u64) -> Quiescer {
-        let inbox = self.inbox.clone();
-        Quiescer {
-            inbox,
-            tenure_number,
+    fn stop_renewing(&mut self) {
+        if let Some(at) = self.renewal.take() {
+            self.engine.roster().stop_renewing(at, self.number);
         }
     }
 
     fn about(&self, error: Error) -> Error {
         error
-            .with_mutex(&self.settings.name)
-            .with_contender(&self.settings.contender)
+            .with_mutex(&self.machine.settings().name)
+            .with_contender(&self.machine.settings().contender)
     }
 
     /// Undoes `bid` once more after a call's longest time: a request that was
     /// given up may have been applied since.
     fn tidy_later(&self, bid: Bid) {
-        let (engine, terms) = (self.engine.clone(), self.settings.terms);
+        let (engine, terms) = (self.engine.clone(), self.machine.settings().terms);
         let mut random = engine.random();
         self.engine.spawn(async move {
             let clock = engine.clock();
@@ -393,49 +401,22 @@ impl Driver {
 }
 
 impl Drop for Driver {
-    /// The task has ended, or its runtime has: nothing is renewed any more.
+    /// It has ended, or its runtime has: nothing is renewed any more.
     fn drop(&mut self) {
+        self.stop_renewing();
+        self.engine.roster().forget(self.number, self.alarm);
         self.end(LossCause::Closed);
         self.is_given_back(GivenBack::Unconfirmed);
-    }
-}
-
-/// What the store answers to `call`.
-async fn answer(engine: Engine, call: Call, limit: Duration) -> Event {
-    let backend = engine.backend();
-    match &call {
-        Call::Acquire(bid) => {
-            Event::Acquired(engine.call_within(limit, backend.acquire(bid)).await)
+        if !self.machine.is_finished() {
+            self.sink.cut_off();
         }
-        Call::Release(held) => {
-            Event::Released(engine.call_within(limit, backend.release(held)).await)
-        }
-        Call::Leave(bid) => Event::Left(engine.call_within(limit, backend.leave(bid)).await),
     }
 }
 
-async fn until(engine: &Engine, at: Option<crate::clock::Moment>) {
-    match at {
-        Some(at) => engine.clock().sleep_until(at).await,
-        None => std::future::pending().await,
+impl fmt::Debug for Driver {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Driver")
+            .field("machine", &self.machine)
+            .finish_non_exhaustive()
     }
-}
-
-async fn finished<F: Future>(mut call: Pin<&mut Option<F>>) -> F::Output {
-    let output = match call.as_mut().as_pin_mut() {
-        Some(call) => call.await,
-        None => std::future::pending().await,
-    };
-    call.set(None);
-    output
-}
-
-async fn next_hint(hints: &mut Option<Hints>) -> crate::backend::Hint {
-    if let Some(stream) = hints {
-        if let Some(hint) = stream.next().await {
-            return hint;
-        }
-        *hints = None;
-    }
-    std::future::pending().await
 }

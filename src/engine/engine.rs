@@ -7,6 +7,7 @@ use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
+use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use super::birth::Birth;
 use super::event::Finish;
@@ -188,6 +189,7 @@ impl Engine {
     /// Cancel-safe: what has begun goes on, and it can be called again.
     pub(crate) async fn settle(&self) {
         self.0.closing.cancel();
+        self.0.roster.close();
         self.0.tasks.close();
         self.0.tasks.wait().await;
     }
@@ -253,6 +255,11 @@ impl Engine {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .fork()
+    }
+
+    /// As long as this lives, `close` waits.
+    pub(super) fn running(&self) -> TaskTrackerToken {
+        self.0.tasks.token()
     }
 
     /// Runs `task` until it ends, or as long as the runtime lives; `close`

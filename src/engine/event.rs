@@ -1,8 +1,10 @@
 //! What goes into a machine, what comes out of it, and what its user hears.
 
+use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
-use super::driver::Quiescer;
+use super::contention::Quiescer;
 use super::store_clock::ClockReading;
 use super::tenure::Tenure;
 use crate::backend::{Answer, Bid, Held, Hint, Nonce};
@@ -76,6 +78,13 @@ pub(crate) enum Event {
     Quiesced {
         tenure_number: u64,
     },
+}
+
+impl Event {
+    /// Whether it is what the store says to a call.
+    pub(super) fn is_answer(&self) -> bool {
+        matches!(self, Self::Acquired(_) | Self::Released(_) | Self::Left(_))
+    }
 }
 
 /// A call to the store; a machine has one at a time.
@@ -165,6 +174,46 @@ pub(crate) enum Finish {
     Unconfirmed,
     /// It owned, and something local still runs: nothing was released.
     StillRunning,
+}
+
+/// A function that notices are told to: must be quick and must not panic.
+pub(crate) type Tell = Box<dyn FnMut(Notice) + Send>;
+
+/// Where a contention's notices go. Called by whoever brings an event, one at a
+/// time: must be quick and must not panic.
+pub(crate) enum Sink {
+    Tell(Tell),
+    Shared(Arc<dyn Listener>),
+}
+
+impl Sink {
+    pub(super) fn tell(&mut self, notice: Notice) {
+        match self {
+            Self::Tell(tell) => tell(notice),
+            Self::Shared(listener) => listener.hear(notice),
+        }
+    }
+
+    /// No last word will come.
+    pub(super) fn cut_off(&mut self) {
+        if let Self::Shared(listener) = self {
+            listener.cut_off();
+        }
+    }
+}
+
+impl fmt::Debug for Sink {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Sink")
+    }
+}
+
+/// One who hears what becomes of a contention.
+pub(crate) trait Listener: Send + Sync {
+    fn hear(&self, notice: Notice);
+
+    /// The contention has ended without a last word, with the runtime.
+    fn cut_off(&self);
 }
 
 /// What the user of a contention hears.

@@ -26,6 +26,8 @@ pub(crate) struct Lease {
     store_clock: Mutex<EstimatedStoreClock>,
     pub(super) deadline: AtomicU64,
     pub(super) cause: OnceLock<LossCause>,
+    /// Why it has ended for its first holder alone: see [`Tenure`](super::Tenure).
+    pub(super) first_ended: OnceLock<LossCause>,
     pub(super) in_hand: InHand,
     jump: Jump,
     birth: Birth,
@@ -59,6 +61,7 @@ impl Lease {
             store_clock: Mutex::new(EstimatedStoreClock::new(reading)),
             deadline: AtomicU64::new(deadline.as_nanos().max(1)),
             cause: OnceLock::new(),
+            first_ended: OnceLock::new(),
             in_hand: InHand::offered(patience(&terms), reading.heard_at),
             jump: Jump::since(sent, terms.margin()),
             birth,

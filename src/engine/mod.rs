@@ -5,8 +5,12 @@
 //! | --- | --- |
 //! | `engine` | what all contentions of a coordinator share |
 //! | `machine/` | the contention of one contender, a pure state machine |
-//! | `driver` | the task that carries out what a machine wants |
-//! | `roster` | all renewals of a coordinator, aligned and sent in batches |
+//! | `driver` | carries out what a machine wants |
+//! | `slot` | where a contention sits between two events, and who polls it |
+//! | `contention` | a running contention, as its user has it in hand |
+//! | `call` | a call to the store that has begun |
+//! | `roster` | all contentions of a coordinator, and one task that rings for them |
+//! | `renewals` | what is to be renewed and when, in batches |
 //! | `birth` | the process in which something was made |
 //! | `jump` | whether the clocks of this machine jumped |
 //! | `in_hand` | whether the user of a contention has its grant in hand |
@@ -22,6 +26,8 @@
 //! | `random` | all the chance there is, seedable |
 
 mod birth;
+mod call;
+mod contention;
 mod driver;
 #[expect(clippy::module_inception)] // The home of `Engine` itself.
 mod engine;
@@ -33,8 +39,10 @@ mod machine;
 mod notify;
 mod observe;
 mod random;
+mod renewals;
 mod roster;
 mod settings;
+mod slot;
 mod store_clock;
 mod tenure;
 mod trouble;
@@ -44,9 +52,9 @@ mod wake;
 mod tests;
 
 pub(crate) use birth::Birth;
-pub(crate) use driver::{Contention, Quiescer};
+pub(crate) use contention::{Contention, Quiescer};
 pub(crate) use engine::Engine;
-pub(crate) use event::{Finish, GivenBack, Notice};
+pub(crate) use event::{Finish, GivenBack, Listener, Notice};
 pub(crate) use notify::Dispatch;
 pub(crate) use observe::Observation;
 pub(crate) use random::Random;

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-use super::event::Notice;
+use super::event::{Notice, Tell};
 use super::trouble::Doing;
-use super::{Engine, driver, wake};
+use super::{Engine, wake};
 use crate::backend::{Answer, Backend, Hints, Interest};
 use crate::error::Result;
 use crate::model::MutexName;
@@ -27,7 +27,7 @@ impl Engine {
     /// Tells `sink` who owns `name`, at first and whenever it may have
     /// changed. Looks at a hint (at most once per [`wake::BROADCAST_LOOK`]),
     /// when the owner's lease should end, and now and then in any case.
-    pub(crate) fn observe(&self, name: MutexName, sink: driver::Sink) -> Observation {
+    pub(crate) fn observe(&self, name: MutexName, sink: Tell) -> Observation {
         let stop = self.closing_token().child_token();
         let observation = Observation { stop: stop.clone() };
         let engine = self.clone();
@@ -38,7 +38,7 @@ impl Engine {
         observation
     }
 
-    async fn keep_looking(&self, name: MutexName, mut sink: driver::Sink) {
+    async fn keep_looking(&self, name: MutexName, mut sink: Tell) {
         let mut hints = self.backend().changes(&Interest::in_owner(&name));
         let mut random = self.random();
         let mut reporter = self.reporter(&name, Doing::Observing);

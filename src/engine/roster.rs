@@ -1,24 +1,23 @@
-//! All renewals of a coordinator: aligned into ticks, sent in batches.
+//! [`Roster`]: all contentions of a coordinator, and the one task that rings
+//! for them, renews what they hold and looks at their clocks.
 //!
-//! When the earliest renewal is due, everything that is due soon goes with it;
-//! from then on those names share a tick. No task runs while nothing is owned.
+//! Owning costs no task and no timer of its own. No task runs for long while
+//! there is no contention.
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::collections::{BTreeMap, BTreeSet};
+use std::pin::pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use tokio::runtime::Handle;
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::Notify;
 
-use super::event::Event;
-use super::in_hand::PickUp;
-use super::lease::Lease;
-use super::wake;
-use crate::backend::{AnyBackend, Backend, Held};
+pub(super) use super::renewals::DueRenewal;
+
+use super::event::{Event, Stop};
+use super::renewals::{self, Renewals};
+use super::slot::DriverSlot;
+use crate::backend::AnyBackend;
 use crate::clock::{Clock, Moment};
-use crate::error::{Error, ErrorKind, Outcome};
-
-/// A renewal may go this part of its period early, to share a batch.
-const COMPANY: u32 = 8;
 
 #[derive(Debug, Clone)]
 pub(super) struct Roster(Arc<RosterParts>);
@@ -28,202 +27,246 @@ struct RosterParts {
     backend: AnyBackend,
     clock: Clock,
     runtime: Handle,
-    renewals: Mutex<DueRenewals>,
-    changed: Notify,
+    book: Mutex<RosterEntries>,
+    changed: Arc<Notify>,
 }
 
 #[derive(Debug, Default)]
-struct DueRenewals {
-    by_time: BTreeMap<(Moment, u64), Renewal>,
+struct RosterEntries {
+    contentions: BTreeMap<u64, Arc<DriverSlot>>,
     next_number: u64,
-    is_running: bool,
+    /// When to ring for whom. One that nobody waits for any more rings in vain.
+    alarms: BTreeSet<(Moment, u64)>,
+    renewals: Renewals,
+    keeper: Keeper,
 }
 
-#[derive(Debug)]
-struct Renewal {
-    held: Held,
-    lease: Arc<Lease>,
-    deadline: Moment,
-    max_batch: usize,
-    reply: mpsc::UnboundedSender<Event>,
+/// The one task.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+enum Keeper {
+    #[default]
+    Gone,
+    /// It will look for what is next.
+    Awake,
+    /// It wakes then, or never.
+    AsleepUntil(Option<Moment>),
 }
 
-impl Renewal {
-    /// The earliest moment at which it may go along with others.
-    fn from(&self, at: Moment) -> Moment {
-        // What its user has not picked up has its time to be: it goes alone.
-        if !self.lease.is_in_hand() {
-            return at;
+impl RosterEntries {
+    /// Whether the keeper sleeps for longer than until `at`. It does not sleep
+    /// less where something is taken out: it wakes once in vain, and most that
+    /// comes next is later than that.
+    fn oversleeps(&self, at: Moment) -> bool {
+        match self.keeper {
+            Keeper::AsleepUntil(until) => until.is_none_or(|until| at < until),
+            Keeper::Gone | Keeper::Awake => false,
         }
-        at - self.held.terms.renew_after() / COMPANY
     }
 
-    /// Whether it is to be sent: a grant that its user has not picked up is
-    /// not renewed.
-    fn is_wanted(&self, now: Moment) -> bool {
-        let until = match self.lease.pick_up_or_return(now) {
-            PickUp::Held => return true,
-            PickUp::Wait(until) => Some(until),
-            PickUp::Gone => None,
-        };
-        let nonce = self.held.nonce;
-        let _ = self.reply.send(Event::Unclaimed { nonce, until });
-        false
+    fn next_moment(&self) -> Option<Moment> {
+        let alarm = self.alarms.first().map(|(at, _)| *at);
+        alarm.into_iter().chain(self.renewals.first()).min()
     }
-}
 
-/// A place in the roster; dropped, the renewal is withdrawn unless it is
-/// already on its way.
-#[derive(Debug)]
-pub(super) struct Ticket {
-    roster: Roster,
-    key: (Moment, u64),
-}
-
-impl Drop for Ticket {
-    fn drop(&mut self) {
-        self.roster.renewals().by_time.remove(&self.key);
+    /// All whose moment has come.
+    fn take_rung(&mut self, now: Moment) -> Vec<Arc<DriverSlot>> {
+        let mut rung = Vec::new();
+        while let Some((at, number)) = self.alarms.first().copied()
+            && at <= now
+        {
+            self.alarms.remove(&(at, number));
+            rung.extend(self.contentions.get(&number).cloned());
+        }
+        rung
     }
 }
 
 impl Roster {
     pub(super) fn new(backend: AnyBackend, clock: Clock, runtime: Handle) -> Self {
-        let (renewals, changed) = (Mutex::default(), Notify::new());
         Self(Arc::new(RosterParts {
             backend,
             clock,
             runtime,
-            renewals,
-            changed,
+            book: Mutex::default(),
+            changed: Arc::default(),
         }))
     }
 
-    /// Renews `held` at `at`, and answers `reply` with [`Event::Renewed`].
-    pub(super) fn enter(
-        &self,
-        (held, lease): (Held, Arc<Lease>),
-        at: Moment,
-        deadline: Moment,
-        max_batch: usize,
-        reply: mpsc::UnboundedSender<Event>,
-    ) -> Ticket {
-        let mut renewals = self.renewals();
-        renewals.next_number += 1;
-        let key = (at, renewals.next_number);
-        let is_first = renewals
-            .by_time
-            .first_key_value()
-            .is_none_or(|(first, _)| key < *first);
-        renewals.by_time.insert(
-            key,
-            Renewal {
-                held,
-                lease,
-                deadline,
-                max_batch,
-                reply,
-            },
-        );
-        if !renewals.is_running {
-            renewals.is_running = true;
-            self.0.runtime.spawn(self.clone().keep());
-        } else if is_first {
-            self.0.changed.notify_one();
+    /// Enters a contention, and says its number.
+    pub(super) fn enter(&self, slot: &Arc<DriverSlot>) -> u64 {
+        let mut book = self.0.book();
+        book.next_number += 1;
+        let number = book.next_number;
+        book.contentions.insert(number, Arc::clone(slot));
+        let was_gone = book.keeper == Keeper::Gone;
+        if was_gone {
+            book.keeper = Keeper::Awake;
         }
-        Ticket {
-            roster: self.clone(),
-            key,
+        drop(book);
+        if was_gone {
+            let keeping = Keeping {
+                roster: Arc::downgrade(&self.0),
+                changed: Arc::clone(&self.0.changed),
+                clock: self.0.clock.clone(),
+            };
+            self.0.runtime.spawn(keeping.run());
+        }
+        number
+    }
+
+    /// A contention has ended.
+    pub(super) fn forget(&self, number: u64, alarm: Option<Moment>) {
+        let mut book = self.0.book();
+        if let Some(at) = alarm {
+            book.alarms.remove(&(at, number));
+        }
+        let slot = book.contentions.remove(&number);
+        drop(book);
+        drop(slot);
+    }
+
+    /// Rings for a contention at `at`, and not at `before` any more.
+    pub(super) fn set_alarm(&self, number: u64, before: Option<Moment>, at: Option<Moment>) {
+        let mut book = self.0.book();
+        if let Some(before) = before {
+            book.alarms.remove(&(before, number));
+        }
+        if let Some(at) = at {
+            book.alarms.insert((at, number));
+            self.0.is_wanted_at(book, at);
         }
     }
 
-    async fn keep(self) {
+    /// Renews at `at`, or a little earlier in company, and tells
+    /// [`Event::Renewed`].
+    pub(super) fn renew_at(&self, at: Moment, number: u64, due: DueRenewal) {
+        let mut book = self.0.book();
+        book.renewals.add(at, number, due);
+        self.0.is_wanted_at(book, at);
+    }
+
+    /// Withdraws a renewal, unless it is already on its way.
+    pub(super) fn stop_renewing(&self, at: Moment, number: u64) {
+        let withdrawn = self.0.book().renewals.remove(at, number);
+        drop(withdrawn);
+    }
+
+    /// Tells every contention that the coordinator closes.
+    pub(super) fn close(&self) {
+        for slot in self.0.all() {
+            slot.say(Event::Stop(Stop::Closed));
+        }
+    }
+}
+
+impl RosterParts {
+    fn book(&self) -> MutexGuard<'_, RosterEntries> {
+        self.book.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn all(&self) -> Vec<Arc<DriverSlot>> {
+        self.book().contentions.values().cloned().collect()
+    }
+
+    fn is_wanted_at(&self, mut book: MutexGuard<'_, RosterEntries>, at: Moment) {
+        if book.oversleeps(at) {
+            book.keeper = Keeper::Awake;
+            drop(book);
+            self.changed.notify_one();
+        }
+    }
+
+    /// Until when the keeper sleeps; an error when there is nothing to keep.
+    fn next_moment(&self) -> Result<Option<Moment>, Nothing> {
+        let mut book = self.book();
+        if book.contentions.is_empty() {
+            book.keeper = Keeper::Gone;
+            return Err(Nothing);
+        }
+        let next = book.next_moment();
+        book.keeper = Keeper::AsleepUntil(next);
+        Ok(next)
+    }
+
+    fn ring(&self) {
+        let now = self.clock.now();
+        let mut book = self.book();
+        book.keeper = Keeper::Awake;
+        let (due, rung) = (book.renewals.take_due(now), book.take_rung(now));
+        drop(book);
+        for batch in renewals::batches(due, now) {
+            let (backend, clock) = (self.backend.clone(), self.clock.clone());
+            self.runtime.spawn(renewals::renew(backend, clock, batch));
+        }
+        for slot in rung {
+            slot.send(Event::Timer);
+        }
+    }
+}
+
+impl Drop for RosterParts {
+    fn drop(&mut self) {
+        self.changed.notify_one();
+    }
+}
+
+/// There is nothing to keep.
+struct Nothing;
+
+/// The one task. It does not hold the roster: that ends with its coordinator.
+struct Keeping {
+    roster: Weak<RosterParts>,
+    changed: Arc<Notify>,
+    clock: Clock,
+}
+
+impl Keeping {
+    async fn run(mut self) {
+        let mut wall_set = pin!(self.clock.wall_set());
         loop {
-            let first = {
-                let mut renewals = self.renewals();
-                let Some(((at, _), _)) = renewals.by_time.first_key_value() else {
-                    renewals.is_running = false;
+            let next = match self.roster.upgrade().map(|roster| roster.next_moment()) {
+                Some(Ok(next)) => next,
+                Some(Err(Nothing)) | None => {
+                    // Another may have begun by now, and is not to be ended.
+                    self.roster = Weak::new();
                     return;
-                };
-                *at
+                }
+            };
+            let due = async {
+                match next {
+                    Some(at) => self.clock.sleep_until(at).await,
+                    None => std::future::pending().await,
+                }
             };
             tokio::select! {
                 biased;
-                () = self.0.changed.notified() => continue,
-                () = self.0.clock.sleep_until(first) => {}
+                () = self.changed.notified() => continue,
+                () = due => {}
+                () = wall_set.as_mut() => {
+                    wall_set.set(self.clock.wall_set());
+                    // Whoever owns looks whether it still does.
+                    for slot in self.roster.upgrade().iter().flat_map(|roster| roster.all()) {
+                        slot.send(Event::Timer);
+                    }
+                    continue;
+                }
             }
-            for batch in self.take_due() {
-                self.0.runtime.spawn(self.clone().send(batch));
+            if let Some(roster) = self.roster.upgrade() {
+                roster.ring();
             }
         }
     }
+}
 
-    /// Everything that is due, with company, in batches.
-    fn take_due(&self) -> Vec<Vec<Renewal>> {
-        let now = self.0.clock.now();
-        let mut renewals = self.renewals();
-        // Taking it early is worth it only if something must go anyway.
-        if renewals
-            .by_time
-            .first_key_value()
-            .is_none_or(|((at, _), _)| *at > now)
-        {
-            return Vec::new();
-        }
-        let due = renewals.by_time.iter();
-        let due = due.filter(|((at, _), renewal)| renewal.from(*at) <= now);
-        let due: Vec<_> = due.map(|(key, _)| *key).collect();
-        let due = due.iter().filter_map(|key| renewals.by_time.remove(key));
-        let mut due: Vec<_> = due.collect();
-        drop(renewals);
-        due.retain(|renewal| renewal.is_wanted(now));
-        // Those that were cut off in a large batch go in smaller ones.
-        due.sort_by_key(|renewal| std::cmp::Reverse(renewal.max_batch));
-        let mut batches: Vec<Vec<Renewal>> = Vec::new();
-        for renewal in due {
-            match batches
-                .last_mut()
-                .filter(|batch| batch.len() < renewal.max_batch)
-            {
-                Some(batch) => batch.push(renewal),
-                None => batches.push(vec![renewal]),
-            }
-        }
-        batches
-    }
-
-    async fn send(self, batch: Vec<Renewal>) {
-        let clock = &self.0.clock;
-        let sent = clock.look_before();
-        let sent_at = sent.now;
-        let limit = |r: &Renewal| wake::renewal_limit(&r.held.terms, r.deadline, sent_at);
-        let Some(limit) = batch.iter().map(limit).min() else {
+impl Drop for Keeping {
+    /// Done; or the runtime has ended, and what is owned is renewed no more.
+    fn drop(&mut self) {
+        let Some(roster) = self.roster.upgrade() else {
             return;
         };
-        let held: Vec<Held> = batch.iter().map(|renewal| renewal.held.clone()).collect();
-        let answers = wake::within(clock, limit, self.0.backend.renew(&held)).await;
-        let answers = match answers {
-            Ok(answers) if answers.len() == batch.len() => Ok(answers),
-            Ok(_) => Err(Error::new(ErrorKind::Store, Outcome::MayHave)
-                .with_message("the store did not answer every renewal of a batch")),
-            Err(late) => Err(late),
-        };
-        let answers = answers.unwrap_or_else(|error| vec![Err(error); batch.len()]);
-        let size = batch.len();
-        for (renewal, result) in batch.into_iter().zip(answers) {
-            // A contention that has ended does not want to know.
-            let _ = renewal.reply.send(Event::Renewed {
-                nonce: renewal.held.nonce,
-                sent,
-                batch: size,
-                result,
-            });
+        roster.book().keeper = Keeper::Gone;
+        for slot in roster.all() {
+            slot.cut_off();
         }
-    }
-
-    fn renewals(&self) -> MutexGuard<'_, DueRenewals> {
-        self.0
-            .renewals
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
     }
 }

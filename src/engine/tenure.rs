@@ -26,7 +26,8 @@ use crate::model::{ContenderId, FencingToken, MutexName, StoreTime};
 #[derive(Clone)]
 pub struct Tenure {
     lease: Arc<Lease>,
-    own_end: Arc<OwnEnd>,
+    /// None for the first holder without a limit: its end is in the lease.
+    own_end: Option<Arc<OwnEnd>>,
     token: FencingToken,
 }
 
@@ -59,7 +60,12 @@ impl Tenure {
     ) -> (Self, Arc<Lease>) {
         let token = held.token;
         let lease = Arc::new(Lease::begin(birth, held, clock, deadline, reading, sent));
-        (Self::held(Arc::clone(&lease), token, None), lease)
+        let first = Self {
+            lease: Arc::clone(&lease),
+            own_end: None,
+            token,
+        };
+        (first, lease)
     }
 
     fn held(lease: Arc<Lease>, token: FencingToken, limit: Option<Moment>) -> Self {
@@ -67,13 +73,16 @@ impl Tenure {
         let own_end = Arc::new(OwnEnd { limit, ended });
         Self {
             lease,
-            own_end,
+            own_end: Some(own_end),
             token,
         }
     }
 
     /// The same tenure, ending for its holder at `limit` at the latest.
     pub(crate) fn limited(self, limit: Option<Moment>) -> Self {
+        if limit.is_none() {
+            return self;
+        }
         Self::held(self.lease, self.token, limit)
     }
 
@@ -87,11 +96,19 @@ impl Tenure {
     /// Ends it for this holder; the grant may live on for the next. False when
     /// it had ended for it before.
     pub(crate) fn end(&self, cause: LossCause) -> bool {
-        let ends = self.own_end.ended.set(cause).is_ok();
+        let ends = self.own_end().set(cause).is_ok();
         if ends {
             self.lease.changed.notify_waiters();
         }
         ends
+    }
+
+    /// Why it has ended for this holder alone, if it has.
+    fn own_end(&self) -> &OnceLock<LossCause> {
+        match &self.own_end {
+            Some(own_end) => &own_end.ended,
+            None => &self.lease.first_ended,
+        }
     }
 
     /// Takes the grant in hand: false when it has gone back meanwhile.
@@ -135,11 +152,11 @@ impl Tenure {
 
     /// The moment at which it ends if nothing is renewed, unless it has ended.
     fn deadline(&self) -> Option<Moment> {
-        if self.own_end.ended.get().is_some() {
+        if self.own_end().get().is_some() {
             return None;
         }
         let deadline = self.lease.deadline()?;
-        let Some(limit) = self.own_end.limit else {
+        let Some(limit) = self.own_end.as_ref().and_then(|own| own.limit) else {
             return Some(deadline);
         };
         if self.lease.clock.now() >= limit {
@@ -331,7 +348,7 @@ impl Tenure {
     fn loss(&self) -> LeaseLost {
         // The cause is set right after the deadline; a look in between sees
         // the commonest one.
-        let own = self.own_end.ended.get();
+        let own = self.own_end().get();
         let cause = *own
             .or(self.lease.cause.get())
             .or(self.lease.asked.get())

@@ -71,15 +71,20 @@ pub(super) fn renewal_limit(terms: &LeaseTerms, deadline: Moment, now: Moment) -
         .max(Duration::from_millis(1))
 }
 
-/// What `call` gives within `limit`. The only place that ends a call of the
-/// engine: what it asked for may still happen.
+/// What `call` gives within `limit`.
 pub(super) async fn within<F: Future>(
     clock: &Clock,
     limit: Duration,
     call: F,
 ) -> Result<F::Output> {
     let answer = clock.limit(clock.now() + limit, call).await;
-    answer.ok_or_else(|| Error::late(ErrorKind::Timeout, "the store", limit, Outcome::MayHave))
+    answer.ok_or_else(|| late(limit))
+}
+
+/// The answer that did not come within `limit`: what was asked for may still
+/// happen.
+pub(super) fn late(limit: Duration) -> Error {
+    Error::late(ErrorKind::Timeout, "the store", limit, Outcome::MayHave)
 }
 
 #[cfg(test)]

@@ -1,40 +1,30 @@
 //! [`Acquisition`]: the way to one guard, through the local queue and then
 //! through the store.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::{oneshot, watch};
-
 use super::guard::LockGuard;
-use super::hand_over::{LocalGrant, OwnerPlace};
+use super::hand_over::LocalGrant;
 use super::local_queue::WaiterPlace;
 use super::lock::Lock;
-use crate::engine::{Finish, Mode, Notice, Quiescer, Tenure};
-use crate::error::{Error, ErrorKind, LossCause, Outcome, Result};
+use super::word::{Began, End, Heard, Word};
+use crate::engine::{Finish, Mode};
+use crate::error::{Error, ErrorKind, Outcome, Result};
 
 /// One acquisition of a lock.
 #[derive(Debug)]
 pub(super) struct Acquisition<'a> {
     lock: &'a Lock,
     mode: Mode,
-    heard: watch::Sender<Heard>,
-}
-
-/// What the store has said so far.
-#[derive(Debug)]
-enum Heard {
-    NotAsked,
-    /// Asked, and no word yet.
-    Nothing,
-    Trouble(Error),
-    Answer,
+    /// Once the store has been asked.
+    word: Mutex<Option<Arc<Word>>>,
 }
 
 impl<'a> Acquisition<'a> {
     pub(super) fn new(lock: &'a Lock, mode: Mode) -> Self {
-        let heard = watch::Sender::new(Heard::NotAsked);
-        Self { lock, mode, heard }
+        let word = Mutex::default();
+        Self { lock, mode, word }
     }
 
     /// From a place in the queue to the guard; `None` when another owns and the
@@ -53,7 +43,7 @@ impl<'a> Acquisition<'a> {
                 // A grant that went back or ran out before its waiter was
                 // polled is none. Our own old grant must not stand in our way.
                 Some(grant) if !grant.tenure.pick_up() || grant.tenure.is_lost() => {
-                    let _ = grant.give_back(None).await;
+                    grant.give_back(None).finish().await;
                 }
                 Some(grant) => {
                     place.won();
@@ -76,100 +66,66 @@ impl<'a> Acquisition<'a> {
         settings.quiesce = Duration::ZERO;
         settings.initial_delay = lock.queue().others_first(engine.clock().now());
         settings.safety_look = lock.safety_look().unwrap_or(settings.safety_look);
-        let (begin, mut began) = oneshot::channel();
-        let (finish, mut finished) = oneshot::channel();
-        let place = Arc::<OwnerPlace>::default();
         let terms = settings.terms;
-        let sink = sink(begin, finish, Arc::clone(&place), self.heard.clone());
-        hear(&self.heard, Heard::Nothing);
+        let word = self.next_word();
         let contention = engine
-            .contend(settings, false, sink)
+            .contend_here(settings, word.clone())
             .abandoned_when_dropped();
-        let end = tokio::select! {
-            biased;
-            Ok((tenure, quiescer)) = &mut began => {
-                let granted_at = engine.clock().now();
-                let tenure = tenure.limited(lock.hold_limit());
-                return Ok(Some(LocalGrant { tenure, terms, granted_at, finished, place, contention, quiescer }));
+        contention.call_here().await;
+        match word.began().await {
+            Began::Tenure(tenure, quiescer) => Ok(Some(LocalGrant {
+                tenure: tenure.limited(lock.hold_limit()),
+                terms,
+                granted_at: engine.clock().now(),
+                word,
+                contention,
+                quiescer,
+            })),
+            Began::Ended(End::Finished(Finish::Failed(error))) => {
+                Err(error.with_mutex(lock.name()))
             }
-            end = &mut finished => end,
-        };
-        match end {
-            Ok(Finish::Failed(error)) => Err(error.with_mutex(lock.name())),
             // The coordinator was closed while we waited; otherwise the one
             // attempt was refused.
-            Ok(_) => engine.check_open().map(|()| None),
-            // Not even a last word: the engine's tasks have ended.
-            Err(_) => Err(Error::new(ErrorKind::Closed, Outcome::DidNot)
+            Began::Ended(End::Finished(_)) => engine.check_open().map(|()| None),
+            Began::Ended(End::CutOff) => Err(Error::new(ErrorKind::Closed, Outcome::DidNot)
                 .with_message("the runtime that the coordinator lives on has ended")
                 .with_mutex(lock.name())),
         }
     }
 
-    /// Whether the store has been asked and has not said anything.
-    pub(super) fn awaits_first_word(&self) -> bool {
-        matches!(*self.heard.borrow(), Heard::Nothing)
+    /// A word for the next contention. What the store has said in the one before
+    /// is not forgotten.
+    fn next_word(&self) -> Arc<Word> {
+        let mut word = self.word.lock().unwrap_or_else(PoisonError::into_inner);
+        let heard = word
+            .as_ref()
+            .map_or(Heard::Nothing, |word| word.take_heard());
+        Arc::clone(word.insert(Arc::new(Word::new(heard))))
     }
 
-    /// Returns when the store has said something.
+    fn word(&self) -> Option<Arc<Word>> {
+        let word = self.word.lock().unwrap_or_else(PoisonError::into_inner);
+        word.clone()
+    }
+
+    /// Returns when the store, if it has been asked, has said something; at once
+    /// when it has not been asked.
     pub(super) async fn first_word(&self) {
-        let mut heard = self.heard.subscribe();
-        let _ = heard
-            .wait_for(|heard| !matches!(heard, Heard::Nothing))
-            .await;
+        if let Some(word) = self.word() {
+            word.first_word().await;
+        }
+    }
+
+    /// Whether the store has been asked and has not said anything.
+    pub(super) fn awaits_first_word(&self) -> bool {
+        self.word().is_some_and(|word| word.awaits_first_word())
     }
 
     /// Why the store never answered, if it never did.
     pub(super) fn trouble(&self) -> Option<Error> {
-        match self.heard.send_replace(Heard::NotAsked) {
+        match self.word()?.take_heard() {
             Heard::Trouble(error) => Some(error),
-            Heard::NotAsked | Heard::Nothing | Heard::Answer => None,
+            Heard::Nothing | Heard::Answer => None,
         }
     }
-}
-
-/// Takes note of `word`. An answer is not forgotten over later trouble, nor
-/// either of them when the store is asked again.
-fn hear(heard: &watch::Sender<Heard>, word: Heard) {
-    heard.send_if_modified(|heard| {
-        let is_news = match &word {
-            Heard::NotAsked | Heard::Nothing => matches!(heard, Heard::NotAsked),
-            Heard::Trouble(_) | Heard::Answer => !matches!(heard, Heard::Answer),
-        };
-        if is_news {
-            *heard = word;
-        }
-        is_news
-    });
-}
-
-fn sink(
-    begin: oneshot::Sender<(Tenure, Quiescer)>,
-    finish: oneshot::Sender<Finish>,
-    place: Arc<OwnerPlace>,
-    heard: watch::Sender<Heard>,
-) -> Box<dyn FnMut(Notice) + Send> {
-    let (mut begin, mut finish) = (Some(begin), Some(finish));
-    Box::new(move |notice| match notice {
-        Notice::Began(tenure, _, quiescer) => {
-            // The waiter has gone: the contention is being dropped as well.
-            let _ = begin.take().map(|begin| begin.send((tenure, quiescer)));
-        }
-        // A guard ends by being dropped; only the coordinator's close does
-        // not wait for that.
-        Notice::Quiesce(LossCause::Closed, done) => done.quiesced(),
-        Notice::Quiesce(LossCause::Released, _) => {}
-        Notice::Quiesce(..) => place.leave(),
-        Notice::Observed(..) => hear(&heard, Heard::Answer),
-        Notice::Trouble(error) => {
-            tracing::debug!(target: "tenure::lock", "will try again: {error}");
-            hear(&heard, Heard::Trouble(error));
-        }
-        Notice::Finished(end) => {
-            // In this order: a task that is told that the lock is free finds
-            // it so.
-            place.leave();
-            let _ = finish.take().map(|finish| finish.send(end));
-        }
-    })
 }

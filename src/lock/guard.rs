@@ -3,11 +3,10 @@
 use std::fmt;
 use std::time::Duration;
 
-use tokio::sync::oneshot;
-
-use super::hand_over::LocalGrant;
+use super::hand_over::{GivingBack, LocalGrant};
 use super::local_queue::WaiterPlace;
 use super::lock::Lock;
+use super::word::End;
 use crate::clock::Moment;
 use crate::engine::{Finish, Tenure};
 use crate::error::{Error, ErrorKind, LeaseLost, LossCause, Outcome, Result};
@@ -41,7 +40,7 @@ impl LockGuard {
                 }
             });
         }
-        grant.place.keep(place);
+        grant.word.place.keep(place);
         let least = lock.options().at_least_for;
         Self {
             kept_until: least.map(|least| lock.engine().clock().now() + least),
@@ -133,31 +132,45 @@ impl LockGuard {
             self.keep_no_longer();
         }
         let lost = self.tenure.token().err();
-        let answer = self.let_go();
+        let giving_back = self.let_go();
         if let Some(lost) = lost {
             return Err(lost.into());
         }
-        let Some(answer) = answer else { return Ok(()) };
-        match answer.await {
-            Ok(Finish::Released) => Ok(()),
-            Ok(Finish::Lost(cause)) => Err(self.tenure.lost_by(cause).into()),
+        let Some(giving_back) = giving_back else {
+            return Ok(());
+        };
+        match giving_back.finish().await {
+            End::Finished(Finish::Released) => Ok(()),
+            End::Finished(Finish::Lost(cause)) => Err(self.tenure.lost_by(cause).into()),
             _ => Err(Error::new(ErrorKind::Unconfirmed, Outcome::MayHave)
                 .with_message("the lease ran out before the store confirmed the release")
                 .with_mutex(self.tenure.mutex())),
         }
     }
 
-    /// Hands the grant over, or gives it back and says where the answer comes.
-    fn let_go(&mut self) -> Option<oneshot::Receiver<Finish>> {
+    /// Hands the grant over, or gives it back.
+    fn let_go(&mut self) -> Option<GivingBack> {
         let grant = self.grant.take()?;
         // What is lost is not ours to hand over. One question and one answer:
         // the task that watches over a limit on this guard may see it pass
         // at any moment, and would forfeit what the next owner holds by then.
         let is_lost = self.tenure.is_lost() || !self.tenure.end(LossCause::Released);
-        let Some(place) = grant.place.take() else {
+        let Some(place) = grant.word.place.take() else {
             return Some(grant.give_back(None));
         };
-        if is_lost || !grant.may_be_handed_over(&self.lock, &place) {
+        if is_lost {
+            return Some(grant.give_back(Some(place)));
+        }
+        let (mut place, mut grant) = (place, grant);
+        if !place.has_successor()
+            && let Some(until) = grant.may_linger_until(&self.lock)
+        {
+            grant.tenure.put_down();
+            let (lock, engine) = (&self.lock, self.lock.engine());
+            // Back again: a task has just come.
+            (place, grant) = lock.queue().linger(engine, place, grant, until).err()?;
+        }
+        if !grant.may_be_handed_over(&self.lock, &place) {
             return Some(grant.give_back(Some(place)));
         }
         grant.tenure.put_down();

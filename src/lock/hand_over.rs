@@ -2,13 +2,13 @@
 //! process.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-
-use tokio::sync::oneshot;
+use std::time::Duration;
 
 use super::local_queue::WaiterPlace;
 use super::lock::Lock;
+use super::word::{End, Word};
 use crate::clock::Moment;
-use crate::engine::{Contention, Finish, Quiescer, Tenure};
+use crate::engine::{Contention, Quiescer, Tenure};
 use crate::error::LossCause;
 use crate::model::LeaseTerms;
 
@@ -21,8 +21,7 @@ pub(super) struct LocalGrant {
     pub(super) tenure: Tenure,
     pub(super) terms: LeaseTerms,
     pub(super) granted_at: Moment,
-    pub(super) finished: oneshot::Receiver<Finish>,
-    pub(super) place: Arc<OwnerPlace>,
+    pub(super) word: Arc<Word>,
     pub(super) contention: Contention,
     /// Says that the local side of the tenure has ended.
     pub(super) quiescer: Quiescer,
@@ -43,9 +42,37 @@ impl LocalGrant {
         if !within {
             lock.queue().let_others_first(now + engine.courtesy());
         }
-        // One that is about to end is not worth having: its renewal is late.
+        within && self.is_worth_having_after(Duration::ZERO)
+    }
+
+    /// Until when it may be left behind without the store, for a task that may
+    /// come; `None` when it goes back at once.
+    pub(super) fn may_linger_until(&self, lock: &Lock) -> Option<Moment> {
+        let (engine, options) = (lock.engine(), lock.options());
+        let linger = options.linger.filter(|_| !options.shares_fence)?;
+        let now = engine.clock().now();
+        let until = now + linger;
+        let times = self.tenure.own_token().hand_over();
+        if !options
+            .hand_over
+            .allows(times, until.since(self.granted_at))
+        {
+            if times > 0 {
+                // This process has had it for its turn.
+                lock.queue().let_others_first(now + engine.courtesy());
+            }
+            return None;
+        }
+        // Where another stood in the way, others may wait now.
+        let is_wanted_elsewhere = self.word.was_refused();
+        let lingers = !is_wanted_elsewhere && self.is_worth_having_after(linger);
+        lingers.then_some(until)
+    }
+
+    /// One that is about to end is not: its renewal is late.
+    fn is_worth_having_after(&self, time: Duration) -> bool {
         let enough = (self.terms.transition() / 2).max(self.terms.lease() / 8);
-        within && self.tenure.lease_left() > enough
+        self.tenure.lease_left() > enough + time
     }
 
     /// The same under the next token, for a waiter of `lock`; `None` when it is
@@ -60,16 +87,31 @@ impl LocalGrant {
         is_ours.then_some(self)
     }
 
-    /// Gives it back to the store and says how that went. The owner's place in
-    /// the queue is kept until the store has answered: the next waiter could
-    /// only be refused before.
-    pub(super) fn give_back(self, place: Option<WaiterPlace>) -> oneshot::Receiver<Finish> {
+    /// Gives it back to the store. The owner's place in the queue is kept until
+    /// the store has answered: the next waiter could only be refused before.
+    pub(super) fn give_back(self, place: Option<WaiterPlace>) -> GivingBack {
         self.tenure.end(LossCause::Released);
         if let Some(place) = place {
-            self.place.keep(place);
+            self.word.place.keep(place);
         }
-        drop(self.contention);
-        self.finished
+        let (contention, word) = (self.contention, self.word);
+        GivingBack { contention, word }
+    }
+}
+
+/// A grant that goes back to the store; dropped, in the background.
+#[derive(Debug)]
+#[must_use = "dropped, it goes on in the background"]
+pub(super) struct GivingBack {
+    contention: Contention,
+    word: Arc<Word>,
+}
+
+impl GivingBack {
+    /// Waits for the store, and says how that went.
+    pub(super) async fn finish(self) -> End {
+        self.contention.abandon_here().await;
+        self.word.end().await
     }
 }
 

@@ -1,46 +1,100 @@
 //! [`LocalQueue`]: the tasks of this process that want one name.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use super::hand_over::LocalGrant;
 use crate::clock::Moment;
+use crate::engine::Engine;
 use crate::queue::{Competitor, CompetitorQueue, Place};
 
 /// A fair queue before one name: only its head asks the store.
 #[derive(Debug)]
 pub(super) struct LocalQueue {
     waiters: Arc<CompetitorQueue<Waiter, LocalGrant>>,
+    /// The same for all.
+    waiter: Arc<Waiter>,
     /// Until when other processes are let first; nanoseconds of the clock.
     others_first_until: AtomicU64,
+    lingering: Mutex<Lingering>,
 }
 
 /// A place in a [`LocalQueue`]; dropped, it is left.
 pub(super) type WaiterPlace = Place<Waiter, LocalGrant>;
 
-/// A task in a [`LocalQueue`].
+/// A task in a [`LocalQueue`]. Nobody asks which.
 #[derive(Debug)]
-pub(super) struct Waiter {
-    id: String,
+pub(super) struct Waiter;
+
+/// A grant that is left behind.
+#[derive(Debug, Default)]
+struct Lingering {
+    /// When it goes back, if nobody has come.
+    until: Option<Moment>,
+    /// Whether a task sees to that.
+    is_watched: bool,
 }
 
 impl LocalQueue {
     pub(super) fn new() -> Self {
         Self {
             waiters: CompetitorQueue::new(),
+            waiter: Arc::new(Waiter),
             others_first_until: AtomicU64::new(0),
+            lingering: Mutex::default(),
         }
     }
 
     /// A place behind all who wait.
     pub(super) fn join(&self) -> WaiterPlace {
-        self.waiters.join(Waiter::new())
+        self.waiters.join(Arc::clone(&self.waiter))
     }
 
     /// A place, if no other task waits or owns.
     pub(super) fn try_join(&self) -> Option<WaiterPlace> {
-        self.waiters.try_join(Waiter::new())
+        self.waiters.try_join(Arc::clone(&self.waiter))
+    }
+
+    /// Leaves `grant` behind until `until` for the next task of this process;
+    /// then it goes back to the store. Both come back when a task waits.
+    pub(super) fn linger(
+        self: &Arc<Self>,
+        engine: &Engine,
+        place: WaiterPlace,
+        grant: LocalGrant,
+        until: Moment,
+    ) -> Result<(), (WaiterPlace, LocalGrant)> {
+        let mut lingering = self.lingering();
+        place.leave_behind(grant)?;
+        lingering.until = Some(until);
+        let was_watched = std::mem::replace(&mut lingering.is_watched, true);
+        drop(lingering);
+        if !was_watched {
+            let (queue, watched) = (Arc::downgrade(self), engine.clone());
+            engine.spawn(async move { watch(queue, &watched, until).await });
+        }
+        Ok(())
+    }
+
+    /// Gives back what has lingered for long enough, or says until when that
+    /// is not so.
+    fn end_lingering(&self, now: Moment) -> Option<Moment> {
+        let mut lingering = self.lingering();
+        if let Some(until) = lingering.until.filter(|until| now < *until) {
+            return Some(until);
+        }
+        *lingering = Lingering::default();
+        let grant = self.waiters.take_back();
+        drop(lingering);
+        drop(grant);
+        None
+    }
+
+    fn lingering(&self) -> MutexGuard<'_, Lingering> {
+        self.lingering
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The head does not bid before `until`.
@@ -56,17 +110,26 @@ impl LocalQueue {
     }
 }
 
-impl Waiter {
-    fn new() -> Self {
-        static NEXT: AtomicU64 = AtomicU64::new(0);
-        Self {
-            id: NEXT.fetch_add(1, Ordering::Relaxed).to_string(),
+/// Sees to it that what lingers goes back: one task for as long as the lock is
+/// taken again and again.
+async fn watch(queue: Weak<LocalQueue>, engine: &Engine, mut until: Moment) {
+    loop {
+        tokio::select! {
+            () = engine.clock().sleep_until(until) => {}
+            // What lingers is given back by the close itself.
+            () = engine.closing() => return,
         }
+        // Without its queue it has gone back already.
+        let Some(queue) = queue.upgrade() else { return };
+        let Some(later) = queue.end_lingering(engine.clock().now()) else {
+            return;
+        };
+        until = later;
     }
 }
 
 impl Competitor for Waiter {
     fn holder_id(&self) -> &str {
-        &self.id
+        "task"
     }
 }

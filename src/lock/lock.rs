@@ -205,7 +205,7 @@ impl Lock {
         self.safety_look
     }
 
-    pub(super) fn queue(&self) -> &LocalQueue {
+    pub(super) fn queue(&self) -> &Arc<LocalQueue> {
         &self.queue
     }
 

@@ -14,6 +14,7 @@
 //! | survive work that hangs | [`LockOptions::with_max_hold`] |
 //! | do a thing once a day, whoever comes first | [`Lock::once_per`], [`LockGuard::once_per`] |
 //! | keep the lock for a while after short work | [`LockOptions::with_at_least_for`] |
+//! | take it again and again in one process | [`LockOptions::with_linger`] |
 //! | let other processes in more often | [`HandOver`] |
 //! | take it again inside, in code that may or may not hold it | [`ReentrantLock`] |
 //! | survive the death of a Redis server without fail-over | [`CombinationLock`](crate::CombinationLock) |
@@ -37,6 +38,7 @@ mod lock;
 mod once;
 mod options;
 pub mod reentrant;
+mod word;
 
 pub use fence::{Fence, StaleToken};
 pub use guard::LockGuard;

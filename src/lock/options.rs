@@ -21,6 +21,7 @@ use crate::model::{FencingToken, LeaseTerms};
 pub struct LockOptions {
     pub(super) max_hold: Option<Duration>,
     pub(super) at_least_for: Option<Duration>,
+    pub(super) linger: Option<Duration>,
     pub(super) hand_over: HandOver,
     pub(super) terms: Option<LeaseTerms>,
     pub(super) shares_fence: bool,
@@ -76,6 +77,77 @@ impl LockOptions {
         self
     }
 
+    /// Lets the lock linger: when a guard is let go and no task of this process
+    /// waits, the grant stays here for so long, a few milliseconds. The next
+    /// task of this process that wants it then takes it over under the next
+    /// token, without a call to the store. For a lock that one process takes
+    /// again and again. Unless it is asked for, nothing lingers.
+    ///
+    /// Others pay for it: a process that waits meanwhile gets the lock up to
+    /// `linger` later, and no later than the bounds of
+    /// [`with_hand_over`](Self::with_hand_over) after the grant. So a
+    /// grant for which this process had to wait, and so perhaps others, does not
+    /// linger. While it does, the store names this process as the owner, and
+    /// nobody here owns; if the process dies then, the others wait for its lease,
+    /// as when an owner dies. [`release`](super::LockGuard::release) does not
+    /// wait for the store then. Closing the coordinator gives it back at once,
+    /// and so does dropping the last [`Lock`](super::Lock) of the name.
+    ///
+    /// With a [shared fence](Self::with_shared_fence) nothing lingers.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> tenure::Result<()> {
+    /// use std::time::Duration;
+    /// use tenure::Coordinator;
+    /// use tenure::lock::LockOptions;
+    ///
+    /// let coordinator = Coordinator::connect("memory:").await?;
+    /// let options = LockOptions::default().with_linger(Duration::from_millis(5));
+    /// let lock = coordinator.lock_with("counters", options)?;
+    /// let mut last = None;
+    /// for _ in 0..100 {
+    ///     let guard = lock.acquire().await?; // most of them without a call
+    ///     assert!(last < Some(guard.token()?));
+    ///     last = Some(guard.token()?);
+    ///     guard.release().await?;
+    /// }
+    /// # coordinator.close().await
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn with_linger(mut self, linger: Duration) -> Self {
+        self.linger = Some(linger).filter(|linger| !linger.is_zero());
+        self
+    }
+
+    pub(crate) fn own_terms(&self) -> Option<LeaseTerms> {
+        self.terms
+    }
+
+    /// Refuses what contradicts itself, or makes no sense under `terms`.
+    pub(crate) fn check(&self, terms: LeaseTerms) -> Result<()> {
+        if let (Some(least), Some(most)) = (self.at_least_for, self.max_hold)
+            && least > most
+        {
+            return Err(Error::invalid(format!(
+                "a lock that is held for at least {least:?} cannot be lost after {most:?}: make \
+                 at_least_for shorter or max_hold longer"
+            )));
+        }
+        let Some(linger) = self.linger else {
+            return Ok(());
+        };
+        let (part, turn) = (terms.transition() / 2, self.hand_over.length);
+        if linger < part && linger < turn {
+            return Ok(());
+        }
+        Err(Error::invalid(format!(
+            "a lock lingers for less than half of its transition ({part:?}) and for less than \
+             its process may hand it over ({turn:?}), not for {linger:?}"
+        )))
+    }
+
     /// Other lease terms than the coordinator's.
     #[must_use]
     pub fn with_terms(mut self, terms: LeaseTerms) -> Self {
@@ -93,17 +165,6 @@ impl LockOptions {
     pub fn with_shared_fence(mut self) -> Self {
         self.shares_fence = true;
         self
-    }
-
-    /// Refuses what contradicts itself.
-    pub(crate) fn check(&self) -> Result<()> {
-        match (self.at_least_for, self.max_hold) {
-            (Some(least), Some(most)) if least > most => Err(Error::invalid(format!(
-                "a lock that is held for at least {least:?} cannot be lost after {most:?}: make \
-                 at_least_for shorter or max_hold longer"
-            ))),
-            _ => Ok(()),
-        }
     }
 }
 

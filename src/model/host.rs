@@ -1,5 +1,7 @@
 //! [`Host`]: ids that a person can trace to a machine and a process.
 
+use std::fmt;
+use std::io::Write as _;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -60,11 +62,13 @@ impl Default for Host {
 
 impl ContenderIdGenerator for Host {
     fn generate(&self) -> Result<ContenderId> {
-        let mark = match &self.counter {
-            Some(counter) => counter.fetch_add(1, Ordering::Relaxed).to_string(),
-            None => mark(),
+        let (pid, address) = (std::process::id(), address());
+        let Some(counter) = &self.counter else {
+            let mark = mark();
+            return made_of(format_args!("{}:{pid}@{address}", mark.as_str()));
         };
-        ContenderId::new(format!("{mark}:{}@{}", std::process::id(), address()))
+        let number = counter.fetch_add(1, Ordering::Relaxed);
+        made_of(format_args!("{number}:{pid}@{address}"))
     }
 
     fn unique_per_call(&self) -> bool {
@@ -72,16 +76,38 @@ impl ContenderIdGenerator for Host {
     }
 }
 
+/// The id that `text` says. Written on the stack first: every bid has one made.
+fn made_of(text: fmt::Arguments<'_>) -> Result<ContenderId> {
+    let mut bytes = [0; ContenderId::MAX_BYTES];
+    let mut rest = &mut bytes[..];
+    let is_written = rest.write_fmt(text).is_ok();
+    let length = ContenderId::MAX_BYTES - rest.len();
+    match std::str::from_utf8(&bytes[..length]) {
+        Ok(id) if is_written => ContenderId::new(id),
+        // Too long: that is said of the whole of it.
+        _ => ContenderId::new(text.to_string()),
+    }
+}
+
 /// 8 letters and digits: 47 bits, beside those of pid and address.
-fn mark() -> String {
+fn mark() -> Mark {
     const DIGITS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
     let mut rest = chance::bits();
     let digit = |_| {
         let digit = DIGITS[(rest % 62) as usize];
         rest /= 62;
-        char::from(digit)
+        digit
     };
-    (0..8).map(digit).collect()
+    Mark(std::array::from_fn(digit))
+}
+
+/// Letters and digits.
+struct Mark([u8; 8]);
+
+impl Mark {
+    fn as_str(&self) -> &str {
+        std::str::from_utf8(&self.0).unwrap_or_default()
+    }
 }
 
 /// This machine's address, looked up once: it should not change under the ids

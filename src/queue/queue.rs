@@ -46,6 +46,8 @@ struct Entries<C, R> {
     is_held: bool,
     /// What the holder before has handed over to the first one.
     handed_over: Option<R>,
+    /// What the last holder has left behind for whoever comes.
+    left_behind: Option<R>,
 }
 
 struct Entry<C> {
@@ -64,6 +66,7 @@ impl<C: Competitor, R> CompetitorQueue<C, R> {
             next_number: 0,
             is_held: false,
             handed_over: None,
+            left_behind: None,
         };
         Arc::new(Self {
             entries: Mutex::new(entries),
@@ -71,12 +74,14 @@ impl<C: Competitor, R> CompetitorQueue<C, R> {
     }
 
     /// Puts `competitor` at the end of the queue.
-    pub fn join(self: &Arc<Self>, competitor: C) -> Place<C, R> {
+    pub fn join(self: &Arc<Self>, competitor: impl Into<Arc<C>>) -> Place<C, R> {
+        let competitor = competitor.into();
         self.with(|entries| entries.push(competitor)).on(self)
     }
 
     /// Puts `competitor` into the queue if it is empty.
-    pub fn try_join(self: &Arc<Self>, competitor: C) -> Option<Place<C, R>> {
+    pub fn try_join(self: &Arc<Self>, competitor: impl Into<Arc<C>>) -> Option<Place<C, R>> {
+        let competitor = competitor.into();
         let joined = self.with(|entries| entries.all.is_empty().then(|| entries.push(competitor)));
         joined.map(|joined| joined.on(self))
     }
@@ -97,6 +102,13 @@ impl<C: Competitor, R> CompetitorQueue<C, R> {
             .is_some_and(|holder| holder.holder_id() == holder_id)
     }
 
+    /// Takes back what was [left behind](Place::leave_behind), if nobody has
+    /// taken it over.
+    #[must_use]
+    pub fn take_back(&self) -> Option<R> {
+        self.with(|entries| entries.left_behind.take())
+    }
+
     /// How many are in the queue, the holder included.
     #[must_use]
     pub fn len(&self) -> usize {
@@ -115,9 +127,9 @@ impl<C: Competitor, R> CompetitorQueue<C, R> {
 }
 
 impl<C, R> Entries<C, R> {
-    fn push(&mut self, competitor: C) -> Joined<C> {
+    fn push(&mut self, competitor: Arc<C>) -> Joined<C> {
         self.next_number += 1;
-        let (number, competitor) = (self.next_number, Arc::new(competitor));
+        let number = self.next_number;
         self.all.push_back(Entry {
             number,
             competitor: Arc::clone(&competitor),
@@ -230,11 +242,13 @@ impl<C: Competitor, R> Place<C, R> {
         }
     }
 
-    /// What the holder before has handed over. Only the first one gets it, once.
+    /// What the holder before has handed over or left behind. Only the first
+    /// one gets it, once.
     pub fn take_over(&mut self) -> Option<R> {
         self.queue.with(|entries| {
             if entries.is_first(self.number) {
-                entries.handed_over.take()
+                let handed_over = entries.handed_over.take();
+                handed_over.or_else(|| entries.left_behind.take())
             } else {
                 None
             }
@@ -273,6 +287,27 @@ impl<C: Competitor, R> Place<C, R> {
         });
         match resource {
             None => Ok(()), // dropping the place wakes the next one
+            Some(resource) => Err((self, resource)),
+        }
+    }
+
+    /// Leaves the queue, and leaves `resource` behind for whoever comes next,
+    /// until it is [taken back](CompetitorQueue::take_back). With the queue it
+    /// is dropped.
+    ///
+    /// # Errors
+    /// The place and the resource, when a competitor waits, who can have it
+    /// [handed over](Self::hand_over), or when something lies there already.
+    pub fn leave_behind(self, resource: R) -> Result<(), (Self, R)> {
+        let mut resource = Some(resource);
+        self.queue.with(|entries| {
+            let is_alone = entries.is_first(self.number) && entries.all.len() == 1;
+            if is_alone && entries.left_behind.is_none() {
+                entries.left_behind = resource.take();
+            }
+        });
+        match resource {
+            None => Ok(()),
             Some(resource) => Err((self, resource)),
         }
     }

@@ -6,6 +6,7 @@ mod endings;
 mod hand_over;
 mod inspect;
 mod leader;
+mod linger;
 mod once;
 mod resigning;
 mod support;

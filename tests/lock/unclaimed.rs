@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use tenure::lock::{HandOver, Holder, LockOptions};
 use tenure::{CampaignEvent, Coordinator, LockGuard, Result};
+use tenure_testkit::fault::{Call, Fault};
 
 use super::support::{World, terms};
 
@@ -15,6 +16,13 @@ const SOON: Duration = Duration::from_millis(100);
 /// that it keeps and does not look at again.
 fn poll_once<F: Future + ?Sized>(future: Pin<&mut F>) -> Poll<F::Output> {
     future.poll(&mut Context::from_waker(Waker::noop()))
+}
+
+/// A process whose store has applied a bid some time before it answers.
+fn distant(world: &World) -> Coordinator {
+    let (coordinator, faults) = world.with_faults();
+    faults.always(Call::Acquire, Fault::DelayAfter(Duration::from_millis(1)));
+    coordinator
 }
 
 /// How long another process waits for "m".
@@ -38,7 +46,7 @@ async fn is_given_back<T>(world: &World, mut future: Pin<Box<dyn Future<Output =
 #[tokio::test(start_paused = true)]
 async fn a_won_lock_that_nobody_picks_up_goes_back_when_its_first_ttl_ends() {
     let world = World::new();
-    let lock = world.coordinator().lock("m").unwrap();
+    let lock = distant(&world).lock("m").unwrap();
     let acquiring = lock.clone();
     let acquire = Box::pin(async move { acquiring.acquire().await });
     is_given_back(&world, acquire).await;
@@ -53,7 +61,7 @@ async fn a_won_lock_that_nobody_picks_up_goes_back_when_its_first_ttl_ends() {
 #[tokio::test(start_paused = true)]
 async fn a_reentrant_lock_that_nobody_picks_up_goes_back_too() {
     let world = World::new();
-    let lock = world.coordinator().reentrant_lock("m").unwrap();
+    let lock = distant(&world).reentrant_lock("m").unwrap();
     let lock = lock.held_by(&Holder::new("h"));
     is_given_back(&world, Box::pin(async move { lock.acquire().await })).await;
 }
@@ -61,7 +69,7 @@ async fn a_reentrant_lock_that_nobody_picks_up_goes_back_too() {
 #[tokio::test(start_paused = true)]
 async fn a_future_that_is_polled_again_goes_on_contending() {
     let world = World::new();
-    let lock = world.coordinator().lock("m").unwrap();
+    let lock = distant(&world).lock("m").unwrap();
     let mut acquire = Box::pin(lock.acquire());
     assert!(poll_once(acquire.as_mut()).is_pending());
     tokio::time::sleep(SOON).await;
@@ -79,7 +87,7 @@ async fn a_future_that_is_polled_again_goes_on_contending() {
 #[tokio::test(start_paused = true)]
 async fn an_attempt_that_is_polled_again_is_made_again() {
     let world = World::new();
-    let lock = world.coordinator().lock("m").unwrap();
+    let lock = distant(&world).lock("m").unwrap();
     let mut attempt = Box::pin(lock.try_acquire());
     assert!(poll_once(attempt.as_mut()).is_pending());
     tokio::time::sleep(terms().lease() * 2).await;
@@ -90,7 +98,7 @@ async fn an_attempt_that_is_polled_again_is_made_again() {
 #[tokio::test(start_paused = true)]
 async fn one_that_is_picked_up_in_time_is_kept() {
     let world = World::new();
-    let lock = world.coordinator().lock("m").unwrap();
+    let lock = distant(&world).lock("m").unwrap();
     let mut acquire = Box::pin(lock.acquire());
     assert!(poll_once(acquire.as_mut()).is_pending());
     tokio::time::sleep(terms().ttl() - SOON).await;

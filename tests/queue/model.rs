@@ -103,6 +103,29 @@ fn one_that_does_not_wait_gets_it_or_leaves_no_trace() {
     });
 }
 
+#[test]
+fn what_is_left_behind_is_taken_over_or_taken_back_by_one() {
+    check(|| {
+        let track = Track::new();
+        let mut holder = track.join(0);
+        let resource = track.resource();
+        holder.won();
+        let next: Vec<_> = (1..3).map(|id| track.spawn(id, any_ending())).collect();
+        let queue = track.queue.clone();
+        let back = shuttle::future::spawn(async move { drop(queue.take_back()) });
+        if let Err((place, resource)) = holder.leave_behind(resource) {
+            drop((resource, place));
+        }
+        for task in next {
+            block_on(task).unwrap();
+        }
+        block_on(back).unwrap();
+        // Those who came may have left without it.
+        drop(track.queue.take_back());
+        track.judge();
+    });
+}
+
 /// Not at random: the checker goes through all there are, and ends.
 #[test]
 fn every_single_interleaving_of_a_hand_over_to_one_that_is_cancelled() {

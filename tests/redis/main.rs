@@ -18,6 +18,7 @@ mod holders;
 mod interop;
 mod jvm;
 mod lazy;
+mod linger;
 mod listing;
 mod one_shard;
 mod outage;
@@ -40,6 +41,8 @@ mod wakeups;
 // What every store must stand.
 #[path = "../shared/same_chance.rs"]
 mod same_chance;
+#[path = "../shared/linger/mod.rs"]
+mod shared_linger;
 #[path = "../shared/listing/mod.rs"]
 mod shared_listing;
 

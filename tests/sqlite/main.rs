@@ -6,6 +6,7 @@ mod contract;
 mod crash;
 mod faults;
 mod kills;
+mod linger;
 mod listing;
 mod nonsense;
 mod opening;
@@ -19,6 +20,8 @@ mod waiting;
 // What every store must stand.
 #[path = "../shared/same_chance.rs"]
 mod same_chance;
+#[path = "../shared/linger/mod.rs"]
+mod shared_linger;
 #[path = "../shared/listing/mod.rs"]
 mod shared_listing;
 

@@ -1,6 +1,7 @@
 //! [`Machine`]: the state of a contention, and what stays the same from state to
 //! state.
 
+use std::cell::Cell;
 use std::time::Duration;
 
 use super::super::event::{Call, Effect, Event, Finish, Stop};
@@ -12,6 +13,19 @@ use super::owning::Owning;
 use super::quieting::Quieting;
 use crate::clock::Moment;
 use crate::error::LossCause;
+
+thread_local! {
+    /// An empty list that effects were carried out of: with it an event costs
+    /// no allocation.
+    static SPARE: Cell<Vec<Effect>> = const { Cell::new(Vec::new()) };
+}
+
+/// Keeps `effects`, which have been carried out, for what is wanted next.
+pub(crate) fn keep_for_the_next(mut effects: Vec<Effect>) {
+    effects.clear();
+    // A thread that ends has no next.
+    let _ = SPARE.try_with(|spare| spare.set(effects));
+}
 
 #[derive(Debug)]
 pub(crate) struct Machine {
@@ -74,6 +88,10 @@ impl Machine {
     /// Whether it owns, by its own account.
     pub(crate) fn is_owner(&self) -> bool {
         matches!(self.state, MachineState::Owning(_))
+    }
+
+    pub(crate) fn settings(&self) -> &ContentionSettings {
+        &self.course.settings
     }
 
     pub(crate) fn is_finished(&self) -> bool {
@@ -235,6 +253,9 @@ impl Course {
     }
 
     pub(super) fn want(&mut self, effect: Effect) {
+        if self.effects.capacity() == 0 {
+            self.effects = SPARE.try_with(Cell::take).unwrap_or_default();
+        }
         self.effects.push(effect);
     }
 

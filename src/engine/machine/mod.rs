@@ -24,4 +24,4 @@ mod machine;
 mod owning;
 mod quieting;
 
-pub(crate) use machine::Machine;
+pub(crate) use machine::{Machine, keep_for_the_next};

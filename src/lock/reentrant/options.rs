@@ -99,6 +99,7 @@ impl ReentrantOptions {
         Ok(LockOptions {
             max_hold: self.max_hold,
             at_least_for: None,
+            linger: None,
             hand_over: self.hand_over,
             terms: self.expiry.map(halves).transpose()?,
             shares_fence: self.shares_fence,

@@ -6,12 +6,9 @@
 //! | `closing` | whether a client has been closed |
 //! | `hints` | the hints of one listener, from who knows to who wants to know |
 //! | `listeners` | who listens to which name in this process |
-<<<<<<< HEAD
 //! | `secret` | text that nobody may see |
 //! | `source` | a value of the application's that may change |
-=======
 //! | `tested` | which versions of a server the suite has run on |
->>>>>>> w-servers
 //! | `wall` | this host's wall clock |
 
 #[cfg(any(
@@ -24,15 +21,12 @@ mod clock;
 mod closing;
 mod hints;
 mod listeners;
-<<<<<<< HEAD
 #[cfg(feature = "sqlite")]
 mod secret;
 #[cfg(any(feature = "mysql", feature = "postgres", feature = "redis"))]
 mod source;
-=======
 #[cfg(any(feature = "mysql", feature = "postgres", feature = "redis"))]
 mod tested;
->>>>>>> w-servers
 mod wall;
 
 #[cfg(any(
@@ -47,13 +41,10 @@ pub(super) use hints::HintStream;
 #[cfg(any(feature = "redis", all(feature = "sqlite", target_os = "linux")))]
 pub(super) use hints::{HintSender, hints};
 pub(super) use listeners::Listeners;
-<<<<<<< HEAD
 #[cfg(feature = "sqlite")]
 pub(super) use secret::Secret;
 #[cfg(any(feature = "mysql", feature = "postgres", feature = "redis"))]
 pub(super) use source::Source;
-=======
 #[cfg(any(feature = "mysql", feature = "postgres", feature = "redis"))]
 pub(super) use tested::Tested;
->>>>>>> w-servers
 pub(super) use wall::wall;

@@ -72,15 +72,10 @@ pub(super) type Connection = MySqlConnection;
 impl Driver for MySql {
     type Connection = Connection;
 
-<<<<<<< HEAD
     async fn connect(&self) -> Result<Connection, NotConnected> {
         let options = self.origin.options(MySqlConnectOptions::password);
-        let mut connection = for_statements(options.await?).connect().await?;
-=======
-    async fn connect(&self) -> sqlx::Result<Connection> {
-        let connected = self.options.connect().await;
+        let connected = for_statements(options.await?).connect().await;
         let mut connection = connected.map_err(error::in_clear)?;
->>>>>>> w-servers
         connection.execute(SESSION).await?;
         Ok(connection)
     }

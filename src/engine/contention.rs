@@ -1,0 +1,113 @@
+//! [`Contention`]: a running contention, as its user has it in hand.
+
+use std::sync::Arc;
+
+use super::event::{Event, Stop};
+use super::slot::{DrivenHere, DriverSlot};
+use super::tenure::Tenure;
+
+/// A running contention. Dropping it stops the contention in the background.
+#[derive(Debug)]
+pub(crate) struct Contention {
+    slot: Arc<DriverSlot>,
+    /// What it is told when this is dropped.
+    at_drop: Option<AtDrop>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum AtDrop {
+    Stop(Stop),
+    Abandon,
+}
+
+impl Contention {
+    pub(super) fn new(slot: Arc<DriverSlot>) -> Self {
+        Self {
+            slot,
+            at_drop: Some(AtDrop::Stop(Stop::Wanted)),
+        }
+    }
+
+    /// The same; dropped, it begins no further tenure, and the present one goes
+    /// on while its holder likes.
+    pub(crate) fn sparing_the_tenure(mut self) -> Self {
+        self.at_drop = Some(AtDrop::Stop(Stop::LastTenure));
+        self
+    }
+
+    /// The same; dropped, no local side is left: its bid is withdrawn or its
+    /// grant given back at once.
+    pub(crate) fn abandoned_when_dropped(mut self) -> Self {
+        self.at_drop = Some(AtDrop::Abandon);
+        self
+    }
+
+    /// Makes the call that it begins with in the caller's own future: without
+    /// a task where the store's answer is all that is waited for. Returns when
+    /// there is an answer, or nothing to call yet; what follows goes on in the
+    /// background.
+    ///
+    /// Dropped, or kept and not polled for as long as a call may take, the call
+    /// goes on in the background too.
+    pub(crate) async fn call_here(&self) {
+        DrivenHere::begin(&self.slot).call().await;
+    }
+
+    /// Abandons it as a drop does, and makes the call that gives it back in the
+    /// caller's own future.
+    pub(crate) async fn abandon_here(mut self) {
+        self.at_drop = None;
+        let driven = DrivenHere::begin(&self.slot);
+        self.slot.send_and_poll(Event::Abandoned);
+        driven.call().await;
+    }
+}
+
+impl Drop for Contention {
+    fn drop(&mut self) {
+        match self.at_drop.take() {
+            Some(AtDrop::Stop(stop)) => self.slot.say(Event::Stop(stop)),
+            Some(AtDrop::Abandon) => self.slot.say(Event::Abandoned),
+            None => {}
+        }
+    }
+}
+
+/// Says that the local side has ended.
+#[derive(Clone, Debug)]
+pub(crate) struct Quiescer {
+    slot: Arc<DriverSlot>,
+    tenure_number: u64,
+}
+
+impl Quiescer {
+    pub(super) fn new(slot: &Arc<DriverSlot>, tenure_number: u64) -> Self {
+        Self {
+            slot: Arc::clone(slot),
+            tenure_number,
+        }
+    }
+
+    pub(crate) fn quiesced(&self) {
+        let tenure_number = self.tenure_number;
+        self.slot.say(Event::Quiesced { tenure_number });
+    }
+
+    /// Takes what was won in hand; false when it went back meanwhile, because
+    /// the user did not come. Now the user is there, and it is contended for
+    /// again.
+    pub(crate) fn pick_up(&self, tenure: &Tenure) -> bool {
+        let is_ours = tenure.pick_up();
+        if !is_ours {
+            let tenure_number = self.tenure_number;
+            self.slot.say(Event::Attended { tenure_number });
+        }
+        is_ours
+    }
+
+    /// The tenure is over before its lease is: it is renewed no more.
+    pub(crate) fn forfeit(&self) {
+        let tenure_number = self.tenure_number;
+        self.slot.say(Event::Expired { tenure_number });
+    }
+}

@@ -1,0 +1,329 @@
+//! [`DriverSlot`]: where a contention sits between two events, and who polls it.
+//!
+//! An event is taken by whoever brings it: no task waits for one. A task, or
+//! the caller's own future, is there only while something has to be polled: a
+//! call to the store, or its hints. What is merely owned has none; the
+//! [`Roster`](super::roster::Roster) knows it.
+
+use std::collections::VecDeque;
+use std::future::poll_fn;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+
+use super::Engine;
+use super::driver::Driver;
+use super::event::Event;
+
+/// A contention, within reach of all who have something to tell it.
+#[derive(Debug)]
+pub(super) struct DriverSlot {
+    engine: Engine,
+    /// Whether its user may be told of something while it says something.
+    hears_at_once: bool,
+    desk: Mutex<Desk>,
+}
+
+#[derive(Debug)]
+struct Desk {
+    /// None while somebody works with it, and after its last word.
+    driver: Option<Box<Driver>>,
+    /// What came while somebody worked with it.
+    inbox: VecDeque<Event>,
+    polled_by: PolledBy,
+    /// Of whoever polls it.
+    waker: Option<Waker>,
+    is_over: bool,
+}
+
+/// Who polls what a contention waits for. Only the one who does it can stop,
+/// except for a caller who does not come: a task takes its place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum PolledBy {
+    Nobody,
+    /// The future of the user.
+    Caller,
+    Task,
+}
+
+impl DriverSlot {
+    /// A slot for a contention. One whose user does not hear at once is told
+    /// by a task of what its user says: the user may hold what the notices of
+    /// it need.
+    pub(super) fn new(engine: &Engine, hears_at_once: bool) -> Arc<Self> {
+        Arc::new(Self {
+            engine: engine.clone(),
+            hears_at_once,
+            desk: Mutex::new(Desk {
+                driver: None,
+                inbox: VecDeque::new(),
+                polled_by: PolledBy::Nobody,
+                waker: None,
+                is_over: false,
+            }),
+        })
+    }
+
+    /// The driver takes its slot, to be polled by `polled_by`.
+    pub(super) fn take(self: &Arc<Self>, driver: Box<Driver>, polled_by: PolledBy) {
+        self.desk().polled_by = polled_by;
+        let _ = match polled_by {
+            PolledBy::Caller => self.put_back_quietly(driver),
+            _ => self.put_back(driver, None),
+        };
+    }
+
+    /// The user says `event`.
+    pub(super) fn say(self: &Arc<Self>, event: Event) {
+        if self.hears_at_once {
+            self.send(event);
+            return;
+        }
+        let mut desk = self.desk();
+        if desk.is_over {
+            return;
+        }
+        desk.inbox.push_back(event);
+        let is_task_wanted = desk.polled_by == PolledBy::Nobody && desk.driver.is_some();
+        if is_task_wanted {
+            desk.polled_by = PolledBy::Task;
+        }
+        let waker = desk.waker.take();
+        drop(desk);
+        if is_task_wanted {
+            self.spawn();
+        }
+        waker.into_iter().for_each(Waker::wake);
+    }
+
+    /// Tells the contention of `event`.
+    pub(super) fn send(self: &Arc<Self>, event: Event) {
+        let mut desk = self.desk();
+        if desk.is_over {
+            return;
+        }
+        let Some(mut driver) = desk.driver.take() else {
+            desk.inbox.push_back(event);
+            return;
+        };
+        let is_overdue = matches!(event, Event::Timer) && driver.has_overdue_call();
+        if is_overdue && desk.polled_by == PolledBy::Caller {
+            // Its caller has not come for as long as a call may take. The
+            // answer may be there: a task looks.
+            desk.polled_by = PolledBy::Task;
+            desk.driver = Some(driver);
+            let waker = desk.waker.take();
+            drop(desk);
+            self.spawn();
+            // One that comes all the same has nothing to poll any more.
+            waker.into_iter().for_each(Waker::wake);
+            return;
+        }
+        drop(desk);
+        driver.on(event, self);
+        let _ = self.put_back(driver, None);
+    }
+
+    /// The same, for a caller that polls at once: no alarm is needed before.
+    pub(super) fn send_and_poll(self: &Arc<Self>, event: Event) {
+        let driver = self.desk().driver.take();
+        match driver {
+            Some(mut driver) => {
+                driver.on(event, self);
+                let _ = self.put_back_quietly(driver);
+            }
+            None => self.send(event),
+        }
+    }
+
+    /// Polls what the contention waits for. Ready when `me` has nothing more to
+    /// poll: the caller after one answer, a task when nothing is to be polled.
+    fn poll(self: &Arc<Self>, cx: &mut Context<'_>, me: PolledBy) -> Poll<()> {
+        // A waker is foreign code: cloned before the mutex is taken, and dropped
+        // after.
+        let mut waker = Some(cx.waker().clone());
+        let mut desk = self.desk();
+        if desk.is_over || desk.polled_by != me {
+            return Poll::Ready(());
+        }
+        std::mem::swap(&mut desk.waker, &mut waker);
+        // Whoever works with it rings when it is back.
+        let Some(mut driver) = desk.driver.take() else {
+            return Poll::Pending;
+        };
+        drop(desk);
+        drop(waker);
+        while let Some(event) = self.next_in_inbox() {
+            driver.on(event, self);
+        }
+        let mut is_done = false;
+        while !is_done {
+            let Poll::Ready(event) = driver.poll(cx) else {
+                break;
+            };
+            is_done = me == PolledBy::Caller && event.is_answer();
+            driver.on(event, self);
+        }
+        is_done |= !driver.is_to_be_polled();
+        self.put_back(driver, Some((me, is_done)))
+    }
+
+    /// Puts the driver back after an event; `polled` says who has polled it and
+    /// whether that one is done.
+    fn put_back(
+        self: &Arc<Self>,
+        driver: Box<Driver>,
+        polled: Option<(PolledBy, bool)>,
+    ) -> Poll<()> {
+        self.put_back_and(driver, polled, true)
+    }
+
+    /// Puts the driver back for a caller that polls it at once.
+    fn put_back_quietly(self: &Arc<Self>, driver: Box<Driver>) -> Poll<()> {
+        self.put_back_and(driver, None, false)
+    }
+
+    fn put_back_and(
+        self: &Arc<Self>,
+        mut driver: Box<Driver>,
+        polled: Option<(PolledBy, bool)>,
+        sets_alarm: bool,
+    ) -> Poll<()> {
+        let mut is_changed = polled.is_none();
+        loop {
+            let mut desk = self.desk();
+            if let Some(event) = desk.inbox.pop_front() {
+                drop(desk);
+                driver.on(event, self);
+                is_changed = true;
+                continue;
+            }
+            if driver.is_finished() || desk.is_over {
+                desk.is_over = true;
+                let waker = desk.waker.take();
+                drop(desk);
+                drop(driver);
+                waker.into_iter().for_each(Waker::wake);
+                return Poll::Ready(());
+            }
+            let is_to_be_polled = driver.is_to_be_polled();
+            let mut is_done = false;
+            if let Some((me, done)) = polled {
+                is_done = desk.polled_by != me
+                    || match me {
+                        PolledBy::Caller => done,
+                        _ => !is_to_be_polled,
+                    };
+                if is_done && desk.polled_by == me {
+                    desk.polled_by = PolledBy::Nobody;
+                }
+            }
+            let (mut is_task_wanted, mut waker) = (false, None);
+            match desk.polled_by {
+                PolledBy::Nobody if is_to_be_polled => {
+                    desk.polled_by = PolledBy::Task;
+                    is_task_wanted = true;
+                }
+                PolledBy::Nobody => waker = desk.waker.take(),
+                _ if is_changed => waker = desk.waker.take(),
+                _ => {}
+            }
+            if sets_alarm || desk.polled_by != PolledBy::Caller {
+                driver.set_alarm();
+            }
+            desk.driver = Some(driver);
+            drop(desk);
+            if is_task_wanted {
+                self.spawn();
+            }
+            if is_done {
+                drop(waker);
+                return Poll::Ready(());
+            }
+            waker.into_iter().for_each(Waker::wake);
+            return Poll::Pending;
+        }
+    }
+
+    fn next_in_inbox(&self) -> Option<Event> {
+        self.desk().inbox.pop_front()
+    }
+
+    fn spawn(self: &Arc<Self>) {
+        let driven = DrivenByTask(Some(Arc::clone(self)));
+        self.engine.spawn(driven.run());
+    }
+
+    /// Nobody polls or renews any more: the runtime has ended.
+    pub(super) fn cut_off(&self) {
+        let mut desk = self.desk();
+        desk.is_over = true;
+        let (driver, waker) = (desk.driver.take(), desk.waker.take());
+        drop(desk);
+        drop(driver);
+        waker.into_iter().for_each(Waker::wake);
+    }
+
+    fn desk(&self) -> MutexGuard<'_, Desk> {
+        self.desk.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A contention that its caller polls; dropped, a task goes on.
+pub(super) struct DrivenHere<'a>(&'a Arc<DriverSlot>);
+
+impl<'a> DrivenHere<'a> {
+    /// From now on the caller polls, unless a task does.
+    pub(super) fn begin(slot: &'a Arc<DriverSlot>) -> Self {
+        let mut desk = slot.desk();
+        if desk.polled_by == PolledBy::Nobody {
+            desk.polled_by = PolledBy::Caller;
+        }
+        drop(desk);
+        Self(slot)
+    }
+
+    /// Until one call is answered.
+    pub(super) async fn call(self) {
+        poll_fn(|cx| self.0.poll(cx, PolledBy::Caller)).await;
+    }
+}
+
+impl Drop for DrivenHere<'_> {
+    fn drop(&mut self) {
+        let mut desk = self.0.desk();
+        if desk.polled_by != PolledBy::Caller {
+            return;
+        }
+        desk.polled_by = PolledBy::Nobody;
+        let waker = desk.waker.take();
+        // Without a driver: whoever works with it sees that nobody polls.
+        let driver = desk.driver.take();
+        drop(desk);
+        drop(waker);
+        if let Some(driver) = driver {
+            let _ = self.0.put_back(driver, None);
+        }
+    }
+}
+
+/// A contention that a task polls; dropped before that is done, the runtime
+/// has ended.
+struct DrivenByTask(Option<Arc<DriverSlot>>);
+
+impl DrivenByTask {
+    async fn run(mut self) {
+        if let Some(slot) = &self.0 {
+            poll_fn(|cx| slot.poll(cx, PolledBy::Task)).await;
+        }
+        // From now on somebody else may poll it.
+        self.0 = None;
+    }
+}
+
+impl Drop for DrivenByTask {
+    fn drop(&mut self) {
+        if let Some(slot) = self.0.take() {
+            slot.cut_off();
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! [`Word`]: what an acquisition hears of its contention.
+
+use std::future::poll_fn;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+
+use super::hand_over::OwnerPlace;
+use crate::engine::{Finish, Listener, Notice, Quiescer, Tenure};
+use crate::error::{Error, LossCause};
+
+/// What an acquisition hears of its contention, and the place in the queue of
+/// the guard that it leads to.
+#[derive(Debug)]
+pub(super) struct Word {
+    said: Mutex<Said>,
+    pub(super) place: OwnerPlace,
+}
+
+#[derive(Debug)]
+struct Said {
+    began: Option<(Tenure, Quiescer)>,
+    end: Option<End>,
+    heard: Heard,
+    /// Somebody else owned when it was first asked for.
+    was_refused: bool,
+    waker: Option<Waker>,
+}
+
+/// What the store has said so far.
+#[derive(Debug)]
+pub(super) enum Heard {
+    /// Asked, and no word yet.
+    Nothing,
+    Trouble(Error),
+    Answer,
+}
+
+/// How a contention ended.
+#[derive(Debug)]
+pub(super) enum End {
+    Finished(Finish),
+    /// Without a last word: the engine's tasks have ended.
+    CutOff,
+}
+
+/// What comes first.
+#[derive(Debug)]
+pub(super) enum Began {
+    Tenure(Tenure, Quiescer),
+    Ended(End),
+}
+
+impl Word {
+    pub(super) fn new(heard: Heard) -> Self {
+        Self {
+            said: Mutex::new(Said {
+                began: None,
+                end: None,
+                heard,
+                was_refused: false,
+                waker: None,
+            }),
+            place: OwnerPlace::default(),
+        }
+    }
+
+    /// The tenure, or that there is none.
+    pub(super) async fn began(&self) -> Began {
+        self.when(|said| match said.began.take() {
+            Some((tenure, quiescer)) => Some(Began::Tenure(tenure, quiescer)),
+            None => said.end.take().map(Began::Ended),
+        })
+        .await
+    }
+
+    /// The end.
+    pub(super) async fn end(&self) -> End {
+        self.when(|said| said.end.take()).await
+    }
+
+    /// Returns when the store has said something.
+    pub(super) async fn first_word(&self) {
+        self.when(|said| (!said.awaits_first_word()).then_some(()))
+            .await;
+    }
+
+    /// Whether the store has not said anything.
+    pub(super) fn awaits_first_word(&self) -> bool {
+        self.said().awaits_first_word()
+    }
+
+    /// Whether another stood in the way.
+    pub(super) fn was_refused(&self) -> bool {
+        self.said().was_refused
+    }
+
+    /// What the store has said; nothing, from now on.
+    pub(super) fn take_heard(&self) -> Heard {
+        std::mem::replace(&mut self.said().heard, Heard::Nothing)
+    }
+
+    async fn when<T>(&self, look: impl Fn(&mut Said) -> Option<T>) -> T {
+        poll_fn(|cx| self.poll_when(cx, &look)).await
+    }
+
+    fn poll_when<T>(&self, cx: &mut Context<'_>, look: impl Fn(&mut Said) -> Option<T>) -> Poll<T> {
+        let mut said = self.said();
+        if let Some(word) = look(&mut said) {
+            return Poll::Ready(word);
+        }
+        drop(said);
+        // A waker is foreign code: cloned before the mutex is taken, and the
+        // one before it dropped after.
+        let mut waker = Some(cx.waker().clone());
+        let mut said = self.said();
+        if let Some(word) = look(&mut said) {
+            return Poll::Ready(word);
+        }
+        std::mem::swap(&mut said.waker, &mut waker);
+        drop(said);
+        Poll::Pending
+    }
+
+    /// Takes note of something, and wakes who waits for it.
+    fn say(&self, note: impl FnOnce(&mut Said)) {
+        let mut said = self.said();
+        note(&mut said);
+        let waker = said.waker.take();
+        drop(said);
+        waker.into_iter().for_each(Waker::wake);
+    }
+
+    fn said(&self) -> MutexGuard<'_, Said> {
+        self.said.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Said {
+    fn awaits_first_word(&self) -> bool {
+        matches!(self.heard, Heard::Nothing) && self.began.is_none() && self.end.is_none()
+    }
+}
+
+impl Listener for Word {
+    fn hear(&self, notice: Notice) {
+        match notice {
+            Notice::Began(tenure, _, quiescer) => {
+                self.say(|said| said.began = Some((tenure, quiescer)));
+            }
+            // A guard ends by being dropped; only the coordinator's close does
+            // not wait for that.
+            Notice::Quiesce(LossCause::Closed, done) => done.quiesced(),
+            Notice::Quiesce(LossCause::Released, _) => {}
+            Notice::Quiesce(..) => self.place.leave(),
+            Notice::Observed(..) => self.say(|said| {
+                said.was_refused = true;
+                said.heard = Heard::Answer;
+            }),
+            Notice::Trouble(error) => {
+                tracing::debug!(target: "tenure::lock", "will try again: {error}");
+                self.say(|said| {
+                    // An answer is not forgotten over later trouble.
+                    if !matches!(said.heard, Heard::Answer) {
+                        said.heard = Heard::Trouble(error);
+                    }
+                });
+            }
+            Notice::Finished(end) => {
+                // In this order: a task that is told that the lock is free finds
+                // it so.
+                self.place.leave();
+                self.say(|said| said.end = Some(End::Finished(end)));
+            }
+        }
+    }
+
+    fn cut_off(&self) {
+        self.place.leave();
+        self.say(|said| said.end = Some(End::CutOff));
+    }
+}
