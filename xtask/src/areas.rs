@@ -7,7 +7,8 @@ use crate::find::Server;
 use crate::programs::{Missing, Program};
 
 /// Test targets whose name does not say what they need.
-const ALSO: [(&str, Area); 7] = [
+const ALSO: [(&str, Area); 8] = [
+    ("bench", Area::Servers),
     ("cli", Area::Servers),
     ("combination", Area::Redis),
     ("contention", Area::Servers),
@@ -30,10 +31,12 @@ pub(crate) enum Area {
     /// What starts every kind of server there is, above all the testkit's own launchers, and the
     /// program on all of them, also on a terminal.
     Servers,
+    /// Instructions of the hot paths, counted by valgrind.
+    Counts,
 }
 
 impl Area {
-    pub(crate) const ALL: [Self; 7] = [
+    pub(crate) const ALL: [Self; 8] = [
         Self::Core,
         Self::Sqlite,
         Self::Redis,
@@ -41,6 +44,7 @@ impl Area {
         Self::Postgres,
         Self::Zookeeper,
         Self::Servers,
+        Self::Counts,
     ];
 
     pub(crate) fn name(self) -> &'static str {
@@ -52,6 +56,7 @@ impl Area {
             Self::Postgres => "postgres",
             Self::Zookeeper => "zookeeper",
             Self::Servers => "servers",
+            Self::Counts => "counts",
         }
     }
 
@@ -65,16 +70,21 @@ impl Area {
             Self::Postgres => &[Server::Postgres],
             Self::Zookeeper => &[Server::ZooKeeper, Server::Curator, Server::Faketime],
             Self::Servers => &Server::ALL,
+            Self::Counts => &[Server::Redis],
         }
     }
 
     /// A compiler is part of every area: SQLite is built from source with the workspace.
     fn needs(self) -> impl Iterator<Item = Program> {
         let servers = self.servers().iter().copied().map(Program::Server);
-        let terminal = (self == Self::Servers).then_some(Program::Terminal);
+        let more = match self {
+            Self::Servers => Some(Program::Terminal),
+            Self::Counts => Some(Program::Valgrind),
+            _ => None,
+        };
         std::iter::once(Program::Compiler)
             .chain(servers)
-            .chain(terminal)
+            .chain(more)
     }
 
     pub(crate) fn from_name(name: &str) -> Option<Self> {
@@ -139,6 +149,8 @@ mod tests {
         assert_eq!(Area::of_target("servers"), Area::Servers);
         assert_eq!(Area::of_target("fencing"), Area::Servers);
         assert_eq!(Area::of_target("views"), Area::Servers);
+        assert_eq!(Area::of_target("bench"), Area::Servers);
+        assert_eq!(Area::of_target("counts"), Area::Counts);
         assert_eq!(Area::of_target("architecture"), Area::Core);
     }
 
@@ -163,6 +175,11 @@ mod tests {
         let all = needs(&[Area::Servers]);
         assert_eq!(all.len(), 2 + Server::ALL.len());
         assert!(all.contains(&Program::Terminal));
+        let counts = needs(&[Area::Counts]);
+        assert_eq!(
+            counts,
+            [Program::Compiler, server(Server::Redis), Program::Valgrind]
+        );
     }
 
     #[test]
@@ -178,7 +195,7 @@ mod tests {
         let [redis, zookeeper] = [Server::Redis, Server::ZooKeeper].map(Program::Server);
         assert_eq!(
             without(&[zookeeper]),
-            "core, sqlite, redis, mysql, postgres"
+            "core, sqlite, redis, mysql, postgres, counts"
         );
         assert_eq!(
             without(&[zookeeper, redis]),

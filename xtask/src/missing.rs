@@ -54,6 +54,7 @@ mod tests {
             Program::Compiler => vec!["cc"],
             Program::Server(server) => server.programs().to_vec(),
             Program::Terminal => vec!["tmux"],
+            Program::Valgrind => vec!["valgrind"],
         };
         Missing { program, files }
     }

@@ -159,7 +159,8 @@ mod tests {
                 "mysql",
                 "postgres",
                 "zookeeper",
-                "servers"
+                "servers",
+                "counts"
             ]
         );
     }

@@ -10,6 +10,8 @@ pub(crate) enum Program {
     Server(Server),
     /// A terminal that can be looked at: tmux.
     Terminal,
+    /// Counts instructions.
+    Valgrind,
 }
 
 /// A program of which not every file was found.
@@ -26,7 +28,7 @@ impl Program {
         match self {
             Self::Compiler => "CC".to_owned(),
             Self::Server(server) => server.variable(),
-            Self::Terminal => "PATH".to_owned(),
+            Self::Terminal | Self::Valgrind => "PATH".to_owned(),
         }
     }
 
@@ -44,6 +46,11 @@ impl Program {
                 dnf: &["tmux"],
                 brew: &["tmux"],
             },
+            Self::Valgrind => Packages {
+                apt: &["valgrind"],
+                dnf: &["valgrind"],
+                brew: &[],
+            },
         }
     }
 
@@ -58,10 +65,8 @@ impl Program {
                 let files = server.programs().iter().copied();
                 files.filter(|file| server.find(file).is_err()).collect()
             }
-            Self::Terminal => {
-                let found = find_in(&search_path(), "tmux");
-                found.map_or_else(|| vec!["tmux"], |_| vec![])
-            }
+            Self::Terminal => in_path("tmux"),
+            Self::Valgrind => in_path("valgrind"),
         };
         (!files.is_empty()).then_some(Missing {
             program: self,
@@ -80,6 +85,12 @@ impl Missing {
         let variable = server.variable();
         (main && std::env::var_os(&variable).is_some()).then_some(variable)
     }
+}
+
+/// The program, if no directory of `PATH` has it.
+fn in_path(program: &'static str) -> Vec<&'static str> {
+    let found = find_in(&search_path(), program);
+    found.map_or_else(|| vec![program], |_| vec![])
 }
 
 /// Those of the programs that are not on this machine.
@@ -142,12 +153,17 @@ mod tests {
     }
 
     #[test]
-    fn the_terminal_is_a_package_too() {
+    fn the_terminal_and_valgrind_are_packages_too() {
         let terminal = Missing {
             program: Program::Terminal,
             files: vec!["tmux"],
         };
         assert_eq!(apt_packages(&[terminal]), ["tmux"]);
+        let valgrind = Missing {
+            program: Program::Valgrind,
+            files: vec!["valgrind"],
+        };
+        assert_eq!(apt_packages(&[valgrind]), ["valgrind"]);
     }
 
     #[test]

@@ -212,7 +212,7 @@ mod tests {
         ];
         assert_eq!(
             last_line(&[Core, Sqlite, Servers], &output),
-            "left out: redis, mysql, postgres, zookeeper, 2 ignored, 3 filtered out\n"
+            "left out: redis, mysql, postgres, zookeeper, counts, 2 ignored, 3 filtered out\n"
         );
     }
 
