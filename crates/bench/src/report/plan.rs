@@ -8,8 +8,6 @@ use crate::stage::Store;
 
 /// Nobody plans for a server that has nothing left.
 const BUSY: f64 = 0.5;
-/// The usual time between two renewals, in seconds.
-const TTL: f64 = 10.0;
 /// The fleet to plan for.
 const PROCESSES: f64 = 10_000.0;
 const LOCKS: usize = 100;
@@ -31,6 +29,16 @@ pub struct Fleet {
     pub processors: f64,
     /// How many servers they need, by processors and by connections.
     pub servers: f64,
+}
+
+/// How much rarer than in the measurement, which was done with the short lease, a held name is
+/// renewed with the usual one: every 10 s instead of every second, and in sessions of 10 s instead
+/// of 2 s.
+fn rarer(store: Store) -> f64 {
+    match store {
+        Store::Zookeeper => 5.0,
+        _ => 10.0,
+    }
 }
 
 /// How many clients a server takes unless it is told otherwise, or can serve.
@@ -60,12 +68,14 @@ fn fleet(report: &Report, store: Store) -> Option<Fleet> {
     // Microseconds of the server's processor.
     let cycle = ours("server-cpu")?;
     let renewal = report.growth(&format!("held-cpu/{key}"))?.at(LOCKS)?;
+    // Where it is too little to be seen, it is no limit.
+    let renewal = renewal.max(0.001) / rarer(store);
     let waiting = ours("waiting-cpu")?;
     let sockets = ours("connections")?;
     let free = BUSY * 1e6;
-    let held = free / (renewal / TTL);
+    let held = free / renewal;
     let processes = connections(store) / sockets.max(1.0);
-    let processors = PROCESSES * LOCKS as f64 * renewal / TTL / 1e6;
+    let processors = PROCESSES * LOCKS as f64 * renewal / 1e6;
     Some(Fleet {
         store,
         cycles: free / cycle,
