@@ -40,7 +40,7 @@ const OTHERS: [&str; 15] = [
     "killed/zookeeper",
 ];
 
-const GROWTH: [&str; 3] = ["held-memory", "waiters", "processes"];
+const GROWTH: [&str; 4] = ["held-memory", "held-take", "waiters", "processes"];
 
 fn ids(rows: &Value) -> BTreeSet<String> {
     let rows = rows.as_array().expect("a list").iter();

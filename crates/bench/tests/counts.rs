@@ -12,8 +12,8 @@ use tenure_testkit::servers::Redis;
 const ROOM: f64 = 1.15;
 
 /// Few enough for seconds, and so many that the start of a program does not show.
-const FEW: u64 = 200;
-const MANY: u64 = 1_200;
+const FEW: u64 = 100;
+const MANY: u64 = 600;
 
 /// The instructions of a program that takes and frees so many times.
 fn instructions(url: &str, count: u64) -> u64 {

@@ -66,10 +66,12 @@ pub(super) fn digits(number: f64) -> String {
             shown
         };
     }
+    if number.fract() == 0.0 {
+        return format!("{number:.0}");
+    }
     match size {
         100.0.. => format!("{number:.0}"),
         10.0.. => format!("{number:.1}"),
-        0.0 => "0".to_owned(),
         _ => format!("{number:.2}"),
     }
 }

@@ -10,7 +10,9 @@ use crate::stage::Store;
 const BUSY: f64 = 0.5;
 /// The fleet to plan for.
 const PROCESSES: f64 = 10_000.0;
-const LOCKS: usize = 100;
+const LOCKS: f64 = 100.0;
+/// The size at which holding is looked at: large enough to be seen above what a server does idle.
+const HELD: usize = 1_000;
 
 /// What one server of a store carries with half of one processor.
 #[derive(Clone, Debug)]
@@ -67,7 +69,7 @@ fn fleet(report: &Report, store: Store) -> Option<Fleet> {
     let ours = |id: &str| Some(report.row(&format!("{id}/{key}"))?.sides.first()?.median());
     // Microseconds of the server's processor.
     let cycle = ours("server-cpu")?;
-    let renewal = report.growth(&format!("held-cpu/{key}"))?.at(LOCKS)?;
+    let renewal = report.growth(&format!("held-cpu/{key}"))?.at(HELD)?;
     // Where it is too little to be seen, it is no limit.
     let renewal = renewal.max(0.001) / rarer(store);
     let waiting = ours("waiting-cpu")?;
@@ -75,7 +77,7 @@ fn fleet(report: &Report, store: Store) -> Option<Fleet> {
     let free = BUSY * 1e6;
     let held = free / renewal;
     let processes = connections(store) / sockets.max(1.0);
-    let processors = PROCESSES * LOCKS as f64 * renewal / 1e6;
+    let processors = PROCESSES * LOCKS * renewal / 1e6;
     Some(Fleet {
         store,
         cycles: free / cycle,
@@ -87,16 +89,25 @@ fn fleet(report: &Report, store: Store) -> Option<Fleet> {
     })
 }
 
+/// Two digits are all that a plan deserves.
+fn limit(number: f64) -> String {
+    if number >= 1e8 {
+        return "no limit seen".to_owned();
+    }
+    let power = 10_f64.powf(number.max(1.0).log10().floor() - 1.0);
+    digits((number / power).round() * power)
+}
+
 impl Fleet {
     /// A line of the table.
     pub(super) fn line(&self) -> String {
         format!(
             "| {} | {} | {} | {} | {} | {} processors for renewals; {} servers |",
             self.store.name(),
-            digits(self.cycles),
-            digits(self.held),
-            digits(self.waiting),
-            digits(self.processes),
+            limit(self.cycles),
+            limit(self.held),
+            limit(self.waiting),
+            limit(self.processes),
             digits(self.processors),
             digits(self.servers)
         )

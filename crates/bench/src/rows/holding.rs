@@ -7,7 +7,7 @@ use super::Bench;
 use crate::Result;
 use crate::locks::Kind;
 use crate::report::{Goal, Growth, Row, Side, Unit};
-use crate::stage::{Lease, Stage, Store, sockets};
+use crate::stage::{Lease, Stage, Store, connections};
 use crate::worker::{Command, Place, Worker};
 
 /// What a worker that holds names was seen to cost.
@@ -20,7 +20,9 @@ struct Held {
     cpu: Option<f64>,
     /// Requests to ZooKeeper in a second.
     requests: Option<f64>,
-    sockets: f64,
+    connections: f64,
+    /// Microseconds for a take and free beside them.
+    take: Option<f64>,
 }
 
 pub(super) fn measure(bench: &mut Bench<'_>, stage: &Stage) -> Result<()> {
@@ -52,8 +54,10 @@ pub(super) fn measure(bench: &mut Bench<'_>, stage: &Stage) -> Result<()> {
     }
     let what = "server processor time for each held name and renewal";
     let mut cpu = growth("held-cpu", what, &Kind::Tenure);
+    let what = "take + free of one more beside held names";
+    let mut take = growth("held-take", what, &Kind::Tenure);
     let mut requests = Side::new("Tenure");
-    let mut sockets = Side::new("Tenure");
+    let mut open = Side::new("Tenure");
     let mut in_redis = Side::new("Tenure");
     let largest = sizes.len() - 1;
     for _ in 0..bench.effort.rounds {
@@ -65,9 +69,10 @@ pub(super) fn measure(bench: &mut Bench<'_>, stage: &Stage) -> Result<()> {
                     continue;
                 }
                 cpu.points[number].rounds.extend(held.cpu);
+                take.points[number].rounds.extend(held.take);
                 if number + 1 == largest {
                     requests.rounds.extend(held.requests);
-                    sockets.rounds.push(held.sockets);
+                    open.rounds.push(held.connections);
                     in_redis.rounds.extend(held.in_redis);
                 }
             }
@@ -118,9 +123,10 @@ pub(super) fn measure(bench: &mut Bench<'_>, stage: &Stage) -> Result<()> {
         );
         bench
             .rows
-            .push(row("connections", title, sockets, Unit::Count, None));
+            .push(row("connections", title, open, Unit::Count, None));
         bench.growths.push(cpu);
     }
+    bench.growths.push(take);
     bench.growths.extend(memory);
     Ok(())
 }
@@ -144,14 +150,32 @@ fn hold(bench: &Bench<'_>, stage: &Stage, kind: Kind, count: usize) -> Result<He
     } else {
         Watched::default()
     };
+    let open = connections(worker.pid());
+    let take = kind
+        .is_ours()
+        .then(|| beside(bench, &mut worker))
+        .transpose()?;
     let more = |busy: f64, idle: f64| (busy - idle).max(0.0) / count as f64;
     Ok(Held {
         memory: each(answer[1].saturating_sub(answer[0])),
         in_redis: in_redis.map(|(before, after)| each(after.saturating_sub(before))),
         cpu: busy.cpu.zip(idle.cpu).map(|(busy, idle)| more(busy, idle)),
         requests: busy.requests,
-        sockets: sockets(worker.pid()) as f64,
+        connections: open as f64,
+        take,
     })
+}
+
+/// How long a take and free of another name takes the worker, in microseconds.
+fn beside(bench: &Bench<'_>, worker: &mut Worker) -> Result<f64> {
+    let millis = (bench.effort.millis / 4).max(10);
+    let answer = worker.ask(&Command::Cycle {
+        tasks: 1,
+        names: 1,
+        millis,
+        prefix: bench.fresh("beside"),
+    })?;
+    Ok(millis as f64 * 1_000.0 / answer[0].max(1) as f64)
 }
 
 /// What a server did in each second of a while.

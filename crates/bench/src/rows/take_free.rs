@@ -2,7 +2,7 @@
 
 use super::{Bench, sides};
 use crate::Result;
-use crate::report::{Goal, Row, Side, Unit};
+use crate::report::{Goal, Row, Unit};
 use crate::stage::{Lease, Stage, Store};
 use crate::worker::{Command, Place, Worker};
 
@@ -52,23 +52,22 @@ pub(super) fn measure(bench: &mut Bench<'_>, stage: &Stage) -> Result<()> {
                 let used = after.saturating_sub(before) as f64;
                 cpu.sides[number].rounds.push(used / count / 1_000.0);
             }
-            if let (Some(before), Some(after)) = (before.1, after.1)
-                && after.1 > before.1
-            {
-                let mean = (after.0 - before.0) as f64 / (after.1 - before.1) as f64;
+            if let (Some(before), Some(after)) = (before.1, after.1) {
+                let calls = (after.1 - before.1).max(1);
+                let mean = (after.0 - before.0) as f64 / calls as f64;
                 script.sides[number].rounds.push(mean);
             }
         }
     }
     stage.pin(&bench.all)?;
-    // A peer may use other commands.
-    let has_all = |side: &Side| side.rounds.len() == bench.effort.rounds;
+    // The peer does half of its work by other commands.
+    script.sides.truncate(2);
     bench.rows.push(time);
-    for mut row in [cpu, script] {
-        row.sides.retain(has_all);
-        if !row.sides.is_empty() {
-            bench.rows.push(row);
-        }
+    if store.has_server() {
+        bench.rows.push(cpu);
+    }
+    if store == Store::Redis {
+        bench.rows.push(script);
     }
     Ok(())
 }

@@ -5,7 +5,7 @@ mod processes;
 mod store;
 
 pub use machine::Machine;
-pub use processes::{cpu_time, pin, processors, sockets};
+pub use processes::{connections, cpu_time, pin, processors};
 pub use store::Store;
 
 use tempfile::TempDir;
@@ -100,14 +100,15 @@ impl Stage {
     /// How long EVALSHA has taken so far in Redis, in microseconds, and how often it was called.
     pub fn evalsha(&self) -> Option<(u64, u64)> {
         let stats = self.info("commandstats")?;
-        let line = stats
-            .lines()
-            .find(|line| line.starts_with("cmdstat_evalsha:"));
+        let mut lines = stats.lines();
+        let line = lines.find(|line| line.starts_with("cmdstat_evalsha:"));
         let number = |key: &str| {
-            let mut parts = line?.split([':', ',']);
-            parts.find_map(|part| part.strip_prefix(key)?.parse().ok())
+            let mut parts = line.unwrap_or_default().split([':', ',']);
+            let number = parts.find_map(|part| part.strip_prefix(key)?.parse().ok());
+            // Before the first there is no line.
+            number.unwrap_or(0)
         };
-        Some((number("usec=")?, number("calls=")?))
+        Some((number("usec="), number("calls=")))
     }
 
     /// What Redis has in memory, in bytes.

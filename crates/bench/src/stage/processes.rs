@@ -1,5 +1,6 @@
 //! What the kernel says of processes, and where it lets them run.
 
+use std::collections::HashSet;
 use std::fs;
 use std::path::Path;
 
@@ -43,16 +44,25 @@ pub fn cpu_time(pid: i32) -> u64 {
     all.filter_map(of_thread).sum()
 }
 
-/// How many sockets a process has open.
-pub fn sockets(pid: u32) -> usize {
+/// How many TCP connections a process has open.
+pub fn connections(pid: u32) -> usize {
     let entries = fs::read_dir(format!("/proc/{pid}/fd"))
         .into_iter()
         .flatten();
     let links = entries
         .flatten()
         .filter_map(|entry| fs::read_link(entry.path()).ok());
+    let table = ["tcp", "tcp6"].map(|kind| fs::read_to_string(format!("/proc/{pid}/net/{kind}")));
+    let table: String = table.into_iter().flatten().collect();
+    // The fourth field is the state, the tenth the number of the socket.
+    let established = |line: &str| {
+        let fields: Vec<&str> = line.split_whitespace().collect();
+        let number = fields.get(9).filter(|_| fields.get(3) == Some(&"01"));
+        number.map(|number| format!("socket:[{number}]"))
+    };
+    let known: HashSet<String> = table.lines().filter_map(established).collect();
     links
-        .filter(|link| link.to_string_lossy().starts_with("socket:"))
+        .filter(|link| link.to_str().is_some_and(|link| known.contains(link)))
         .count()
 }
 
