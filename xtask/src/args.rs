@@ -11,7 +11,7 @@ pub(crate) enum Command {
     Help,
     Test(TestArgs),
     Bench(BenchArgs),
-    /// Compare the instructions of the hot paths with what is written down, or write them down.
+    /// Compare the instructions of the engine with what is written down, or write them down.
     Counts {
         write: bool,
     },
@@ -71,7 +71,7 @@ usage: cargo xtask <command>
       stores: memory, sqlite, redis, mysql, postgres, zookeeper
 
   counts [--write]
-      Compare the instructions of the hot paths with crates/bench/counts.txt, or
+      Compare the instructions of the engine with crates/bench/counts.txt, or
       write them there.
 
   check-features
@@ -131,7 +131,8 @@ fn alone(
 
 /// A command that takes `--write` or nothing.
 fn write_only(name: &str, mut args: impl Iterator<Item = String>) -> Result<bool, String> {
-    match (args.next().as_deref(), args.next()) {
+    let (first, second) = (args.next(), args.next());
+    match (first.as_deref(), second.as_deref()) {
         (None, _) => Ok(false),
         (Some("--write"), None) => Ok(true),
         (Some(other), None) | (Some(_), Some(other)) => {

@@ -1,11 +1,9 @@
-//! The instructions of the hot paths, counted by valgrind: the same on every machine, whatever
+//! The instructions of the engine, counted by valgrind: the same on every machine, whatever
 //! else it does. What `crates/bench/counts.txt` says is a limit, with some room.
 
 use std::collections::BTreeMap;
 use std::process::Command;
 use std::{env, fs};
-
-use tenure_testkit::servers::Redis;
 
 /// How much more than what is written down is let pass: other versions of the compiler and of
 /// the dependencies move the numbers a little.
@@ -39,14 +37,7 @@ fn each(url: &str) -> u64 {
 
 #[test]
 fn a_take_and_free_needs_no_more_instructions_than_are_written_down() {
-    let redis = Redis::start().expect("a Redis server");
-    let measured = BTreeMap::from([
-        ("memory", each("memory:")),
-        (
-            "redis",
-            each(&format!("redis://127.0.0.1:{}", redis.port())),
-        ),
-    ]);
+    let measured = BTreeMap::from([("memory", each("memory:"))]);
     for (path, count) in &measured {
         println!("{path} {count}");
     }
