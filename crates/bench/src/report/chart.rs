@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::number::Unit;
-use super::{Growth, Report, Row};
+use super::{Growth, Point, Report, Row};
 
 const WIDTH: f64 = 960.0;
 /// Where the bars begin, after the words.
@@ -121,11 +121,7 @@ fn panel(lines: &[&Growth], x: f64, y: f64, body: &mut String) {
     let Some(first) = lines.first() else { return };
     let points = || lines.iter().flat_map(|line| &line.points);
     let sizes = || points().map(|point| (point.size as f64).log10());
-    let costs = || {
-        points()
-            .map(|point| point.median())
-            .filter(|cost| *cost > 0.0)
-    };
+    let costs = || points().map(Point::median).filter(|cost| *cost > 0.0);
     let costs = || costs().map(f64::log10);
     let widest = sizes().fold(0.1, f64::max);
     let least = costs().fold(f64::INFINITY, f64::min).floor();
