@@ -168,7 +168,7 @@ impl LockGuard {
             grant.tenure.put_down();
             let (lock, engine) = (&self.lock, self.lock.engine());
             // Back again: a task has just come.
-            (place, grant) = lock.queue().linger(engine, place, grant, until).err()?;
+            (place, grant) = lock.queue().linger(engine, place, grant, until)?;
         }
         if !grant.may_be_handed_over(&self.lock, &place) {
             return Some(grant.give_back(Some(place)));

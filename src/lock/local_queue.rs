@@ -64,9 +64,11 @@ impl LocalQueue {
         place: WaiterPlace,
         grant: LocalGrant,
         until: Moment,
-    ) -> Result<(), (WaiterPlace, LocalGrant)> {
+    ) -> Option<(WaiterPlace, LocalGrant)> {
         let mut lingering = self.lingering();
-        place.leave_behind(grant)?;
+        if let Err(back) = place.leave_behind(grant) {
+            return Some(back);
+        }
         lingering.until = Some(until);
         let was_watched = std::mem::replace(&mut lingering.is_watched, true);
         drop(lingering);
@@ -74,7 +76,7 @@ impl LocalQueue {
             let (queue, watched) = (Arc::downgrade(self), engine.clone());
             engine.spawn(async move { watch(queue, &watched, until).await });
         }
-        Ok(())
+        None
     }
 
     /// Gives back what has lingered for long enough, or says until when that

@@ -7,7 +7,8 @@ use crate::find::Server;
 use crate::programs::{Missing, Program};
 
 /// Test targets whose name does not say what they need.
-const ALSO: [(&str, Area); 7] = [
+const ALSO: [(&str, Area); 8] = [
+    ("bench", Area::Servers),
     ("cli", Area::Servers),
     ("combination", Area::Redis),
     ("contention", Area::Servers),
@@ -30,13 +31,15 @@ pub(crate) enum Area {
     /// What starts every kind of server there is, above all the testkit's own launchers, and the
     /// program on all of them, also on a terminal.
     Servers,
+    /// Instructions of the engine, counted by valgrind.
+    Counts,
     /// Real libraries of the JVM beside ours; only where it is named.
     Jvm,
 }
 
 impl Area {
     /// What runs unless areas are named.
-    pub(crate) const USUAL: [Self; 7] = [
+    pub(crate) const USUAL: [Self; 8] = [
         Self::Core,
         Self::Sqlite,
         Self::Redis,
@@ -44,9 +47,10 @@ impl Area {
         Self::Postgres,
         Self::Zookeeper,
         Self::Servers,
+        Self::Counts,
     ];
 
-    pub(crate) const ALL: [Self; 8] = [
+    pub(crate) const ALL: [Self; 9] = [
         Self::Core,
         Self::Sqlite,
         Self::Redis,
@@ -54,6 +58,7 @@ impl Area {
         Self::Postgres,
         Self::Zookeeper,
         Self::Servers,
+        Self::Counts,
         Self::Jvm,
     ];
 
@@ -67,13 +72,14 @@ impl Area {
             Self::Zookeeper => "zookeeper",
             Self::Servers => "servers",
             Self::Jvm => "jvm",
+            Self::Counts => "counts",
         }
     }
 
     /// The servers that the area's tests start.
     fn servers(self) -> &'static [Server] {
         match self {
-            Self::Core => &[],
+            Self::Core | Self::Counts => &[],
             Self::Sqlite => &[Server::Faketime],
             Self::Redis => &[Server::Redis, Server::Faketime],
             Self::Mysql => &[Server::MariaDb, Server::Galera],
@@ -87,12 +93,15 @@ impl Area {
     /// A compiler is part of every area: SQLite is built from source with the workspace.
     fn needs(self) -> impl Iterator<Item = Program> {
         let servers = self.servers().iter().copied().map(Program::Server);
-        let terminal = (self == Self::Servers).then_some(Program::Terminal);
-        let maven = (self == Self::Jvm).then_some(Program::Maven);
+        let more = match self {
+            Self::Servers => Some(Program::Terminal),
+            Self::Counts => Some(Program::Valgrind),
+            Self::Jvm => Some(Program::Maven),
+            _ => None,
+        };
         std::iter::once(Program::Compiler)
             .chain(servers)
-            .chain(terminal)
-            .chain(maven)
+            .chain(more)
     }
 
     pub(crate) fn from_name(name: &str) -> Option<Self> {
@@ -157,6 +166,8 @@ mod tests {
         assert_eq!(Area::of_target("servers"), Area::Servers);
         assert_eq!(Area::of_target("fencing"), Area::Servers);
         assert_eq!(Area::of_target("views"), Area::Servers);
+        assert_eq!(Area::of_target("bench"), Area::Servers);
+        assert_eq!(Area::of_target("counts"), Area::Counts);
         assert_eq!(Area::of_target("architecture"), Area::Core);
     }
 
@@ -181,6 +192,8 @@ mod tests {
         let all = needs(&[Area::Servers]);
         assert_eq!(all.len(), 2 + Server::ALL.len());
         assert!(all.contains(&Program::Terminal));
+        let counts = needs(&[Area::Counts]);
+        assert_eq!(counts, [Program::Compiler, Program::Valgrind]);
     }
 
     #[test]
@@ -196,11 +209,11 @@ mod tests {
         let [redis, zookeeper] = [Server::Redis, Server::ZooKeeper].map(Program::Server);
         assert_eq!(
             without(&[zookeeper]),
-            "core, sqlite, redis, mysql, postgres"
+            "core, sqlite, redis, mysql, postgres, counts"
         );
         assert_eq!(
             without(&[zookeeper, redis]),
-            "core, sqlite, mysql, postgres"
+            "core, sqlite, mysql, postgres, counts"
         );
         assert_eq!(without(&[Program::Compiler]), "");
     }

@@ -11,6 +11,11 @@ use crate::servers::Collection;
 pub(crate) enum Command {
     Help,
     Test(TestArgs),
+    Bench(BenchArgs),
+    /// Compare the instructions of the engine with what is written down, or write them down.
+    Counts {
+        write: bool,
+    },
     CheckFeatures,
     /// The embedded store beside other users of SQLite.
     CheckSqlite,
@@ -35,6 +40,16 @@ pub(crate) struct TestArgs {
     pub(crate) runner: Vec<String>,
 }
 
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct BenchArgs {
+    /// The areas whose servers are needed; `memory` needs none.
+    pub(crate) areas: Vec<Area>,
+    pub(crate) no_install: bool,
+    pub(crate) write_docs: bool,
+    /// What the program itself is given.
+    pub(crate) words: Vec<String>,
+}
+
 pub(crate) const USAGE: &str = "\
 usage: cargo xtask <command>
 
@@ -51,9 +66,21 @@ usage: cargo xtask <command>
       With --retry up to five tests that failed are run once more by themselves,
       unless one has seen two owners. Who passes then counts, and is named.
       ARGS go to the test binaries, as after `cargo test --`.
-      areas: core, sqlite, redis, mysql, postgres, zookeeper, servers, jvm
+      areas: core, sqlite, redis, mysql, postgres, zookeeper, servers, counts, jvm
              (jvm, real Redisson, Curator and Simba from Maven, only if named)
       exit:  0 all passed, 1 a failure or no test at all, 2 usage, 3 programs missing
+
+  bench [--store STORE[,STORE…]] [--rounds N] [--quick] [--json FILE]
+        [--chart FILE] [--write-docs] [--no-install]
+      Measure Tenure beside the bare stores and a peer, in turns, at least five
+      rounds; half an hour for all of it. Missing servers are installed as by
+      test. With --write-docs the tables of docs/performance.md are replaced, and
+      the chart and the numbers written beside it.
+      stores: memory, sqlite, redis, mysql, postgres, zookeeper
+
+  counts [--write]
+      Compare the instructions of the engine with crates/bench/counts.txt, or
+      write them there.
 
   check-features
       Check the library with no feature and with each feature alone.
@@ -89,14 +116,11 @@ pub(crate) fn parse(args: impl IntoIterator<Item = String>) -> Result<Command, S
     match name.as_str() {
         "help" | "--help" | "-h" => Ok(Command::Help),
         "test" => parse_test(args),
+        "bench" => parse_bench(args),
+        "counts" => write_only("counts", args).map(|write| Command::Counts { write }),
         "check-features" => alone(Command::CheckFeatures, &name, args),
         "check-sqlite" => alone(Command::CheckSqlite, &name, args),
-        "api" => match (args.next().as_deref(), args.next()) {
-            (None, _) => Ok(Command::Api { write: false }),
-            (Some("--write"), None) => Ok(Command::Api { write: true }),
-            (Some(other), None) => Err(format!("api takes only --write, got `{other}`")),
-            (Some(_), Some(extra)) => Err(format!("api takes only --write, got `{extra}`")),
-        },
+        "api" => write_only("api", args).map(|write| Command::Api { write }),
         other => Err(format!("unknown command `{other}`")),
     }
 }
@@ -111,6 +135,62 @@ fn alone(
         None => Ok(command),
         Some(extra) => Err(format!("{name} takes no argument, got `{extra}`")),
     }
+}
+
+/// A command that takes `--write` or nothing.
+fn write_only(name: &str, mut args: impl Iterator<Item = String>) -> Result<bool, String> {
+    let (first, second) = (args.next(), args.next());
+    match (first.as_deref(), second.as_deref()) {
+        (None, _) => Ok(false),
+        (Some("--write"), None) => Ok(true),
+        (Some(other), None) | (Some(_), Some(other)) => {
+            Err(format!("{name} takes only --write, got `{other}`"))
+        }
+    }
+}
+
+fn parse_bench(mut args: impl Iterator<Item = String>) -> Result<Command, String> {
+    let mut bench = BenchArgs {
+        areas: STORES.iter().map(|(_, area)| *area).collect(),
+        ..BenchArgs::default()
+    };
+    while let Some(arg) = args.next() {
+        let mut value = || args.next().ok_or(format!("{arg} needs a value"));
+        match arg.as_str() {
+            "--no-install" => bench.no_install = true,
+            "--write-docs" => bench.write_docs = true,
+            "--quick" => bench.words.push(arg),
+            "--store" => {
+                let list = value()?;
+                bench.areas = list.split(',').map(store).collect::<Result<_, _>>()?;
+                bench.words.extend([arg, list]);
+            }
+            "--rounds" | "--json" | "--chart" => {
+                let value = value()?;
+                bench.words.extend([arg, value]);
+            }
+            "--help" | "-h" => return Ok(Command::Help),
+            other => return Err(format!("unknown argument `{other}`")),
+        }
+    }
+    Ok(Command::Bench(bench))
+}
+
+/// The stores that can be measured, and the areas that have their servers.
+const STORES: [(&str, Area); 6] = [
+    ("memory", Area::Core),
+    ("sqlite", Area::Sqlite),
+    ("redis", Area::Redis),
+    ("mysql", Area::Mysql),
+    ("postgres", Area::Postgres),
+    ("zookeeper", Area::Zookeeper),
+];
+
+fn store(name: &str) -> Result<Area, String> {
+    let found = STORES.iter().find(|(store, _)| *store == name);
+    found
+        .map(|(_, area)| *area)
+        .ok_or_else(|| format!("unknown store `{name}`"))
 }
 
 fn parse_test(mut args: impl Iterator<Item = String>) -> Result<Command, String> {
@@ -249,6 +329,35 @@ mod tests {
         assert!(parsed("tset").is_err());
         assert!(parsed("test --onyl core").is_err());
         assert!(parsed("check-features serde").is_err());
+    }
+
+    #[test]
+    fn a_bench_needs_the_servers_of_its_stores() {
+        let bench = |line: &str| match parsed(line) {
+            Ok(Command::Bench(args)) => args,
+            other => panic!("{line}: {other:?}"),
+        };
+        assert_eq!(bench("bench").areas.len(), STORES.len());
+        let args = bench("bench --store redis,memory --rounds 7 --quick --write-docs");
+        assert_eq!(args.areas, [Area::Redis, Area::Core]);
+        let words = ["--store", "redis,memory", "--rounds", "7", "--quick"];
+        assert_eq!(args.words, words);
+        assert!(args.write_docs && !args.no_install);
+        for line in ["bench --store etcd", "bench --json", "bench fast"] {
+            assert!(parsed(line).is_err(), "{line}");
+        }
+    }
+
+    #[test]
+    fn what_is_written_down_is_written_only_when_asked_for() {
+        assert_eq!(parsed("counts"), Ok(Command::Counts { write: false }));
+        assert_eq!(
+            parsed("counts --write"),
+            Ok(Command::Counts { write: true })
+        );
+        assert_eq!(parsed("api --write"), Ok(Command::Api { write: true }));
+        assert!(parsed("counts --write now").is_err());
+        assert!(parsed("api now").is_err());
     }
 
     #[test]

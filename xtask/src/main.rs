@@ -3,6 +3,7 @@
 mod api;
 mod areas;
 mod args;
+mod bench;
 mod crew;
 mod features;
 // Shared with the launchers, so that both look for the same programs in the same places.
@@ -57,11 +58,9 @@ fn execute(command: &Command) -> io::Result<ExitCode> {
             println!("{}", args::USAGE);
             Ok(ExitCode::SUCCESS)
         }
-        Command::Test(args) => Ok(match test::test(&root, args)? {
-            End::Passed => ExitCode::SUCCESS,
-            End::Failed => ExitCode::FAILURE,
-            End::Missing => ExitCode::from(3),
-        }),
+        Command::Test(args) => Ok(code(test::test(&root, args)?)),
+        Command::Bench(args) => Ok(code(bench::bench(&root, args)?)),
+        Command::Counts { write } => Ok(code(bench::counts(&root, *write)?)),
         Command::Api { write } => Ok(match api::look(&root, *write)? {
             api::Look::Same => ExitCode::SUCCESS,
             api::Look::NoDocs => ExitCode::FAILURE,
@@ -87,6 +86,14 @@ fn execute(command: &Command) -> io::Result<ExitCode> {
             }
             Ok(verdict("SQLite beside others", &neighbours::check(&root)?))
         }
+    }
+}
+
+fn code(end: End) -> ExitCode {
+    match end {
+        End::Passed => ExitCode::SUCCESS,
+        End::Failed => ExitCode::FAILURE,
+        End::Missing => ExitCode::from(3),
     }
 }
 

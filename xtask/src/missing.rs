@@ -55,6 +55,7 @@ mod tests {
             Program::Server(server) => server.programs().to_vec(),
             Program::Terminal => vec!["tmux"],
             Program::Maven => vec!["mvn", "javac"],
+            Program::Valgrind => vec!["valgrind"],
         };
         Missing { program, files }
     }
@@ -84,14 +85,17 @@ mod tests {
     #[test]
     fn the_command_for_what_is_possible_is_given() {
         let text = message(&servers(&Server::ALL), &Area::USUAL, "x");
-        assert!(text.ends_with("cargo xtask test --only core\n"), "{text}");
+        assert!(
+            text.ends_with("cargo xtask test --only core,counts\n"),
+            "{text}"
+        );
         // SQLite has no server, but its tests shift clocks.
         let others = Server::ALL
             .into_iter()
             .filter(|server| *server != Server::Faketime);
         let others: Vec<_> = others.collect();
         let text = message(&servers(&others), &Area::USUAL, "x");
-        assert!(text.ends_with("--only core,sqlite\n"), "{text}");
+        assert!(text.ends_with("--only core,sqlite,counts\n"), "{text}");
     }
 
     #[test]
@@ -102,7 +106,7 @@ mod tests {
         assert!(text.ends_with("--only core\n"), "{text}");
         let text = message(&missing, &asked[1..], "x");
         assert!(
-            text.ends_with("--only core,sqlite,mysql,postgres,zookeeper\n"),
+            text.ends_with("--only core,sqlite,mysql,postgres,zookeeper,counts\n"),
             "{text}"
         );
     }
@@ -113,7 +117,7 @@ mod tests {
         let text = message(&missing, &[Area::Redis], "x");
         assert!(!text.contains("mariadb"), "{text}");
         assert!(
-            text.ends_with("--only core,sqlite,postgres,zookeeper\n"),
+            text.ends_with("--only core,sqlite,postgres,zookeeper,counts\n"),
             "{text}"
         );
     }

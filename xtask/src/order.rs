@@ -11,7 +11,7 @@ pub(crate) enum Load {
 
 /// The jobs that take long, the longest first, and those that compute. What is not named here
 /// takes seconds and comes after them.
-const KNOWN: [(&str, Load); 23] = [
+const KNOWN: [(&str, Load); 25] = [
     ("jvm", Load::Waits),
     ("zookeeper", Load::Waits),
     ("contention", Load::Computes),
@@ -27,7 +27,9 @@ const KNOWN: [(&str, Load); 23] = [
     ("servers", Load::Waits),
     ("reentrant", Load::Waits),
     ("schedule_stores", Load::Waits),
+    ("bench", Load::Waits),
     ("doc-tests", Load::Computes),
+    ("counts", Load::Computes),
     ("queue", Load::Computes),
     ("blocking", Load::Waits),
     ("cancellation", Load::Computes),

@@ -170,6 +170,7 @@ mod tests {
                 "postgres",
                 "zookeeper",
                 "servers",
+                "counts",
                 "jvm"
             ]
         );

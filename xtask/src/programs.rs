@@ -10,6 +10,8 @@ pub(crate) enum Program {
     Server(Server),
     /// A terminal that can be looked at: tmux.
     Terminal,
+    /// Counts instructions.
+    Valgrind,
     /// What brings libraries of the JVM, and the compiler for what uses them.
     Maven,
 }
@@ -28,7 +30,7 @@ impl Program {
         match self {
             Self::Compiler => "CC".to_owned(),
             Self::Server(server) => server.variable(),
-            Self::Terminal | Self::Maven => "PATH".to_owned(),
+            Self::Terminal | Self::Valgrind | Self::Maven => "PATH".to_owned(),
         }
     }
 
@@ -45,6 +47,11 @@ impl Program {
                 apt: &["tmux"],
                 dnf: &["tmux"],
                 brew: &["tmux"],
+            },
+            Self::Valgrind => Packages {
+                apt: &["valgrind"],
+                dnf: &["valgrind"],
+                brew: &[],
             },
             Self::Maven => Packages {
                 apt: &["maven", "default-jdk-headless"],
@@ -66,6 +73,7 @@ impl Program {
                 files.filter(|file| server.find(file).is_err()).collect()
             }
             Self::Terminal => absent(&["tmux"]),
+            Self::Valgrind => absent(&["valgrind"]),
             Self::Maven => absent(&["mvn", "javac"]),
         };
         (!files.is_empty()).then_some(Missing {
@@ -96,6 +104,7 @@ impl Missing {
     }
 }
 
+/// The program, if no directory of `PATH` has it.
 /// Those of the programs that are not on this machine.
 pub(crate) fn missing(programs: &[Program]) -> Vec<Missing> {
     programs
@@ -156,12 +165,17 @@ mod tests {
     }
 
     #[test]
-    fn the_terminal_is_a_package_too() {
+    fn the_terminal_and_valgrind_are_packages_too() {
         let terminal = Missing {
             program: Program::Terminal,
             files: vec!["tmux"],
         };
         assert_eq!(apt_packages(&[terminal]), ["tmux"]);
+        let valgrind = Missing {
+            program: Program::Valgrind,
+            files: vec!["valgrind"],
+        };
+        assert_eq!(apt_packages(&[valgrind]), ["valgrind"]);
     }
 
     #[test]

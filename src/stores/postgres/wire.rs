@@ -157,7 +157,7 @@ impl Wire {
             Err(error) => error,
         };
         // In these cases the message did nothing.
-        let answered = error.as_database_error().and_then(|error| error.code());
+        let answered = error.as_database_error().and_then(DatabaseError::code);
         match answered.as_deref() {
             // The first message that was to use it failed after preparing it.
             Some(KNOWN) => session.prepared.push(Arc::clone(name)),

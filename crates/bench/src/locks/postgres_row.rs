@@ -1,0 +1,87 @@
+//! The row that Tenure writes in PostgreSQL, updated by two bare statements.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection};
+use tokio::sync::Mutex;
+
+use super::{Lock, Locks, plain, unique_id};
+use crate::Result;
+
+/// Long enough for a take and a free.
+const LEASE: Duration = Duration::from_secs(16);
+
+const TABLE: &str = "CREATE TABLE IF NOT EXISTS bare (mutex text PRIMARY KEY, \
+     owner_id text NOT NULL, acquired_at bigint NOT NULL, ttl_at bigint NOT NULL, \
+     transition_at bigint NOT NULL, version bigint NOT NULL, nonce text NOT NULL)";
+
+const NOW: &str = "floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint";
+
+/// One connection.
+#[derive(Clone, Debug)]
+pub struct PostgresRow(Arc<Mutex<PgConnection>>);
+
+/// A row.
+#[derive(Debug)]
+pub struct Row {
+    connection: Arc<Mutex<PgConnection>>,
+    take: String,
+    free: String,
+    name: String,
+    id: String,
+}
+
+impl Locks for PostgresRow {
+    type Lock = Row;
+
+    async fn open(url: &str) -> Result<Self> {
+        let mut connection = PgConnection::connect(plain(url)).await?;
+        // Two that make a table at once meet in the catalogue.
+        connection.execute("SELECT pg_advisory_lock(0)").await?;
+        connection.execute(TABLE).await?;
+        connection.execute("SELECT pg_advisory_unlock(0)").await?;
+        Ok(Self(Arc::new(Mutex::new(connection))))
+    }
+
+    fn lock(&self, name: &str) -> Result<Row> {
+        Ok(Row {
+            connection: Arc::clone(&self.0),
+            take: format!(
+                "INSERT INTO bare AS m SELECT $1, $2, {NOW}, {NOW} + $3, {NOW} + $3, 1, $2 \
+                 ON CONFLICT (mutex) DO UPDATE SET owner_id = excluded.owner_id, \
+                 acquired_at = excluded.acquired_at, ttl_at = excluded.ttl_at, \
+                 transition_at = excluded.transition_at, version = m.version + 1, \
+                 nonce = excluded.nonce WHERE m.transition_at < excluded.acquired_at"
+            ),
+            free: "UPDATE bare SET owner_id = '', acquired_at = 0, ttl_at = 0, transition_at = 0, \
+                   nonce = '' WHERE mutex = $1 AND owner_id = $2"
+                .to_owned(),
+            name: name.to_owned(),
+            id: unique_id(),
+        })
+    }
+}
+
+impl Lock for Row {
+    async fn take(&mut self) -> Result<()> {
+        let take = sqlx::query(AssertSqlSafe(self.take.as_str()));
+        let take = take.bind(&self.name).bind(&self.id);
+        let take = take.bind(LEASE.as_millis() as i64);
+        let done = take.execute(&mut *self.connection.lock().await).await?;
+        match done.rows_affected() {
+            1 => Ok(()),
+            _ => Err("another has it, and nobody tells when it is freed".into()),
+        }
+    }
+
+    async fn free(&mut self) -> Result<()> {
+        let free = sqlx::query(AssertSqlSafe(self.free.as_str()));
+        let free = free.bind(&self.name).bind(&self.id);
+        let done = free.execute(&mut *self.connection.lock().await).await?;
+        match done.rows_affected() {
+            1 => Ok(()),
+            _ => Err("it was not taken".into()),
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! What one server carries, computed from what was measured.
+
+use serde_json::{Value, json};
+
+use super::Report;
+use super::number::digits;
+use crate::stage::Store;
+
+/// Nobody plans for a server that has nothing left.
+const BUSY: f64 = 0.5;
+/// The fleet to plan for.
+const PROCESSES: f64 = 10_000.0;
+const LOCKS: f64 = 100.0;
+/// The size at which holding is looked at: large enough to be seen above what a server does idle.
+const HELD: usize = 1_000;
+
+/// What one server of a store carries with half of one processor.
+#[derive(Clone, Debug)]
+pub struct Fleet {
+    /// Which store.
+    pub store: Store,
+    /// How often a lock is taken and freed in a second.
+    pub cycles: f64,
+    /// How many names are held, each renewed every ten seconds.
+    pub held: f64,
+    /// How many names are waited for.
+    pub waiting: f64,
+    /// How many processes, each with the connections that one was seen to have.
+    pub processes: f64,
+    /// How many processors 10,000 processes with 100 locks each keep busy with renewals alone.
+    pub processors: f64,
+    /// How many servers they need, by processors and by connections.
+    pub servers: f64,
+}
+
+/// How much rarer than in the measurement, which was done with the short lease, a held name is
+/// renewed with the usual one: every 10 s instead of every second, and in sessions of 10 s instead
+/// of 2 s.
+fn rarer(store: Store) -> f64 {
+    match store {
+        Store::Zookeeper => 5.0,
+        _ => 10.0,
+    }
+}
+
+/// How many clients a server takes unless it is told otherwise, or can serve.
+fn connections(store: Store) -> f64 {
+    match store {
+        // `maxclients`
+        Store::Redis => 10_000.0,
+        // A process each: some thousand before a pooler is needed.
+        Store::Postgres => 1_000.0,
+        // A thread each.
+        Store::Mariadb => 5_000.0,
+        // Sessions, over the members of an ensemble.
+        Store::Zookeeper => 10_000.0,
+        Store::Memory | Store::Sqlite => f64::INFINITY,
+    }
+}
+
+/// One line for every server that was measured.
+pub fn plan(report: &Report) -> Vec<Fleet> {
+    let stores = Store::ALL.into_iter().filter(|store| store.has_server());
+    stores.filter_map(|store| fleet(report, store)).collect()
+}
+
+fn fleet(report: &Report, store: Store) -> Option<Fleet> {
+    let key = store.key();
+    let ours = |id: &str| Some(report.row(&format!("{id}/{key}"))?.sides.first()?.median());
+    // Microseconds of the server's processor.
+    let cycle = ours("server-cpu")?;
+    let renewal = report.growth(&format!("held-cpu/{key}"))?.at(HELD)?;
+    // Where it is too little to be seen, it is no limit.
+    let renewal = renewal.max(0.001) / rarer(store);
+    let waiting = ours("waiting-cpu")?;
+    let sockets = ours("connections")?;
+    let free = BUSY * 1e6;
+    let held = free / renewal;
+    let processes = connections(store) / sockets.max(1.0);
+    let processors = PROCESSES * LOCKS * renewal / 1e6;
+    Some(Fleet {
+        store,
+        cycles: free / cycle,
+        held,
+        waiting: free / waiting.max(0.001),
+        processes,
+        processors,
+        servers: (processors / BUSY).max(PROCESSES / processes).ceil(),
+    })
+}
+
+/// Two digits are all that a plan deserves.
+fn limit(number: f64) -> String {
+    if number >= 1e8 {
+        return "no limit seen".to_owned();
+    }
+    let power = 10_f64.powf(number.max(1.0).log10().floor() - 1.0);
+    digits((number / power).round() * power)
+}
+
+impl Fleet {
+    /// A line of the table.
+    pub(super) fn line(&self) -> String {
+        format!(
+            "| {} | {} | {} | {} | {} | {} processors for renewals; {} servers |",
+            self.store.name(),
+            limit(self.cycles),
+            limit(self.held),
+            limit(self.waiting),
+            limit(self.processes),
+            digits(self.processors),
+            digits(self.servers)
+        )
+    }
+
+    /// For the file.
+    pub(super) fn json(&self) -> Value {
+        json!({
+            "store": self.store.key(),
+            "take_and_free_per_second": self.cycles,
+            "held_names": self.held,
+            "waiting_names": self.waiting,
+            "processes_by_connections": self.processes,
+            "fleet_processors": self.processors,
+            "fleet_servers": self.servers,
+        })
+    }
+}

@@ -1,0 +1,90 @@
+//! What is measured, one file each.
+
+mod allocations;
+mod hand_over;
+mod holding;
+mod killed;
+mod one_name;
+mod processes;
+mod sides;
+mod take_free;
+mod throughput;
+mod waiters;
+mod waiting;
+
+use std::cell::Cell;
+use std::io::Write;
+
+use crate::Result;
+use crate::args::{Args, Effort};
+use crate::report::{Growth, Report, Row};
+use crate::stage::{Machine, Stage, Store, processors};
+
+/// What all measurements share.
+#[derive(Debug)]
+struct Bench<'a> {
+    effort: &'a Effort,
+    /// The processor that latencies are compared on.
+    cpu: usize,
+    all: Vec<usize>,
+    names: Cell<usize>,
+    rows: Vec<Row>,
+    growths: Vec<Growth>,
+}
+
+impl Bench<'_> {
+    /// A name that nothing else uses.
+    fn fresh(&self, word: &str) -> String {
+        self.names.set(self.names.get() + 1);
+        format!("{word}{}", self.names.get())
+    }
+
+    /// Says what is being done, since it takes long.
+    fn say(&self, stage: &Stage, what: &str) {
+        eprintln!("tenure-bench: {}: {what}", stage.store().name());
+    }
+}
+
+/// Measures everything that was asked for.
+pub fn measure(args: &Args) -> Result<Report> {
+    let machine = Machine::look(&args.stores);
+    let all = processors()?;
+    let mut bench = Bench {
+        effort: &args.effort,
+        // The first processor often has the interrupts.
+        cpu: *all.last().ok_or("no processor")?,
+        all,
+        names: Cell::new(0),
+        rows: Vec::new(),
+        growths: Vec::new(),
+    };
+    for store in &args.stores {
+        let stage = Stage::start(*store)?;
+        on_one_store(&mut bench, &stage)?;
+        let _ = std::io::stderr().flush();
+    }
+    let Bench { rows, growths, .. } = bench;
+    Ok(Report {
+        machine,
+        rounds: args.effort.rounds,
+        rows,
+        growths,
+    })
+}
+
+fn on_one_store(bench: &mut Bench<'_>, stage: &Stage) -> Result<()> {
+    take_free::measure(bench, stage)?;
+    if stage.store() == Store::Memory {
+        return allocations::measure(bench);
+    }
+    if stage.store() == Store::Redis {
+        throughput::measure(bench, stage)?;
+        one_name::measure(bench, stage)?;
+    }
+    hand_over::measure(bench, stage)?;
+    killed::measure(bench, stage)?;
+    holding::measure(bench, stage)?;
+    waiting::measure(bench, stage)?;
+    waiters::measure(bench, stage)?;
+    processes::measure(bench, stage)
+}
