@@ -90,7 +90,7 @@ fn no_file_has_a_name_that_any_other_could_have() {
         let of_model = file.ends_with("model/state.rs") || file.ends_with("ledger/line.rs");
         let file = file.display();
         assert!(
-            of_model || !VAGUE.iter().any(|word| is_vague(word)),
+            of_model || !VAGUE.iter().any(is_vague),
             "{file}: what is that?"
         );
     }

@@ -26,7 +26,7 @@ pub(crate) enum Ours {
 }
 
 pub(crate) enum Guard {
-    Plain(LockGuard),
+    Plain(Box<LockGuard>),
     Reentrant(ReentrantGuard),
 }
 
@@ -50,14 +50,17 @@ impl Ours {
 
     pub(crate) async fn take(&self) -> Guard {
         match self {
-            Self::Plain(lock) => Guard::Plain(lock.acquire().await.unwrap()),
+            Self::Plain(lock) => Guard::Plain(Box::new(lock.acquire().await.unwrap())),
             Self::Reentrant(lock) => Guard::Reentrant(lock.acquire().await.unwrap()),
         }
     }
 
     pub(crate) async fn try_take(&self) -> Option<Guard> {
         match self {
-            Self::Plain(lock) => lock.try_acquire().await.unwrap().map(Guard::Plain),
+            Self::Plain(lock) => {
+                let guard = lock.try_acquire().await.unwrap();
+                guard.map(|guard| Guard::Plain(Box::new(guard)))
+            }
             Self::Reentrant(lock) => lock.try_acquire().await.unwrap().map(Guard::Reentrant),
         }
     }
@@ -92,7 +95,7 @@ impl Guard {
             Self::Plain(guard) => guard.token(),
             Self::Reentrant(guard) => guard.token(),
         };
-        token.ok().map(|token| token.store())
+        token.ok().map(tenure::model::FencingToken::store)
     }
 
     pub(crate) async fn free(self) {

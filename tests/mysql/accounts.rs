@@ -4,7 +4,7 @@ use tenure::ErrorKind;
 use tenure::backend::Backend as _;
 use tenure_testkit::servers::MariaDb;
 
-use crate::ground::{bid, client, win};
+use crate::support::{bid, client, win};
 
 /// A user with MySQL's own way to prove a password; MariaDB before 12 does not have it.
 const USER: &str = "CREATE USER sha2@'%' IDENTIFIED WITH caching_sha2_password BY 's3cret-word'; \

@@ -9,7 +9,7 @@ use tenure_testkit::judge::judge;
 use tenure_testkit::peer::{Peer, read_journal};
 use tenure_testkit::servers::{Galera, MariaDb};
 
-use crate::ground::{bid, client, renew, until, win};
+use crate::support::{bid, client, renew, until, win};
 
 const SOON: Duration = Duration::from_secs(60);
 
@@ -54,7 +54,7 @@ async fn two_nodes_never_grant_one_mutex_twice() {
                 let (answer, bid, node) = tried.await.unwrap();
                 match answer {
                     Ok(answer) => {
-                        owners.extend(answer.token().map(|token| (bid.held(token), node)))
+                        owners.extend(answer.token().map(|token| (bid.held(token), node)));
                     }
                     Err(error) => assert!(error.retry() == tenure::Retry::Later, "{error:?}"),
                 }

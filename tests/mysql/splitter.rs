@@ -6,7 +6,7 @@ use tenure::backend::{AnyBackend, Backend};
 use tenure_testkit::Whole as _;
 use tenure_testkit::servers::{MariaDb, Router};
 
-use crate::ground::{bid, client, renew, until, win};
+use crate::support::{bid, client, renew, until, win};
 
 /// A primary, its replica, and the splitter before them.
 struct Pair {

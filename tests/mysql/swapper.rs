@@ -6,7 +6,7 @@ use tenure::backend::{Answer, AnyBackend, Backend, Claim, ClaimAnswer};
 use tenure_testkit::Whole as _;
 use tenure_testkit::servers::{MariaDb, Router};
 
-use crate::ground::{bid, client, name, renew, until, win};
+use crate::support::{bid, client, name, renew, until, win};
 use crate::{SERVER, dialect};
 
 /// Enough that every statement meets both sessions.

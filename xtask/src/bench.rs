@@ -18,7 +18,7 @@ pub(crate) fn bench(root: &Path, args: &BenchArgs) -> io::Result<End> {
         no_install: args.no_install,
         ..TestArgs::default()
     };
-    if !is_provided(&args.areas, &provide) {
+    if !is_provided(&args.areas, &provide, &[]) {
         return Ok(End::Missing);
     }
     // All of its programs: one counts for another.
@@ -42,7 +42,7 @@ pub(crate) fn bench(root: &Path, args: &BenchArgs) -> io::Result<End> {
 ///
 /// When cargo cannot be started.
 pub(crate) fn counts(root: &Path, write: bool) -> io::Result<End> {
-    if !is_provided(&[Area::Counts], &TestArgs::default()) {
+    if !is_provided(&[Area::Counts], &TestArgs::default(), &[]) {
         return Ok(End::Missing);
     }
     let mut cargo = run::cargo(root);

@@ -104,7 +104,6 @@ impl Missing {
     }
 }
 
-/// The program, if no directory of `PATH` has it.
 /// Those of the programs that are not on this machine.
 pub(crate) fn missing(programs: &[Program]) -> Vec<Missing> {
     programs

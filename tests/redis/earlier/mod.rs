@@ -257,7 +257,7 @@ async fn never_two_owners_while_both_versions_run() {
     }
     let all = async {
         while let Some(done) = work.join_next().await {
-            done.unwrap()
+            done.unwrap();
         }
     };
     tokio::time::timeout(Duration::from_secs(180), all)
