@@ -4,7 +4,7 @@
 //! has the numbers of a run and says how to read them.
 //!
 //! Everything that is measured runs in [workers](worker): processes of their own, which take and
-//! free [locks](locks) of one kind when they are told to. The program itself starts the servers,
+//! free [locks] of one kind when they are told to. The program itself starts the servers,
 //! tells the workers what to do, in turns, and collects what they say.
 //!
 //! | folder | what it is |
