@@ -9,6 +9,10 @@ use crate::backend::{Answer, AnyBackend, Boxed};
 use crate::clock::{Clock, Moment};
 use crate::error::Result;
 
+/// How long a caller's own future drives a call: one that is not polled must
+/// not keep a connection from others.
+const PATIENCE: Duration = Duration::from_millis(50);
+
 /// A call to the store, and how long it may take. It borrows nothing: whoever
 /// drives the contention polls it, and another can go on with it.
 pub(super) struct CallUnderWay {
@@ -35,6 +39,12 @@ impl CallUnderWay {
             limit,
             over_at: now + limit,
         }
+    }
+
+    /// The moment by which a caller that polls it itself should have come
+    /// back: it may keep what other calls need.
+    pub(super) fn is_caller_wanted_by(&self) -> Moment {
+        self.over_at - self.limit + self.limit.min(PATIENCE)
     }
 
     /// The moment after which no answer is waited for.

@@ -65,6 +65,10 @@ impl Contention {
 
 impl Drop for Contention {
     fn drop(&mut self) {
+        // In a fork a thread that is not there may hold what the slot needs.
+        if self.slot.is_forked() {
+            return;
+        }
         match self.at_drop.take() {
             Some(AtDrop::Stop(stop)) => self.slot.say(Event::Stop(stop)),
             Some(AtDrop::Abandon) => self.slot.say(Event::Abandoned),

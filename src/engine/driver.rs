@@ -154,7 +154,7 @@ impl Driver {
         while let Some(event) = next.take() {
             let event = match event {
                 Event::Timer => {
-                    self.alarm = None;
+                    self.is_rung();
                     self.look()
                 }
                 event => event,
@@ -169,6 +169,9 @@ impl Driver {
 
     /// What has come of the call, or of the hints.
     pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Event> {
+        // The caller may be on another runtime, or on none: what a store begins
+        // must outlive it.
+        let _inside = self.engine.runtime().enter();
         if let Some(call) = &mut self.call
             && let Poll::Ready(event) = call.poll(cx, self.engine.clock())
         {
@@ -190,10 +193,17 @@ impl Driver {
         self.call.is_some() || self.hints.is_some()
     }
 
-    /// Whether a call has had its time.
-    pub(super) fn has_overdue_call(&self) -> bool {
+    /// Whether a call is under way for so long that its caller should have
+    /// come, or has had its time.
+    pub(super) fn has_old_call(&self) -> bool {
         let now = self.engine.clock().now();
-        self.call.as_ref().is_some_and(|call| call.over_at() <= now)
+        let is_old = |call: &CallUnderWay| call.is_caller_wanted_by() <= now;
+        self.call.as_ref().is_some_and(is_old)
+    }
+
+    /// The roster has rung.
+    pub(super) fn is_rung(&mut self) {
+        self.alarm = None;
     }
 
     pub(super) fn is_finished(&self) -> bool {
@@ -201,12 +211,15 @@ impl Driver {
     }
 
     /// Lets the roster ring when the machine wants it, or when a call has had
-    /// its time.
-    pub(super) fn set_alarm(&mut self) {
+    /// its time or its caller does not come.
+    pub(super) fn set_alarm(&mut self, polled_by: PolledBy) {
         let now = self.engine.clock().now();
         // One that has had its time ends when it is polled: who polls has been
         // woken, and ringing again would be in vain.
-        let call = self.call.as_ref().map(CallUnderWay::over_at);
+        let call = self.call.as_ref().map(|call| match polled_by {
+            PolledBy::Caller => call.is_caller_wanted_by(),
+            PolledBy::Nobody | PolledBy::Task => call.over_at(),
+        });
         let call = call.filter(|over_at| now < *over_at);
         let wanted = self.machine.wake_at().into_iter().chain(call).min();
         if wanted != self.alarm {
@@ -223,6 +236,11 @@ impl Driver {
                 Follow::Nothing => {}
                 Follow::Event(event) => next = Some(event),
                 Follow::Call(call, limit) => {
+                    // What the parent process owns is not a fork's to free.
+                    if let Err(forked) = self.engine.check_birth() {
+                        next = Some(call.failed(forked));
+                        continue;
+                    }
                     self.sent = self.engine.clock().look_before();
                     let backend = self.engine.backend();
                     self.call = Some(CallUnderWay::begin(backend, call, limit, self.sent.now));
@@ -265,6 +283,7 @@ impl Driver {
                     waiter: Some(self.machine.settings().contender.clone()),
                     owner: self.hear_owner,
                 };
+                let _inside = self.engine.runtime().enter();
                 self.hints = Some(self.engine.backend().changes(&turn));
             }
             Effect::Unsubscribe => self.hints = None,

@@ -257,6 +257,16 @@ impl Engine {
             .fork()
     }
 
+    /// The runtime that everything runs on.
+    pub(super) fn runtime(&self) -> &Handle {
+        &self.0.runtime
+    }
+
+    /// An error in a fork of the process that connected.
+    pub(super) fn check_birth(&self) -> Result<()> {
+        self.0.birth.check()
+    }
+
     /// As long as this lives, `close` waits.
     pub(super) fn running(&self) -> TaskTrackerToken {
         self.0.tasks.token()

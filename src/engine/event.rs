@@ -95,6 +95,17 @@ pub(crate) enum Call {
     Leave(Bid),
 }
 
+impl Call {
+    /// What is told of a call that failed.
+    pub(super) fn failed(&self, error: Error) -> Event {
+        match self {
+            Self::Acquire(_) => Event::Acquired(Err(error)),
+            Self::Release(_) => Event::Released(Err(error)),
+            Self::Leave(_) => Event::Left(Err(error)),
+        }
+    }
+}
+
 /// What a machine wants done.
 #[derive(Debug)]
 pub(crate) enum Effect {

@@ -61,7 +61,7 @@ impl DueRenewal {
             PickUp::Gone => None,
         };
         let nonce = self.held().nonce;
-        self.slot.send(Event::Unclaimed { nonce, until });
+        self.slot.send_to_one(Event::Unclaimed { nonce, until });
         false
     }
 }
@@ -132,7 +132,7 @@ pub(super) async fn renew(backend: AnyBackend, clock: Clock, batch: Vec<DueRenew
     let size = batch.len();
     for (told, (due, result)) in batch.into_iter().zip(answers).enumerate() {
         // A contention that has ended does not want to know.
-        due.slot.send(Event::Renewed {
+        due.slot.send_to_one(Event::Renewed {
             nonce: due.held().nonce,
             sent,
             batch: size,

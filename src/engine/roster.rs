@@ -13,6 +13,7 @@ use tokio::sync::Notify;
 
 pub(super) use super::renewals::DueRenewal;
 
+use super::birth::Birth;
 use super::event::{Event, Stop};
 use super::renewals::{self, Renewals};
 use super::slot::DriverSlot;
@@ -27,6 +28,7 @@ struct RosterParts {
     backend: AnyBackend,
     clock: Clock,
     runtime: Handle,
+    birth: Birth,
     book: Mutex<RosterEntries>,
     changed: Arc<Notify>,
 }
@@ -87,6 +89,7 @@ impl Roster {
             backend,
             clock,
             runtime,
+            birth: Birth::here(),
             book: Mutex::default(),
             changed: Arc::default(),
         }))
@@ -189,6 +192,10 @@ impl RosterParts {
     }
 
     fn ring(&self) {
+        // A fork renews nothing: it would speak on its parent's connections.
+        if !self.birth.is_here() {
+            return;
+        }
         let now = self.clock.now();
         let mut book = self.book();
         book.keeper = Keeper::Awake;
@@ -199,7 +206,7 @@ impl RosterParts {
             self.runtime.spawn(renewals::renew(backend, clock, batch));
         }
         for slot in rung {
-            slot.send(Event::Timer);
+            slot.send_to_one(Event::Timer);
         }
     }
 }
@@ -246,7 +253,7 @@ impl Keeping {
                     wall_set.set(self.clock.wall_set());
                     // Whoever owns looks whether it still does.
                     for slot in self.roster.upgrade().iter().flat_map(|roster| roster.all()) {
-                        slot.send(Event::Timer);
+                        slot.send_to_one(Event::Timer);
                     }
                     continue;
                 }

@@ -7,6 +7,7 @@
 
 use std::collections::VecDeque;
 use std::future::poll_fn;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
@@ -63,13 +64,26 @@ impl DriverSlot {
         })
     }
 
-    /// The driver takes its slot, to be polled by `polled_by`.
+    /// The driver takes its slot, to be polled by its caller, or by a task: who
+    /// begins it may hold what the notices of an event need that is here
+    /// already.
     pub(super) fn take(self: &Arc<Self>, driver: Box<Driver>, polled_by: PolledBy) {
-        self.desk().polled_by = polled_by;
-        let _ = match polled_by {
-            PolledBy::Caller => self.put_back_quietly(driver),
-            _ => self.put_back(driver, None),
-        };
+        let mut desk = self.desk();
+        if polled_by == PolledBy::Caller {
+            desk.polled_by = PolledBy::Caller;
+            drop(desk);
+            let _ = self.put_back_quietly(driver);
+            return;
+        }
+        desk.polled_by = PolledBy::Task;
+        desk.driver = Some(driver);
+        drop(desk);
+        self.spawn();
+    }
+
+    /// Whether this process is a fork of the one that contends.
+    pub(super) fn is_forked(&self) -> bool {
+        self.engine.check_birth().is_err()
     }
 
     /// The user says `event`.
@@ -105,10 +119,11 @@ impl DriverSlot {
             desk.inbox.push_back(event);
             return;
         };
-        let is_overdue = matches!(event, Event::Timer) && driver.has_overdue_call();
-        if is_overdue && desk.polled_by == PolledBy::Caller {
-            // Its caller has not come for as long as a call may take. The
-            // answer may be there: a task looks.
+        let is_rung = matches!(event, Event::Timer) && desk.polled_by == PolledBy::Caller;
+        if is_rung && driver.has_old_call() {
+            // Its caller has not come for some time, and the call may keep what
+            // others need: a task goes on with it.
+            driver.is_rung();
             desk.polled_by = PolledBy::Task;
             desk.driver = Some(driver);
             let waker = desk.waker.take();
@@ -121,6 +136,15 @@ impl DriverSlot {
         drop(desk);
         driver.on(event, self);
         let _ = self.put_back(driver, None);
+    }
+
+    /// The same for one of many: a panic in what it tells its user ends this
+    /// contention and no other.
+    pub(super) fn send_to_one(self: &Arc<Self>, event: Event) {
+        let sending = AssertUnwindSafe(|| self.send(event));
+        if catch_unwind(sending).is_err() {
+            self.cut_off();
+        }
     }
 
     /// The same, for a caller that polls at once: no alarm is needed before.
@@ -228,7 +252,7 @@ impl DriverSlot {
                 _ => {}
             }
             if sets_alarm || desk.polled_by != PolledBy::Caller {
-                driver.set_alarm();
+                driver.set_alarm(desk.polled_by);
             }
             desk.driver = Some(driver);
             drop(desk);

@@ -32,16 +32,18 @@ impl<'a> Acquisition<'a> {
     pub(super) async fn run(&self, mut place: WaiterPlace) -> Result<Option<LockGuard>> {
         let lock = self.lock;
         place.head().await;
-        if let Some(grant) = place.take_over()
-            && let Some(grant) = grant.taken_over(lock)
-        {
-            place.won();
-            return Ok(Some(LockGuard::new(lock.clone(), grant, place)));
+        if let Some(mut grant) = place.take_over() {
+            if grant.take_over(lock) {
+                place.won();
+                return Ok(Some(LockGuard::new(lock.clone(), grant, place)));
+            }
+            // Our own old grant must not stand in our way.
+            grant.give_back(None).finish().await;
         }
         loop {
             match self.contend().await? {
                 // A grant that went back or ran out before its waiter was
-                // polled is none. Our own old grant must not stand in our way.
+                // polled is none.
                 Some(grant) if !grant.tenure.pick_up() || grant.tenure.is_lost() => {
                     grant.give_back(None).finish().await;
                 }

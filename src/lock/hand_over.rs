@@ -75,16 +75,19 @@ impl LocalGrant {
         self.tenure.lease_left() > enough + time
     }
 
-    /// The same under the next token, for a waiter of `lock`; `None` when it is
-    /// not worth having any more.
-    pub(super) fn taken_over(mut self, lock: &Lock) -> Option<Self> {
-        self.tenure = self.tenure.succeeded_by(lock.hold_limit())?;
+    /// The same under the next token, for a waiter of `lock`; whether that is
+    /// so. Otherwise it is not worth having any more, and must go back before
+    /// the store is asked.
+    pub(super) fn take_over(&mut self, lock: &Lock) -> bool {
+        let Some(next) = self.tenure.succeeded_by(lock.hold_limit()) else {
+            return false;
+        };
+        self.tenure = next;
         // Who shares a fence needs a number of its own.
-        let is_ours = self.tenure.pick_up()
+        self.tenure.pick_up()
             && self.terms == lock.terms()
             && !self.tenure.is_lost()
-            && !lock.options().shares_fence;
-        is_ours.then_some(self)
+            && !lock.options().shares_fence
     }
 
     /// Gives it back to the store. The owner's place in the queue is kept until

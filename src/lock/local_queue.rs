@@ -65,10 +65,13 @@ impl LocalQueue {
         grant: LocalGrant,
         until: Moment,
     ) -> Option<(WaiterPlace, LocalGrant)> {
-        let mut lingering = self.lingering();
+        // Before it lies there: the one who watches must not take it for old.
+        self.lingering().until = Some(until);
+        // Outside of the mutex: a waiter that has just come is woken.
         if let Err(back) = place.leave_behind(grant) {
             return Some(back);
         }
+        let mut lingering = self.lingering();
         lingering.until = Some(until);
         let was_watched = std::mem::replace(&mut lingering.is_watched, true);
         drop(lingering);

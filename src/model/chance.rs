@@ -36,14 +36,14 @@ pub(crate) fn uuid() -> uuid::Uuid {
 /// begin and ask at different nanoseconds, two machines have different names,
 /// addresses or boots, and the copy of a machine goes on at another time.
 fn here_and_now() -> u128 {
-    static FIRST: OnceLock<(Instant, SystemTime)> = OnceLock::new();
+    static FIRST: OnceLock<(Instant, SystemTime, String)> = OnceLock::new();
     static CALLS: AtomicU64 = AtomicU64::new(0);
-    let first = FIRST.get_or_init(|| (Instant::now(), SystemTime::now()));
+    let first = FIRST.get_or_init(|| (Instant::now(), SystemTime::now(), host::host_name()));
     let process = (std::process::id(), std::thread::current().id(), first);
     let call = CALLS.fetch_add(1, Ordering::Relaxed);
     let moment = (Instant::now(), SystemTime::now(), call);
     let mut digest = Digest(hmac_sha256::Hash::new());
-    (host::address(), host::host_name(), process, moment).hash(&mut digest);
+    (host::address(), process, moment).hash(&mut digest);
     let digest = digest.0.finalize();
     let half = digest.first_chunk().expect("it has 32 bytes");
     u128::from_ne_bytes(*half)
