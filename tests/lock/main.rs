@@ -1,6 +1,7 @@
 //! Locks, electors and the queue under them, over the memory store.
 
 mod basics;
+mod elsewhere;
 mod ending;
 mod endings;
 mod hand_over;
