@@ -199,12 +199,12 @@ async fn a_client_that_owns_more_than_it_can_watch_connects_again() {
     let last = node(&raw, &held[HELD - 1]).await;
     let bytes = HELD * last.len();
     assert!(bytes > 128 * 1024, "{bytes} bytes would fit");
-    let watched = metric(&server, "zk_watch_count");
-    assert!(watched > 0 && watched < HELD as u64, "{watched} watches");
     for _ in 0..2 {
         proxy.cut().unwrap();
         assert_eq!(next_renewed(&store, &held).await, vec![true; HELD]);
     }
+    let watched = metric(&server, "zk_watch_count");
+    assert!(watched > 0 && watched < HELD as u64, "{watched} watches");
     // One that is not watched is missed as soon.
     raw.delete(&last, None).await.unwrap();
     let mut expected = vec![true; HELD];
