@@ -56,12 +56,12 @@ impl StoreUrl {
     }
 
     /// What the parser refuses in a text.
-    pub(crate) fn check_hosts(&self) -> crate::Result<()> {
+    pub(crate) fn check_hosts(&self) -> crate::error::Result<()> {
         let good = |at: &HostPort| super::parse::is_host(&at.host) && at.port != Some(0);
         match self.hosts.iter().all(good) {
             true => Ok(()),
             // Not repeated: it may be a URL with a password.
-            false => Err(crate::Error::invalid(
+            false => Err(crate::error::Error::invalid(
                 "a host is \"name\", \"name:port\", an address or \"[ipv6]:port\", without a \
                  scheme, user or path",
             )),

@@ -25,8 +25,8 @@ const ROUND: Duration = Duration::from_secs(10);
 /// How long after a look the next one is, where there is no room for a watch.
 const LOOK: Duration = Duration::from_secs(5);
 
-/// A watch, if there was room for it.
-type Watch = Option<(OneshotWatcher, TakenRoom)>;
+/// The watch on the head, if there was room for it.
+type HeadWatch = Option<(OneshotWatcher, TakenRoom)>;
 
 impl Store {
     pub(super) async fn observe(self: Arc<Self>, name: MutexName) {
@@ -67,7 +67,7 @@ impl Store {
     }
 
     /// The node at the head, and a watch that tells when it is no more.
-    async fn glimpse(&self, name: &MutexName) -> Result<Option<(Option<String>, Watch)>> {
+    async fn glimpse(&self, name: &MutexName) -> Result<Option<(Option<String>, HeadWatch)>> {
         let session = self.session()?;
         let dir = self.config.paths.mutex(name);
         let client = session.client();
