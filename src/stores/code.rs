@@ -29,10 +29,6 @@ pub(super) struct InCode {
 /// The application's way to a SQL server.
 #[cfg(any(feature = "mysql", feature = "postgres"))]
 #[derive(Clone)]
-#[cfg_attr(
-    not(feature = "sqlx-0_9"),
-    expect(dead_code, reason = "nobody makes one")
-)]
 pub(super) struct Own<O> {
     pub(super) options: Source<O>,
     /// Where it leads, for messages, as far as it is known.

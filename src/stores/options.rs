@@ -39,6 +39,15 @@ use crate::error::{Error, Result};
 pub struct StoreOptions {
     /// An error when what was given is none.
     url: Result<StoreUrl>,
+    #[cfg_attr(
+        not(any(
+            feature = "mysql",
+            feature = "postgres",
+            feature = "redis",
+            feature = "sqlite"
+        )),
+        expect(dead_code, reason = "a URL can say all that there is")
+    )]
     pub(super) in_code: InCode,
 }
 

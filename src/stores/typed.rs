@@ -7,10 +7,16 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::options::StoreOptions;
-use crate::backend::url::{HostPort, Options, StoreUrl};
+use crate::backend::url::{self, StoreUrl};
 use crate::error::{Error, Result};
 
 /// A setting that is one of a few words.
+#[cfg(any(
+    feature = "mysql",
+    feature = "postgres",
+    feature = "sqlite",
+    feature = "zookeeper"
+))]
 pub(super) trait Choice: Copy + PartialEq + 'static {
     /// Every value with the word for it in a URL.
     const WORDS: &[(&str, Self)];
@@ -26,27 +32,27 @@ pub(super) trait Choice: Copy + PartialEq + 'static {
 ///
 /// # Errors
 /// [`Invalid`](crate::ErrorKind::Invalid) when it is none of the words.
-pub(super) fn choice<T: Choice>(options: &mut Options, key: &'static str) -> Result<Option<T>> {
+#[cfg(any(
+    feature = "mysql",
+    feature = "postgres",
+    feature = "sqlite",
+    feature = "zookeeper"
+))]
+pub(super) fn choice<T: Choice>(
+    options: &mut url::Options,
+    key: &'static str,
+) -> Result<Option<T>> {
     let words: Vec<_> = T::WORDS.iter().map(|(word, _)| *word).collect();
     let chosen = options.choice(key, &words)?;
     Ok(chosen.map(|index| T::WORDS[index].1))
 }
 
 impl StoreOptions {
-    /// Of the store `scheme` at `hosts`.
-    pub(super) fn at(scheme: &str, hosts: impl IntoIterator<Item = impl Into<HostPort>>) -> Self {
-        let hosts = hosts.into_iter().map(Into::into).collect();
-        let mut options = Self::from(StoreUrl::of(scheme, hosts));
-        options.change(|url| url.check_hosts());
-        options
-    }
-
     /// Of the store `scheme`, which has no hosts or whose hosts the application knows.
     #[cfg(any(
-        feature = "mysql",
-        feature = "postgres",
         feature = "redis",
-        feature = "sqlite"
+        feature = "sqlite",
+        all(feature = "sqlx-0_9", any(feature = "mysql", feature = "postgres"))
     ))]
     pub(super) fn without_hosts(scheme: &str) -> Self {
         Self::from(StoreUrl::of(scheme, Vec::new()))
@@ -58,13 +64,27 @@ impl StoreOptions {
             Ok(())
         });
     }
+}
 
-    #[cfg(any(
-        feature = "mysql",
-        feature = "postgres",
-        feature = "redis",
-        feature = "zookeeper"
-    ))]
+/// Of stores that are servers.
+#[cfg(any(
+    feature = "mysql",
+    feature = "postgres",
+    feature = "redis",
+    feature = "zookeeper"
+))]
+impl StoreOptions {
+    /// Of the store `scheme` at `hosts`.
+    pub(super) fn at(
+        scheme: &str,
+        hosts: impl IntoIterator<Item = impl Into<url::HostPort>>,
+    ) -> Self {
+        let hosts = hosts.into_iter().map(Into::into).collect();
+        let mut options = Self::from(StoreUrl::of(scheme, hosts));
+        options.change(|url| url.check_hosts());
+        options
+    }
+
     pub(super) fn set_user(&mut self, user: String) {
         self.change(|url| {
             url.set_user(user);
@@ -72,12 +92,6 @@ impl StoreOptions {
         });
     }
 
-    #[cfg(any(
-        feature = "mysql",
-        feature = "postgres",
-        feature = "redis",
-        feature = "zookeeper"
-    ))]
     pub(super) fn set_password(&mut self, password: String) {
         self.change(|url| {
             url.set_password(password);
@@ -85,12 +99,6 @@ impl StoreOptions {
         });
     }
 
-    #[cfg(any(
-        feature = "mysql",
-        feature = "postgres",
-        feature = "redis",
-        feature = "zookeeper"
-    ))]
     pub(super) fn set_port(&mut self, port: u16) {
         self.change(|url| match url.hosts() {
             [] => Err(Error::invalid("there is no host that could have a port")),
@@ -123,6 +131,7 @@ pub(super) fn duration_word(length: Duration) -> String {
     }
 }
 
+#[cfg(any(feature = "mysql", feature = "postgres", feature = "redis"))]
 pub(super) fn switch_word(on: bool) -> String {
     if on { "on" } else { "off" }.to_owned()
 }

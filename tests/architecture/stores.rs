@@ -162,6 +162,7 @@ const STORES: &[(&str, &[&str], &[&str])] = &[
             "revoke",
             "session",
             "tls",
+            "watch_room",
         ],
     ),
 ];

@@ -18,6 +18,11 @@ async fn what_takes_a_promise_away_is_refused_and_the_rest_is_harmless() {
         assert_eq!(error.kind(), ErrorKind::Invalid, "{error:?}");
         assert!(error.to_string().contains(setting.0), "{error}");
     }
+    // As the server takes them, too.
+    for setting in [("Search_Path", "app"), ("synchronous-commit", "off")] {
+        let error = with(&[setting]).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Invalid, "{setting:?}: {error:?}");
+    }
     let odd = [
         ("statement_timeout", "1"),
         ("lock_timeout", "1"),

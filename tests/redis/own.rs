@@ -153,6 +153,8 @@ fn what_cannot_be_followed_is_refused() {
     let two_ways = ["redis://a:1", "rediss://b:1"];
     let wrong = ["http://:s3cret@a"];
     let sockets = ["unix:///a"];
+    let clear = ["redis://:s3cret@a:1"];
+    let in_clear = redis::Client::open(clear[0]).unwrap();
     for (options, said) in [
         (
             RedisOptions::from_sentinels(none, "m", &login),
@@ -165,6 +167,19 @@ fn what_cannot_be_followed_is_refused() {
         (RedisOptions::from_cluster(two_ways), "TLS or none"),
         (RedisOptions::from_cluster(wrong), "no connection info"),
         (RedisOptions::from_cluster(sockets), "a host and a port"),
+        // Nobody who asks for TLS is connected in clear.
+        (
+            RedisOptions::from_client(&in_clear).with_tls(),
+            "TLS is asked for",
+        ),
+        (
+            RedisOptions::from_sentinels(clear, "m", &login).with_tls(),
+            "TLS is asked for",
+        ),
+        (
+            RedisOptions::from_cluster(clear).with_tls(),
+            "TLS is asked for",
+        ),
     ] {
         let error = stores::check(&options.into()).unwrap_err().to_string();
         assert!(

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use futures_util::future::join_all;
 use tenure::backend::{AnyBackend, Backend, Held};
 use tenure_testkit::servers::{Proxy, ZooKeeper, ZooKeeperEnsemble};
 
@@ -164,6 +165,51 @@ async fn what_happened_before_the_session_moved_is_known_at_the_next_server() {
         assert_eq!(proxies[at].connections(), 0, "the session has moved");
         proxies[at].heal().unwrap();
     }
+}
+
+#[tokio::test]
+async fn a_client_that_owns_more_than_it_can_watch_connects_again() {
+    // Paths of more than 128 KiB together.
+    const HELD: usize = 1200;
+    let server = ZooKeeper::start().unwrap();
+    let proxy = Proxy::start(server.address()).unwrap();
+    let store = client(proxy.address(), "?session_timeout=40s")
+        .await
+        .unwrap();
+    let mut held = Vec::new();
+    while held.len() < HELD {
+        let index = held.len();
+        let bids: Vec<_> = (index..index + 100)
+            .map(|index| bid(&format!("{index:0>66}"), "owner"))
+            .collect();
+        let won = join_all(bids.iter().map(|bid| store.acquire(bid))).await;
+        for (bid, won) in bids.iter().zip(won) {
+            let token = won.unwrap().token().expect("it was free");
+            held.push(bid.held(token));
+        }
+        assert_eq!(
+            renewed(&store, &held).await,
+            Some(vec![true; held.len()]),
+            "while they are taken"
+        );
+    }
+    let raw = zookeeper_client::Client::connect(&server.address().to_string())
+        .await
+        .unwrap();
+    let last = node(&raw, &held[HELD - 1]).await;
+    let bytes = HELD * last.len();
+    assert!(bytes > 128 * 1024, "{bytes} bytes would fit");
+    for _ in 0..2 {
+        proxy.cut().unwrap();
+        assert_eq!(next_renewed(&store, &held).await, vec![true; HELD]);
+    }
+    let watched = metric(&server, "zk_watch_count");
+    assert!(watched > 0 && watched < HELD as u64, "{watched} watches");
+    // One that is not watched is missed as soon.
+    raw.delete(&last, None).await.unwrap();
+    let mut expected = vec![true; HELD];
+    expected[HELD - 1] = false;
+    assert_eq!(renewed(&store, &held).await, Some(expected));
 }
 
 #[tokio::test]

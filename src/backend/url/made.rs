@@ -1,8 +1,7 @@
 //! URLs that code makes instead of text: for the typed options of the stores.
 
-use super::parse::{is_host, parse_host};
+use super::parse::parse_host;
 use super::{HostPort, StoreUrl};
-use crate::error::{Error, Result};
 
 impl StoreUrl {
     /// The URL of a store at `hosts`, with nothing else in it yet.
@@ -17,10 +16,28 @@ impl StoreUrl {
         }
     }
 
+    #[cfg(any(feature = "redis", feature = "zookeeper"))]
     pub(crate) fn set_scheme(&mut self, scheme: &str) {
         scheme.clone_into(&mut self.scheme);
     }
 
+    pub(crate) fn set_path(&mut self, path: String) {
+        self.path = path;
+    }
+
+    pub(crate) fn set_option(&mut self, key: &str, value: String) {
+        self.options.insert(key.to_owned(), value);
+    }
+}
+
+/// Of stores that are servers.
+#[cfg(any(
+    feature = "mysql",
+    feature = "postgres",
+    feature = "redis",
+    feature = "zookeeper"
+))]
+impl StoreUrl {
     /// Empty is none, as in a text.
     pub(crate) fn set_user(&mut self, user: String) {
         self.user = Some(user).filter(|user| !user.is_empty());
@@ -31,10 +48,6 @@ impl StoreUrl {
         self.password = Some(password).filter(|password| !password.is_empty());
     }
 
-    pub(crate) fn set_path(&mut self, path: String) {
-        self.path = path;
-    }
-
     /// The port of the hosts that have none.
     pub(crate) fn set_port(&mut self, port: u16) {
         for host in &mut self.hosts {
@@ -42,17 +55,13 @@ impl StoreUrl {
         }
     }
 
-    pub(crate) fn set_option(&mut self, key: &str, value: String) {
-        self.options.insert(key.to_owned(), value);
-    }
-
     /// What the parser refuses in a text.
-    pub(crate) fn check_hosts(&self) -> Result<()> {
-        let good = |at: &HostPort| is_host(&at.host) && at.port != Some(0);
+    pub(crate) fn check_hosts(&self) -> crate::error::Result<()> {
+        let good = |at: &HostPort| super::parse::is_host(&at.host) && at.port != Some(0);
         match self.hosts.iter().all(good) {
             true => Ok(()),
             // Not repeated: it may be a URL with a password.
-            false => Err(Error::invalid(
+            false => Err(crate::error::Error::invalid(
                 "a host is \"name\", \"name:port\", an address or \"[ipv6]:port\", without a \
                  scheme, user or path",
             )),

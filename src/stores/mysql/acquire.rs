@@ -90,10 +90,14 @@ pub(super) async fn acquire(client: &Client<MySql>, bid: &Bid) -> Result<Answer>
 }
 
 /// The answer to a bid whose grant was found, with `left` milliseconds left.
+///
+/// Not more than the row had: behind a pooler, `left` may be what another
+/// session's statement left.
 fn found_again(client: &Client<MySql>, row: &Row, left: u64) -> Result<Answer> {
     let now = client.about_now();
+    let left = Duration::from_millis(left).min(row.left());
     let owner = row.won()?.owner().clone();
-    let end = now + Duration::from_millis(left);
+    let end = now + left;
     Ok(Answer::won(owner.owning_until(end), now))
 }
 

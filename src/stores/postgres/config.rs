@@ -131,7 +131,9 @@ const KEPT: [&str; 2] = ["search_path", "synchronous_commit"];
 /// [`Invalid`](crate::ErrorKind::Invalid) for a setting that takes a promise away.
 pub(super) fn for_statements(options: PgConnectOptions) -> Result<PgConnectOptions> {
     use sqlx::ConnectOptions as _;
+    // The server takes these names in any case, and with dashes too.
     let session = options.get_options().unwrap_or_default();
+    let session = session.to_ascii_lowercase().replace('-', "_");
     if let Some(setting) = KEPT.iter().find(|setting| session.contains(*setting)) {
         return Err(Error::invalid(format!(
             "the application's connection options (or PGOPTIONS) set {setting} for the session: \

@@ -78,8 +78,9 @@ impl<'c> Listening<'c> {
                             heard_at = self.clock.now();
                             self.tell(message.channel(), message.payload());
                         }
-                        // It was lost, and listens again.
-                        Some(Ok(None)) => break,
+                        Some(Ok(None)) => {
+                            return End::Broken("the server has closed it".to_owned());
+                        }
                         Some(Err(error)) => return End::Broken(error.to_string()),
                         None if self.clock.now() < silent_at => {
                             self.registry.tell_ended(self.clock.now());
@@ -120,6 +121,9 @@ impl<'c> Listening<'c> {
             .idle_timeout(None)
             .connect_lazy_with(self.postgres.options().await?);
         let mut listener = PgListener::connect_with(&pool).await?;
+        // Connecting again is ours: with the password of then, and never given up
+        // half way because something else happened.
+        listener.eager_reconnect(false);
         listener.listen(&self.postgres.statements.freed).await?;
         if observing {
             listener.listen(&self.postgres.statements.owned).await?;

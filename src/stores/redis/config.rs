@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use redis::{ClientTlsConfig, ConnectionInfo, TlsCertificates};
+use redis::{ClientTlsConfig, ConnectionAddr, ConnectionInfo, TlsCertificates};
 
 use super::client::Redis;
 use super::keys::USUAL_PREFIX;
@@ -162,6 +162,11 @@ impl Config {
             sentinel_login,
             password: all.in_code.password.clone(),
             tls: match &all.in_code.redis {
+                Some(own) if transport == "rediss" && !is_tls(own) => {
+                    return Err(Error::invalid(
+                        "TLS is asked for, but the application's own client connects without:                          give it a rediss:// address",
+                    ));
+                }
                 // The application has said what it trusts: no files are known.
                 Some(_) => None,
                 None => (transport == "rediss")
@@ -184,6 +189,11 @@ impl Config {
     pub(super) fn is_cluster(&self) -> bool {
         matches!(self.topology, Topology::Cluster(_))
     }
+}
+
+/// Whether the application connects over TLS.
+pub(super) fn is_tls(own: &ConnectionInfo) -> bool {
+    matches!(own.addr(), ConnectionAddr::TcpTls { .. })
 }
 
 fn addresses(hosts: &[HostPort], port: u16) -> Result<Vec<Address>> {

@@ -2,6 +2,7 @@
 
 use redis::{Client, ConnectionAddr, ConnectionInfo, IntoConnectionInfo, RedisConnectionInfo};
 
+use super::config::is_tls;
 use super::options::RedisOptions;
 use crate::backend::url::HostPort;
 use crate::error::{Error, Result};
@@ -139,7 +140,6 @@ fn infos(
     };
     let same = |one: &ConnectionInfo| {
         let (a, b) = (one.redis_settings(), first.redis_settings());
-        let is_tls = |info: &ConnectionInfo| matches!(info.addr(), ConnectionAddr::TcpTls { .. });
         let login = (a.username(), a.password(), a.db()) == (b.username(), b.password(), b.db());
         login && is_tls(one) == is_tls(first)
     };

@@ -9,8 +9,9 @@ use crate::error::{Error, ErrorKind, Outcome, Result};
 /// Pragmas that touch no promise of the store: how much memory and disk is used, and how SQLCipher
 /// makes and reads its pages. Any other is refused, for most can take one away: `journal_mode`,
 /// `locking_mode` and `synchronous` decide who sees what and what survives, `busy_timeout` ends our
-/// waiting for others, `application_id` says whose the file is.
-const HARMLESS: [&str; 13] = [
+/// waiting for others, `application_id` says whose the file is, and `wal_autocheckpoint`
+/// is set by the store itself, by who writes.
+const HARMLESS: [&str; 12] = [
     "cache_size",
     "cache_spill",
     "cell_size_check",
@@ -23,7 +24,6 @@ const HARMLESS: [&str; 13] = [
     "kdf_iter",
     "secure_delete",
     "temp_store",
-    "wal_autocheckpoint",
 ];
 
 /// Whether all of `pragmas` may be set.
@@ -44,12 +44,6 @@ pub(super) fn check(pragmas: &[(String, String)]) -> Result<()> {
             return Err(Error::invalid(format!(
                 "the value of the pragma {name:?} is a number or a word"
             )));
-        }
-        // With 0 the log would grow for ever.
-        if name == "wal_autocheckpoint" && !value.parse::<u32>().is_ok_and(|pages| pages > 0) {
-            return Err(Error::invalid(
-                "the pragma \"wal_autocheckpoint\" is a number of pages above 0",
-            ));
         }
     }
     Ok(())
@@ -120,8 +114,7 @@ mod tests {
             ("cache_size", "1; PRAGMA synchronous = off"),
             ("cache_size", "'1'"),
             ("cache_size", ""),
-            ("wal_autocheckpoint", "0"),
-            ("wal_autocheckpoint", "-1"),
+            ("wal_autocheckpoint", "500"),
         ] {
             let error = one(name, value).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Invalid, "{name}={value}");

@@ -8,6 +8,7 @@ use super::nodes::{Node, Standing};
 use super::owner::{ATTEMPTS, restless, sorted, token};
 use super::proof::Asked;
 use super::session::Session;
+use super::watch_room::TakenRoom;
 use super::{clock, error, path};
 use crate::backend::{Answer, Bid, Nonce};
 use crate::clock::Moment;
@@ -218,17 +219,20 @@ impl Store {
         let path = format!("{dir}/{previous}");
         let must_watch = !self.places.watches(bid.nonce, previous);
         let client = session.client();
-        let watch = must_watch.then(|| client.get_and_watch_data(&path));
+        // Without room it learns of a change at its next look.
+        let room = must_watch.then(|| self.watch_room.for_others(&path));
+        let room = room.flatten();
+        let watch = room.is_some().then(|| client.get_and_watch_data(&path));
         // What is known of the first, or read with the watch, is not read again.
-        let must_read = !(must_watch && before == 0);
+        let must_read = room.is_none() || before > 0;
         let read = must_read.then(|| self.owner_at(session, &bid.name, dir, first));
         let (watch, read) = (OptionFuture::from(watch), OptionFuture::from(read));
         let (watched, read) = join(watch, read).await;
         let mut owner = read.transpose()?.flatten();
-        match watched {
+        match watched.zip(room) {
             None => {}
-            Some(Ok((data, stat, watcher))) => {
-                self.watch(bid, previous, watcher);
+            Some((Ok((data, stat, watcher)), room)) => {
+                self.watch(bid, previous, watcher, room);
                 if before == 0 {
                     owner = self.known_owner(session, &bid.name, first);
                     if owner.is_none() {
@@ -236,19 +240,20 @@ impl Store {
                     }
                 }
             }
-            Some(Err(Fault::NoNode)) => return Ok(None),
-            Some(Err(error)) => return Err(error::write(error)),
+            Some((Err(Fault::NoNode), _)) => return Ok(None),
+            Some((Err(error), _)) => return Err(error::write(error)),
         }
         let rank = u32::try_from(before).unwrap_or(u32::MAX);
         let own = children[before + 1].as_str();
         Ok(owner.map(|owner| Answer::refused(owner, self.now()).at_place(rank, own)))
     }
 
-    fn watch(&self, bid: &Bid, child: &str, watcher: OneshotWatcher) {
+    fn watch(&self, bid: &Bid, child: &str, watcher: OneshotWatcher, room: TakenRoom) {
         let registry = std::sync::Arc::clone(&self.registry);
         let (name, contender): (MutexName, ContenderId) = (bid.name.clone(), bid.contender.clone());
         let task = self.runtime.spawn(async move {
             watcher.changed().await;
+            drop(room);
             registry.turn(&name, &contender);
         });
         self.places.watch(bid.nonce, child.to_owned(), task);

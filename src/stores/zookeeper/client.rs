@@ -12,6 +12,7 @@ use super::config::Config;
 use super::nodes::BidPlaces;
 use super::session::{Session, unreachable};
 use super::watch::Registry;
+use super::watch_room::WatchRoom;
 use crate::backend::{
     Administration, Answer, AnyAdministration, AnyInventory, AnyLedger, Backend, Bid, Claim,
     ClaimAnswer, Finding, Held, Hints, Interest, Inventory, Ledger, LedgerEntry, Ledgers, Listing,
@@ -46,6 +47,7 @@ pub(super) struct Store {
     /// The time of the ensemble.
     pub(super) time: HeardClock,
     pub(super) places: BidPlaces,
+    pub(super) watch_room: WatchRoom,
     pub(super) registry: Arc<Registry>,
     /// Told when there may be something to delete.
     pub(super) reaping: Notify,
@@ -85,6 +87,7 @@ impl ZooKeeper {
             time: HeardClock::guessed(clock.now()),
             clock,
             places: BidPlaces::default(),
+            watch_room: WatchRoom::default(),
             registry: Arc::default(),
             reaping: Notify::new(),
             slot: Mutex::new(Slot {

@@ -32,6 +32,7 @@
 //! | `proof` | until when a lease may rest on what was answered |
 //! | `cleanup` | deletes nodes of ours that nobody wants any more |
 //! | `watch` | who listens in this process, and what they are told |
+//! | `watch_room` | how much a client may watch |
 //! | `observe` | watches for those who only observe |
 //! | `owner` | who owns, who waits |
 //! | `revoke` | freeing by force, and mending |
@@ -71,6 +72,7 @@ mod schema;
 mod session;
 mod tls;
 mod watch;
+mod watch_room;
 
 pub use client::ZooKeeper;
 pub(crate) use config::open;

@@ -35,7 +35,7 @@ pub(super) struct BidPlace {
     /// Since when nobody wants it.
     pub(super) left_at: Option<Moment>,
     watch: Option<PredecessorWatch>,
-    /// On its own node, once it owns and has been renewed.
+    /// On its own node, once it owns and has been renewed, if there was room.
     own_watch: Option<OwnWatch>,
     /// When its own node was last looked at.
     looked_at: Option<Moment>,
@@ -238,12 +238,21 @@ impl BidPlaces {
         chosen
     }
 
-    /// The node of `nonce` was there at `now`, and is watched from then on.
-    pub(super) fn watch_own(&self, nonce: Nonce, node: &Node, watch: OwnWatch, now: Moment) {
+    /// The node of `nonce` was there at `now`, and is watched from then on by
+    /// `watch`, or by the one it has.
+    pub(super) fn looked_at(
+        &self,
+        nonce: Nonce,
+        node: &Node,
+        watch: Option<OwnWatch>,
+        now: Moment,
+    ) {
         let mut places = self.places();
         let place = places.get_mut(&nonce);
         if let Some(place) = place.filter(|place| place.node.as_ref() == Some(node)) {
-            place.own_watch = Some(watch);
+            if watch.is_some() {
+                place.own_watch = watch;
+            }
             place.looked_at = Some(now);
         }
     }

@@ -11,12 +11,20 @@ use std::task::{Context, Waker};
 
 use zookeeper_client::{OneshotWatcher, WatchedEvent};
 
+use super::watch_room::TakenRoom;
+
 /// A watch that fires once. Dropped, it is taken back.
-pub(super) struct OwnWatch(Pin<Box<dyn Future<Output = WatchedEvent> + Send>>);
+pub(super) struct OwnWatch {
+    fired: Pin<Box<dyn Future<Output = WatchedEvent> + Send>>,
+    _room: TakenRoom,
+}
 
 impl OwnWatch {
-    pub(super) fn new(watcher: OneshotWatcher) -> Self {
-        Self(Box::pin(watcher.changed()))
+    pub(super) fn new(watcher: OneshotWatcher, room: TakenRoom) -> Self {
+        Self {
+            fired: Box::pin(watcher.changed()),
+            _room: room,
+        }
     }
 
     /// Whether something has happened to the node, or the session is over. Not
@@ -24,7 +32,7 @@ impl OwnWatch {
     pub(super) fn has_fired(&mut self) -> bool {
         // Nobody waits for it: it is asked at each renewal.
         let mut nobody = Context::from_waker(Waker::noop());
-        self.0.as_mut().poll(&mut nobody).is_ready()
+        self.fired.as_mut().poll(&mut nobody).is_ready()
     }
 }
 

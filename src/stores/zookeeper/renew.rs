@@ -1,6 +1,7 @@
 //! Renewing and giving back.
 
-use futures_util::future::{OptionFuture, join, join_all};
+use futures_util::TryFutureExt as _;
+use futures_util::future::{Either, OptionFuture, join, join_all};
 use zookeeper_client::Error as Fault;
 
 use super::client::Store;
@@ -75,8 +76,8 @@ impl Store {
         .await
     }
 
-    /// Whether the node of `held` is there; if so, it is watched from now on. The
-    /// question is sent before this returns.
+    /// Whether the node of `held` is there; if so, it is watched from now on, if
+    /// there is room. The question is sent before this returns.
     fn look_at(
         &self,
         session: &Session,
@@ -84,18 +85,27 @@ impl Store {
         node: &Node,
     ) -> impl Future<Output = Result<bool>> {
         let dir = self.config.paths.mutex(&held.name);
-        let looking = session
-            .client()
-            .check_and_watch_stat(&format!("{dir}/{}", node.child));
-        async move {
-            let (stat, watcher) = looking.await.map_err(error::write)?;
-            if stat.is_none() {
-                return Ok(false);
+        let path = format!("{dir}/{}", node.child);
+        let looking = match self.watch_room.for_own(&path) {
+            Some(room) => {
+                let looking = session.client().check_and_watch_stat(&path);
+                Either::Left(looking.map_ok(|(stat, watcher)| {
+                    let watch = OwnWatch::new(watcher, room);
+                    (stat.is_some(), Some(watch))
+                }))
             }
-            let watch = OwnWatch::new(watcher);
-            self.places
-                .watch_own(held.nonce, node, watch, self.clock.now());
-            Ok(true)
+            None => {
+                let looking = session.client().check_stat(&path);
+                Either::Right(looking.map_ok(|stat| (stat.is_some(), None)))
+            }
+        };
+        async move {
+            let (is_there, watch) = looking.await.map_err(error::write)?;
+            if is_there {
+                self.places
+                    .looked_at(held.nonce, node, watch, self.clock.now());
+            }
+            Ok(is_there)
         }
     }
 
