@@ -286,7 +286,7 @@ mod tests {
         let error = parsed("test --only etcd").unwrap_err();
         assert!(error.contains("`etcd`"), "{error}");
         assert!(
-            error.contains("core, sqlite, redis, mysql, postgres, zookeeper, servers, jvm"),
+            error.contains("core, sqlite, redis, mysql, postgres, zookeeper, servers, counts, jvm"),
             "{error}"
         );
     }

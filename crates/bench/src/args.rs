@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::Result;
-use crate::stage::Store;
+use crate::environment::Store;
 
 /// What was asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]

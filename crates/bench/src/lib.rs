@@ -11,15 +11,15 @@
 //! | --- | --- |
 //! | [`locks`] | Tenure's locks, the bare statements beside them, and peers, all behind one trait |
 //! | [`worker`] | a process that takes and frees them, and how it is told |
-//! | [`stage`] | the servers, and what they have used so far |
+//! | [`environment`] | the servers, and what they have used so far |
 //! | [`rows`] | what is measured, one file each |
 //! | [`report`] | medians, the judgement, and how both are shown |
 
 pub mod args;
+pub mod environment;
 pub mod locks;
 pub mod report;
 pub mod rows;
-pub mod stage;
 pub mod worker;
 
 /// Whatever went wrong: a benchmark only passes it on.

@@ -1,24 +1,24 @@
 //! What was measured, judged and shown.
 
+mod capacity;
 mod chart;
 mod docs;
 mod growth;
 mod json;
 mod number;
 mod page;
-mod plan;
 mod row;
 
+pub use capacity::{Fleet, plan};
 pub use chart::chart;
 pub use docs::write_docs;
 pub use growth::{Growth, Point};
 pub use json::json;
 pub use number::{Unit, median};
 pub use page::page;
-pub use plan::{Fleet, plan};
 pub use row::{Goal, Row, Side};
 
-use crate::stage::Machine;
+use crate::environment::Machine;
 
 /// All of a run.
 #[derive(Clone, Debug)]

@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use super::{Bench, sides};
 use crate::Result;
+use crate::environment::{Lease, RunningStore};
 use crate::report::{Row, Unit, median};
-use crate::stage::{Lease, Stage};
 use crate::worker::{Command, Place, Worker};
 
-pub(super) fn measure(bench: &mut Bench<'_>, stage: &Stage) -> Result<()> {
+pub(super) fn measure(bench: &mut Bench<'_>, stage: &RunningStore) -> Result<()> {
     bench.say(stage, "hand over");
     let (store, url) = (stage.store(), stage.url(Lease::Usual));
     let kinds = sides::hand_over(store);

@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 
 use super::Bench;
 use crate::Result;
+use crate::environment::{Lease, RunningStore, Store, connections};
 use crate::locks::Kind;
 use crate::report::{Goal, Growth, Row, Side, Unit};
-use crate::stage::{Lease, Stage, Store, connections};
 use crate::worker::{Command, Place, Worker};
 
 /// What a worker that holds names was seen to cost.
@@ -25,7 +25,7 @@ struct Held {
     take: Option<f64>,
 }
 
-pub(super) fn measure(bench: &mut Bench<'_>, stage: &Stage) -> Result<()> {
+pub(super) fn measure(bench: &mut Bench<'_>, stage: &RunningStore) -> Result<()> {
     bench.say(stage, "names that are held");
     let (store, key, sizes) = (stage.store(), stage.store().key(), &bench.effort.names);
     let kinds = match store {
@@ -131,7 +131,7 @@ pub(super) fn measure(bench: &mut Bench<'_>, stage: &Stage) -> Result<()> {
     Ok(())
 }
 
-fn hold(bench: &Bench<'_>, stage: &Stage, kind: Kind, count: usize) -> Result<Held> {
+fn hold(bench: &Bench<'_>, stage: &RunningStore, kind: Kind, count: usize) -> Result<Held> {
     let (url, prefix) = (stage.url(Lease::Short), bench.fresh("held"));
     let length = Duration::from_millis(bench.effort.watch_millis);
     let mut worker = Worker::start(kind, &url, Place::Anywhere(1))?;
@@ -187,7 +187,7 @@ pub(super) struct Watched {
     requests: Option<f64>,
 }
 
-pub(super) fn watch(stage: &Stage, length: Duration) -> Watched {
+pub(super) fn watch(stage: &RunningStore, length: Duration) -> Watched {
     let (begun, cpu, requests) = (Instant::now(), stage.cpu(), stage.zookeeper_requests());
     sleep(length);
     let seconds = begun.elapsed().as_secs_f64();

@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use super::{Bench, sides};
 use crate::Result;
+use crate::environment::{Lease, RunningStore, SHORT, Store};
 use crate::locks::Kind;
 use crate::report::{Goal, Row, Side, Unit};
-use crate::stage::{Lease, SHORT, Stage, Store};
 use crate::worker::{Command, Place, Worker, now};
 
-pub(super) fn measure(bench: &mut Bench<'_>, stage: &Stage) -> Result<()> {
+pub(super) fn measure(bench: &mut Bench<'_>, stage: &RunningStore) -> Result<()> {
     bench.say(stage, "owner killed");
     let kinds = sides::killed(stage.store());
     let mut sides = sides::sides(&kinds);
@@ -48,7 +48,7 @@ pub(super) fn measure(bench: &mut Bench<'_>, stage: &Stage) -> Result<()> {
 }
 
 /// How late the next owner is, in milliseconds.
-fn late(bench: &Bench<'_>, stage: &Stage, kind: Kind) -> Result<f64> {
+fn late(bench: &Bench<'_>, stage: &RunningStore, kind: Kind) -> Result<f64> {
     let (url, name) = (stage.url(Lease::Short), bench.fresh("killed"));
     let mut waiter = Worker::start(kind, &url, Place::Anywhere(1))?;
     let mut owner = Worker::start(kind, &url, Place::Anywhere(1))?;

@@ -17,8 +17,8 @@ use std::io::Write;
 
 use crate::Result;
 use crate::args::{Args, Effort};
+use crate::environment::{Machine, RunningStore, Store, processors};
 use crate::report::{Growth, Report, Row};
-use crate::stage::{Machine, Stage, Store, processors};
 
 /// What all measurements share.
 #[derive(Debug)]
@@ -40,7 +40,7 @@ impl Bench<'_> {
     }
 
     /// Says what is being done, since it takes long.
-    fn say(&self, stage: &Stage, what: &str) {
+    fn say(&self, stage: &RunningStore, what: &str) {
         eprintln!("tenure-bench: {}: {what}", stage.store().name());
     }
 }
@@ -59,7 +59,7 @@ pub fn measure(args: &Args) -> Result<Report> {
         growths: Vec::new(),
     };
     for store in &args.stores {
-        let stage = Stage::start(*store)?;
+        let stage = RunningStore::start(*store)?;
         on_one_store(&mut bench, &stage)?;
         let _ = std::io::stderr().flush();
     }
@@ -72,7 +72,7 @@ pub fn measure(args: &Args) -> Result<Report> {
     })
 }
 
-fn on_one_store(bench: &mut Bench<'_>, stage: &Stage) -> Result<()> {
+fn on_one_store(bench: &mut Bench<'_>, stage: &RunningStore) -> Result<()> {
     take_free::measure(bench, stage)?;
     if stage.store() == Store::Memory {
         return allocations::measure(bench);

@@ -2,12 +2,12 @@
 
 use super::{Bench, sides};
 use crate::Result;
+use crate::environment::{Lease, RunningStore};
 use crate::locks::Kind;
 use crate::report::{Goal, Row, Unit};
-use crate::stage::{Lease, Stage};
 use crate::worker::{Command, Place, Worker};
 
-pub(super) fn measure(bench: &mut Bench<'_>, stage: &Stage) -> Result<()> {
+pub(super) fn measure(bench: &mut Bench<'_>, stage: &RunningStore) -> Result<()> {
     let (store, tasks) = (stage.store(), bench.effort.tasks);
     bench.say(stage, "many tasks, one name");
     let kinds = [Kind::Tenure, Kind::Rslock];

@@ -2,12 +2,12 @@
 
 use super::{Bench, sides};
 use crate::Result;
+use crate::environment::{Lease, RunningStore};
 use crate::locks::Kind;
 use crate::report::{Growth, Unit};
-use crate::stage::{Lease, Stage};
 use crate::worker::{Command, Place, Worker};
 
-pub(super) fn measure(bench: &mut Bench<'_>, stage: &Stage) -> Result<()> {
+pub(super) fn measure(bench: &mut Bench<'_>, stage: &RunningStore) -> Result<()> {
     bench.say(stage, "many processes");
     let (store, url) = (stage.store(), stage.url(Lease::Usual));
     let kinds: Vec<Kind> = sides::take_free(store).into_iter().take(2).collect();

@@ -1,8 +1,8 @@
 //! Who is measured beside Tenure, store by store.
 
+use crate::environment::Store;
 use crate::locks::Kind;
 use crate::report::{Goal, Side};
-use crate::stage::Store;
 
 /// For taking and freeing a lock that nobody else wants.
 pub(super) fn take_free(store: Store) -> Vec<Kind> {

@@ -2,11 +2,11 @@
 
 use super::{Bench, sides};
 use crate::Result;
+use crate::environment::{Lease, RunningStore, Store};
 use crate::report::{Goal, Row, Unit};
-use crate::stage::{Lease, Stage, Store};
 use crate::worker::{Command, Place, Worker};
 
-pub(super) fn measure(bench: &mut Bench<'_>, stage: &Stage) -> Result<()> {
+pub(super) fn measure(bench: &mut Bench<'_>, stage: &RunningStore) -> Result<()> {
     bench.say(stage, "take and free");
     let (store, key) = (stage.store(), stage.store().key());
     let kinds = sides::take_free(store);

@@ -2,15 +2,15 @@
 
 use super::Bench;
 use crate::Result;
+use crate::environment::{Lease, RunningStore, Store};
 use crate::locks::Kind;
 use crate::report::{Growth, Unit};
-use crate::stage::{Lease, Stage, Store};
 use crate::worker::{Command, Place, Worker};
 
 /// Where each client is a process, a thread or many files, there cannot be so many of them.
 const FEWER: usize = 100;
 
-pub(super) fn measure(bench: &mut Bench<'_>, stage: &Stage) -> Result<()> {
+pub(super) fn measure(bench: &mut Bench<'_>, stage: &RunningStore) -> Result<()> {
     bench.say(stage, "clients that wait for one name");
     let store = stage.store();
     let sizes = bench.effort.waiters.iter().copied();

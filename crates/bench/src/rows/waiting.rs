@@ -5,12 +5,12 @@ use std::time::Duration;
 use super::Bench;
 use super::holding::watch;
 use crate::Result;
+use crate::environment::{Lease, RunningStore};
 use crate::locks::Kind;
 use crate::report::{Row, Side, Unit};
-use crate::stage::{Lease, Stage};
 use crate::worker::{Command, Place, Worker};
 
-pub(super) fn measure(bench: &mut Bench<'_>, stage: &Stage) -> Result<()> {
+pub(super) fn measure(bench: &mut Bench<'_>, stage: &RunningStore) -> Result<()> {
     if !stage.store().has_server() {
         return Ok(());
     }

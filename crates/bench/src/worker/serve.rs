@@ -12,8 +12,8 @@ use tokio::task::JoinSet;
 
 use super::{Command, now};
 use crate::Result;
+use crate::environment::pin;
 use crate::locks::{self, Kind, Lock, Locks};
-use crate::stage::pin;
 
 /// How many names are taken at a time when many are to be held.
 const AT_A_TIME: usize = 64;

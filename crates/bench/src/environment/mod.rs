@@ -15,7 +15,7 @@ use crate::Result;
 
 /// A store that is ready to be used.
 #[derive(Debug)]
-pub struct Stage {
+pub struct RunningStore {
     store: Store,
     server: Server,
 }
@@ -31,7 +31,7 @@ enum Server {
     ZooKeeper(ZooKeeper),
 }
 
-impl Stage {
+impl RunningStore {
     /// Starts the server of this store, with room for many clients.
     pub fn start(store: Store) -> Result<Self> {
         let server = match store {

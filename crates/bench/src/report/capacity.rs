@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::Report;
 use super::number::digits;
-use crate::stage::Store;
+use crate::environment::Store;
 
 /// Nobody plans for a server that has nothing left.
 const BUSY: f64 = 0.5;
