@@ -6,12 +6,16 @@ use std::path::Path;
 use super::{Report, chart, json, page};
 use crate::Result;
 
+/// The chart, as the page shows it.
+const CHART: &str = "![Times and growth](performance.svg)";
+
 /// Replaces what stands between the markers of `performance.md`, and writes the chart and the
 /// numbers beside it.
 pub fn write_docs(report: &Report, docs: &Path) -> Result<()> {
     let path = docs.join("performance.md");
     let text = fs::read_to_string(&path)?;
-    let text = replaced(&text, "measured", &page::measured(report))?;
+    let measured = format!("{}\n{CHART}\n", page::measured(report));
+    let text = replaced(&text, "measured", &measured)?;
     let text = replaced(&text, "computed", &page::computed(report))?;
     fs::write(&path, text)?;
     fs::write(docs.join("performance.svg"), chart(report))?;
