@@ -17,7 +17,20 @@ impl Birth {
 
     /// Whether this is that process, and not a fork of it.
     pub(crate) fn is_here(self) -> bool {
+        #[cfg(test)]
+        if FORKED.get() {
+            return false;
+        }
         self.0 == std::process::id()
+    }
+
+    /// What `work` does in a fork: on this thread, the one that a fork has.
+    #[cfg(test)]
+    pub(crate) fn in_a_fork<T>(work: impl FnOnce() -> T) -> T {
+        FORKED.set(true);
+        let done = work();
+        FORKED.set(false);
+        done
     }
 
     /// An error in a fork.
@@ -39,6 +52,11 @@ impl Birth {
     pub(crate) fn elsewhere() -> Self {
         Self(std::process::id() ^ 1)
     }
+}
+
+#[cfg(test)]
+thread_local! {
+    static FORKED: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
 }
 
 #[cfg(test)]

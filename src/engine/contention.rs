@@ -47,7 +47,7 @@ impl Contention {
     /// there is an answer, or nothing to call yet; what follows goes on in the
     /// background.
     ///
-    /// Dropped, or kept and not polled for as long as a call may take, the call
+    /// Dropped, or kept and not polled for a short time, the call
     /// goes on in the background too.
     pub(crate) async fn call_here(&self) {
         DrivenHere::begin(&self.slot).call().await;
