@@ -60,10 +60,10 @@ async fn who_takes_and_frees_alone_waits_for_no_other_thread() {
             }
         }
     }
-    // Two of 256 writes are the thread's, and it is in the way for a moment
-    // after each of them: a long one on a busy machine.
+    // Two of 256 writes are the thread's. It is out of the way when it answers:
+    // else one call that waited would make the next one wait, and so on.
     assert!(
-        waited <= CYCLES / 2,
+        waited <= CYCLES / 16,
         "{waited} of {} calls waited",
         2 * CYCLES
     );

@@ -11,9 +11,10 @@ use tokio::sync::{oneshot, watch};
 
 use super::config::Config;
 use super::database::Database;
+use super::job::{Job, Order, Question};
 use super::shared_connection::SharedConnection;
 use super::wake_file::POLL;
-use super::worker::{Job, Worker, work};
+use super::worker::{Worker, work};
 use crate::backend::{
     Administration, Answer, AnyAdministration, AnyInventory, AnyLedger, Backend, Bid, Claim,
     ClaimAnswer, Finding, Held, Hints, Interest, Inventory, Ledger, LedgerEntry, Ledgers, Listing,
@@ -33,7 +34,7 @@ struct Client {
     path: PathBuf,
     polled: bool,
     /// `None` only while it is being dropped.
-    jobs: Option<Sender<Job>>,
+    jobs: Option<Sender<Box<dyn Job>>>,
     shared: Arc<SharedConnection>,
     ended: watch::Receiver<End>,
 }
@@ -74,7 +75,7 @@ pub(super) async fn connect(config: Config) -> Result<Sqlite> {
 }
 
 struct Thread {
-    queue: Receiver<Job>,
+    queue: Receiver<Box<dyn Job>>,
     end: watch::Sender<End>,
 }
 
@@ -120,10 +121,10 @@ impl Client {
         let _ = rustix::io::write(&self.shared.wake, &1_u64.to_ne_bytes());
     }
 
-    fn give(&self, job: Job) -> Result<()> {
+    fn give(&self, job: impl Job + 'static) -> Result<()> {
         let jobs = self.jobs.as_ref().expect("it is not being dropped");
         self.shared.announce();
-        jobs.send(job).map_err(|_| self.gone())?;
+        jobs.send(Box::new(job)).map_err(|_| self.gone())?;
         self.wake_thread();
         Ok(())
     }
@@ -172,11 +173,7 @@ impl Sqlite {
         work: impl FnOnce(&mut Worker, bool) -> Option<Result<T>> + Send + 'static,
     ) -> Result<T> {
         let (tell, told) = oneshot::channel();
-        self.0.give(Box::new(move |worker| {
-            if let Some(answer) = work(worker, !tell.is_closed()) {
-                let _ = tell.send(answer);
-            }
-        }))?;
+        self.0.give(Question::new(work, tell))?;
         match told.await {
             Ok(answer) => answer,
             Err(_) => {
@@ -276,8 +273,8 @@ impl Backend for Sqlite {
     fn changes(&self, interest: &Interest) -> Hints {
         let (sender, stream) = hints();
         let interest = interest.clone();
-        let given = self.0.give(Box::new(move |worker| {
-            worker.add_listener(&interest, sender);
+        let given = self.0.give(Order::new(move |worker| {
+            worker.add_listener(&interest, sender)
         }));
         match given {
             Ok(()) => Hints::new(stream),
@@ -287,7 +284,7 @@ impl Backend for Sqlite {
 
     async fn close(&self) -> Result<()> {
         // An error here: it is closed already.
-        let _ = self.0.give(Box::new(|worker| worker.closing = true));
+        let _ = self.0.give(Order::new(|worker| worker.closing = true));
         let mut ended = self.0.ended.clone();
         match ended.wait_for(|end| *end == End::Closed).await {
             Ok(_) => Ok(()),

@@ -89,6 +89,11 @@ impl Database {
         })
     }
 
+    /// Whether another file was opened since [`take_reopened`](Self::take_reopened).
+    pub(super) fn is_reopened(&self) -> bool {
+        self.reopened
+    }
+
     /// Whether another file was opened since this was asked last: wake-ups may
     /// have been lost.
     pub(super) fn take_reopened(&mut self) -> bool {

@@ -56,6 +56,7 @@ mod file;
 mod header;
 mod health;
 mod inode;
+mod job;
 mod ledger;
 mod list;
 mod open;

@@ -47,19 +47,19 @@ impl SharedConnection {
         self.ahead.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// Something that was announced is done.
-    pub(super) fn done(&self) {
-        self.ahead.fetch_sub(1, Ordering::AcqRel);
-    }
-
     /// Does `work` on the thread, as soon as the caller who has the connection
     /// is done; no other comes first.
     pub(super) fn on_the_thread<T>(&self, work: impl FnOnce(&mut Worker) -> T) -> T {
         self.announce();
+        self.as_announced(work)
+    }
+
+    /// The same for what was announced when it was given to the thread.
+    pub(super) fn as_announced<T>(&self, work: impl FnOnce(&mut Worker) -> T) -> T {
         let mut worker = self.worker.lock().expect("no caller has panicked");
         let done = work(worker.as_mut().expect("only the thread closes it"));
         drop(worker);
-        self.done();
+        self.ahead.fetch_sub(1, Ordering::AcqRel);
         done
     }
 

@@ -3,12 +3,13 @@
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, TryRecvError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::config::Config;
 use super::database::Database;
+use super::job::Job;
 use super::shared_connection::SharedConnection;
 use super::wake_file::{Heard, Listening, WakeFile};
 use super::watch::Registry;
@@ -16,9 +17,6 @@ use crate::backend::{Answer, Bid, Held, Hint, Interest};
 use crate::error::Result;
 use crate::model::MutexName;
 use crate::stores::kit::HintSender;
-
-/// Something to do on the thread.
-pub(super) type Job = Box<dyn FnOnce(&mut Worker) + Send>;
 
 /// So many jobs in a row at most, before the wake file is listened to.
 const JOBS: usize = 64;
@@ -31,32 +29,59 @@ pub(super) struct Worker {
     pub(super) closing: bool,
 }
 
+/// What the thread does when there is no job.
+enum Next {
+    Wait(Wait),
+    Close,
+}
+
 /// What the thread waits for, beside jobs.
 struct Wait {
     wake_file: Option<Arc<OwnedFd>>,
-    limit: Option<Duration>,
+    until: Option<Instant>,
+}
+
+/// Why the thread no longer waits.
+#[derive(PartialEq, Eq)]
+enum Woken {
+    /// By nothing else.
+    ByJobs,
+    /// By the wake file, or by the time.
+    ByMore,
 }
 
 /// Does jobs and listens to the wake file, until it is told to close or nobody
 /// can give it jobs any more.
-pub(super) fn work(shared: &SharedConnection, jobs: &Receiver<Job>) {
-    loop {
-        let next = shared.on_the_thread(|worker| {
-            worker.listen();
-            worker.do_jobs(jobs, shared)
-        });
-        match next {
-            Some(wait) => wait.until_woken(&shared.wake),
-            None => return,
+pub(super) fn work(shared: &SharedConnection, jobs: &Receiver<Box<dyn Job>>) {
+    let mut next = shared.on_the_thread(Worker::listen);
+    let mut in_a_row = 0;
+    while let Next::Wait(wait) = &next {
+        let must_listen = match jobs.try_recv() {
+            Ok(mut job) => {
+                next = shared.as_announced(|worker| worker.run(&mut *job));
+                job.tell();
+                in_a_row += 1;
+                in_a_row == JOBS
+            }
+            // For a job alone, the connection is left to the callers meanwhile.
+            Err(TryRecvError::Empty) => wait.until_woken(&shared.wake) != Woken::ByJobs,
+            Err(TryRecvError::Disconnected) => return,
+        };
+        if must_listen {
+            next = shared.on_the_thread(Worker::listen);
+            in_a_row = 0;
         }
     }
 }
 
 impl Wait {
-    fn until_woken(self, wake: &OwnedFd) {
-        let timeout = self.limit.map(|wait| Timespec {
-            tv_sec: i64::try_from(wait.as_secs()).unwrap_or(i64::MAX),
-            tv_nsec: wait.subsec_nanos().into(),
+    fn until_woken(&self, wake: &OwnedFd) -> Woken {
+        let timeout = self.until.map(|until| {
+            let left = until.saturating_duration_since(Instant::now());
+            Timespec {
+                tv_sec: i64::try_from(left.as_secs()).unwrap_or(i64::MAX),
+                tv_nsec: left.subsec_nanos().into(),
+            }
         });
         let mut fds = vec![PollFd::new(wake, PollFlags::IN)];
         if let Some(wake_file) = &self.wake_file {
@@ -66,9 +91,16 @@ impl Wait {
             // Interrupted; with any other error at least no spinning.
             std::thread::sleep(Duration::from_millis(1));
         }
+        let came = |fd: &PollFd<'_>| !fd.revents().is_empty();
+        let woken = if came(&fds[0]) && !fds[1..].iter().any(came) {
+            Woken::ByJobs
+        } else {
+            Woken::ByMore
+        };
         let mut counter = [0_u8; 8];
         // Nothing to read when it was not the jobs that woke us.
         let _ = rustix::io::read(wake, &mut counter);
+        woken
     }
 }
 
@@ -86,43 +118,43 @@ impl Worker {
         })
     }
 
-    /// What to wait for next; `None` when it is over.
-    fn do_jobs(&mut self, jobs: &Receiver<Job>, shared: &SharedConnection) -> Option<Wait> {
-        for _ in 0..JOBS {
-            match jobs.try_recv() {
-                Ok(job) => {
-                    job(self);
-                    shared.done();
-                }
-                Err(TryRecvError::Empty) => return Some(self.wait()),
-                Err(TryRecvError::Disconnected) => return None,
-            }
-            if self.closing {
-                return None;
-            }
+    fn run(&mut self, job: &mut dyn Job) -> Next {
+        job.run(self);
+        if self.database.is_reopened() {
+            self.listen()
+        } else {
+            self.next()
         }
-        Some(Wait {
-            wake_file: None,
-            limit: Some(Duration::ZERO),
-        })
+    }
+
+    fn next(&self) -> Next {
+        if self.closing {
+            Next::Close
+        } else {
+            Next::Wait(self.wait())
+        }
     }
 
     /// Tells the listeners what the wake file, or the end of a lease, has to say.
-    fn listen(&mut self) {
+    fn listen(&mut self) -> Next {
         let mut heard = self.wake_file.heard();
         if self.database.take_reopened() {
             heard = Heard::Again;
         }
-        if self.registry.is_empty() {
-            return;
+        if !self.registry.is_empty() {
+            self.tell_listeners(&heard);
         }
+        self.next()
+    }
+
+    fn tell_listeners(&mut self, heard: &Heard) {
         let is_due = self.until_first_end().is_some_and(|left| left.is_zero());
-        if heard != Heard::Nothing || is_due {
+        if *heard != Heard::Nothing || is_due {
             self.registry.look(&mut self.database);
             // Who has gone wants to hear nothing more.
             self.wake_file.listen_to(self.registry.listening());
         }
-        if heard == Heard::Again {
+        if *heard == Heard::Again {
             self.registry.tell_all(Hint::Resumed);
         }
     }
@@ -144,7 +176,11 @@ impl Worker {
         let limits = [self.wake_file.interval(), self.until_first_end()];
         Wait {
             wake_file: self.wake_file.fd(),
-            limit: limits.into_iter().flatten().min(),
+            until: limits
+                .into_iter()
+                .flatten()
+                .min()
+                .map(|left| Instant::now() + left),
         }
     }
 
