@@ -88,7 +88,7 @@ impl Server {
             Server::MariaDb => &["mariadbd", "mariadb-install-db", "mariadb"],
             Server::Galera => &["libgalera_smm.so"],
             Server::MySql => &["mysqld", "mysql"],
-            Server::Postgres => &["postgres", "initdb", "psql"],
+            Server::Postgres => &["postgres", "initdb", "psql", "pg_basebackup"],
             Server::ZooKeeper => &["zookeeper.jar", "java"],
             Server::Curator => &["curator-recipes.jar", "javac"],
             Server::Faketime if cfg!(target_os = "macos") => &["libfaketime.1.dylib"],

@@ -129,6 +129,12 @@ impl MariaDbBuilder {
         self
     }
 
+    /// Gives it a wall clock that can be set, by libfaketime: [`Process::set_clock`].
+    pub fn own_clock(mut self) -> Result<Self, ServerError> {
+        self.extras.own_clock()?;
+        Ok(self)
+    }
+
     /// Puts a file into the server's directory: a certificate, a key.
     pub fn file(mut self, name: &str, contents: impl Into<Vec<u8>>) -> Self {
         self.extras.files.push((name.to_owned(), contents.into()));
