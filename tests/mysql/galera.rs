@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
-use tenure::backend::{Answer, AnyBackend, Backend};
+use tenure::backend::{Answer, AnyBackend, Backend, Finding, Severity};
 use tenure::lock::Fence;
 use tenure_testkit::Whole as _;
 use tenure_testkit::judge::judge;
@@ -129,6 +129,13 @@ fn an_owner_whose_node_is_cut_off_is_followed_and_never_joined() {
     }
 }
 
+/// What the doctor says of the clocks.
+async fn clocks(store: &AnyBackend) -> Finding {
+    let findings = store.check().await;
+    let clocks = findings.iter().find(|one| one.subject == "clocks");
+    clocks.unwrap_or_else(|| panic!("{findings:?}")).clone()
+}
+
 /// A node whose clock is ahead: whoever asks there finds a lease over that is
 /// not, earlier by just as much.
 #[tokio::test]
@@ -137,7 +144,12 @@ async fn a_node_whose_clock_is_ahead_ends_leases_early_by_as_much() {
     const AHEAD: Duration = Duration::from_secs(11);
     let cluster = Galera::with_own_clocks().unwrap_or_else(|error| panic!("{error}"));
     let [first, second] = clients(&cluster).await;
+    assert_eq!(clocks(&first).await.severity, Severity::Good);
     cluster.nodes()[1].set_clock(AHEAD).unwrap();
+    let told = clocks(&first).await;
+    assert_eq!(told.severity, Severity::Warning, "{told:?}");
+    let port = cluster.nodes()[1].port().to_string();
+    assert!(told.detail.contains(&port), "{told:?}");
     let asked = Instant::now();
     let ours = win(&first, &bid("ahead", "a")).await;
     let their_bid = bid("ahead", "b");

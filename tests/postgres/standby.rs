@@ -46,10 +46,11 @@ async fn a_promoted_standby_whose_clock_is_ahead_ends_leases_early_by_as_much() 
     const LEASE: Duration = Duration::from_secs(16);
     const AHEAD: Duration = Duration::from_secs(11);
     let (primary, standby) = tokio::task::block_in_place(|| {
-        let primary = Postgres::start().unwrap();
-        let standby = Postgres::builder().standby_of(&primary);
-        let standby = standby.own_clock().unwrap().start().unwrap();
-        standby.set_clock(AHEAD).unwrap();
+        let primary = Postgres::builder().own_clock().unwrap().start().unwrap();
+        // The primary's clock is set back: the process of a standby that tells the time is
+        // begun where libfaketime does not reach.
+        primary.set_clock_back(AHEAD).unwrap();
+        let standby = Postgres::builder().standby_of(&primary).start().unwrap();
         (primary, standby)
     });
     let before = client(&primary.url()).await.unwrap();
@@ -60,6 +61,12 @@ async fn a_promoted_standby_whose_clock_is_ahead_ends_leases_early_by_as_much() 
         (standby.sql(sql).ok()? == "a").then_some(())
     })
     .await;
+    let told = until("the standby has told its time", async || {
+        let findings = before.check().await;
+        findings.into_iter().find(|one| one.subject == "clocks")
+    })
+    .await;
+    assert_eq!(told.severity, Severity::Warning, "{told:?}");
     tokio::task::block_in_place(|| {
         primary.kill().unwrap();
         standby.sql("SELECT pg_promote()").unwrap();

@@ -215,6 +215,10 @@ impl Recipe for Node {
         let mut command = Command::new(&program);
         command.args(["--no-defaults", SMALL]).args(base(&program));
         command.args(usual(self.address, directory));
+        if self.extras.arguments.iter().any(|it| it == "--wsrep-on=ON") {
+            // By itself it would not name an address of this machine's alone.
+            command.arg(format!("--wsrep-node-incoming-address={}", self.address));
+        }
         self.extras.apply(&mut command, directory);
         Ok(command)
     }
