@@ -43,6 +43,8 @@ impl Guest {
         let from = format!("exec:cat {}", snapshot.display());
         let folder = tempfile::tempdir().unwrap();
         let mut guest = Self::start(folder, &["-incoming".into(), from.into()]);
+        // Not "paused (inmigrate)": it has come whole, and stands as it stood.
+        guest.until_monitor("info status", "paused\r\n");
         guest.resume();
         guest
     }
@@ -50,8 +52,10 @@ impl Guest {
     fn start(folder: TempDir, options: &[std::ffi::OsString]) -> Self {
         let socket = |name: &str| folder.path().join(name);
         let listening = |name: &str| format!("unix:{},server=on,wait=off", socket(name).display());
-        let mut command = Command::new("qemu-system-x86_64");
+        // It does not outlive a test that is killed.
+        let mut command = Command::new("setpriv");
         command
+            .args(["--pdeathsig", "KILL", "qemu-system-x86_64"])
             // Its processor is computed: no right to another is needed.
             .args(["-accel", "tcg", "-m", "256", "-nodefaults"])
             .args(["-display", "none", "-no-reboot", "-rtc", "base=utc"])

@@ -4,11 +4,12 @@ use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock};
+use std::time::{Duration, Instant};
 
 use sqlx::{ConnectOptions as _, Executor as _, Row as _};
-use tenure::backend::{Answer, AnyBackend, Backend, Bid};
+use tenure::backend::{Answer, AnyBackend, Backend, Bid, Hint, Interest};
 use tenure_testkit::Whole as _;
-use tenure_testkit::servers::Postgres;
+use tenure_testkit::servers::{Pgpool, Postgres};
 use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
 
@@ -271,4 +272,51 @@ async fn a_grant_that_only_the_standby_still_has_is_nobodys() {
             }
         }
     }
+}
+
+/// A real one, which sends a message of several statements to the primary, as
+/// all of ours are.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn behind_pgpool_everything_goes_on_though_the_standby_lags() {
+    let _turn = TURN.lock().await;
+    let direct = PAIR.direct().await;
+    PAIR.catch_up().await;
+    let pgpool = tokio::task::block_in_place(|| Pgpool::start(&PAIR.primary, &PAIR.standby));
+    let pgpool = pgpool.unwrap();
+    PAIR.stop_applying().await;
+    for options in OPTIONS {
+        let split = client(&format!("{}{options}", pgpool.url())).await.unwrap();
+        let (ours, theirs) = (bid("pgpool", "a"), bid("pgpool", "b"));
+        let lost = win(&split, &ours).await;
+        assert!(renew(&split, &lost).await.unwrap().is_won());
+        assert_eq!(
+            split.acquire(&ours).await.unwrap().token(),
+            Some(lost.token)
+        );
+        let seen = split.owner(&ours.name).await.unwrap();
+        assert!(seen.owner().is_owner(&ours.contender), "{seen:?}");
+        assert!(direct.revoke(&lost.name, None).await.unwrap().is_won());
+        let held = win(&direct, &theirs).await;
+        let again = split.acquire(&ours).await.unwrap();
+        assert!(!again.is_won(), "{held:?} owns, and {again:?}");
+        assert!(!renew(&split, &lost).await.unwrap().is_won());
+        let mut hints = split.changes(&Interest::in_turn(&ours));
+        if options.is_empty() {
+            assert_eq!(hints.next().await, Some(Hint::Resumed), "it listens");
+        }
+        let released_at = Instant::now();
+        assert!(direct.release(&held).await.unwrap().is_won());
+        let told = tokio::time::timeout(Duration::from_secs(30), hints.next()).await;
+        println!("{options:?}: {told:?} after {:?}", released_at.elapsed());
+        assert!(told.is_ok_and(|hint| hint.is_some()), "{options}");
+        let last = win(&split, &ours).await;
+        assert!(split.release(&last).await.unwrap().is_won());
+    }
+    // It does split: the standby has not heard of the row.
+    let options: sqlx::postgres::PgConnectOptions = pgpool.url().parse().unwrap();
+    let mut plain = options.connect().await.unwrap();
+    let count = "SELECT count(*) FROM simba_mutex WHERE mutex = 'pgpool'";
+    let row = plain.fetch_one(sqlx::raw_sql(count)).await.unwrap();
+    PAIR.go_on();
+    assert_eq!(row.get::<i64, _>(0), 0, "{}", pgpool.log());
 }

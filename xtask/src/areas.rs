@@ -87,7 +87,7 @@ impl Area {
             Self::Sqlite => &[Server::Faketime],
             Self::Redis => &[Server::Redis, Server::Faketime],
             Self::Mysql => &[Server::MariaDb, Server::Galera, Server::Faketime],
-            Self::Postgres => &[Server::Postgres, Server::Faketime],
+            Self::Postgres => &[Server::Postgres, Server::Pgpool, Server::Faketime],
             Self::Zookeeper => &[Server::ZooKeeper, Server::Curator, Server::Faketime],
             Self::Servers => &Server::ALL,
             Self::Jvm => &[Server::Redis, Server::MariaDb, Server::ZooKeeper],

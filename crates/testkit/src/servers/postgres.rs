@@ -218,7 +218,7 @@ fn copy_of(primary: SocketAddr, data: &Path) -> Result<(), ServerError> {
 }
 
 /// Sends a startup message. A server that still starts answers with an error, 57P03.
-fn admits(address: SocketAddr, limit: Duration) -> io::Result<()> {
+pub(super) fn admits(address: SocketAddr, limit: Duration) -> io::Result<()> {
     let mut stream = TcpStream::connect_timeout(&address, limit)?;
     stream.set_read_timeout(Some(limit))?;
     let (user, database) = (Postgres::USER, Postgres::DATABASE);
