@@ -2,10 +2,10 @@ use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
 use std::sync::mpsc::channel;
 use std::thread;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use tenure_testkit::servers::Postgres;
 use tenure_testkit::servers::find::Server;
+use tenure_testkit::servers::{Postgres, wait};
 
 use crate::{SILENCE, drop_removes, kill_refuses, pause_silences};
 
@@ -92,4 +92,37 @@ fn the_clock_of_postgres_can_be_shifted() {
         there.parse::<u64>().unwrap() > here + 2 * 3600,
         "{there} {here}"
     );
+}
+
+#[test]
+fn the_clock_of_postgres_can_be_set_while_it_runs() {
+    let postgres = Postgres::builder().own_clock().unwrap().start().unwrap();
+    // In seconds, of its clock and the machine's.
+    let times = || {
+        let there = postgres.sql("select extract(epoch from clock_timestamp())::bigint");
+        let here = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+        (there.unwrap().parse::<u64>().unwrap(), here.as_secs())
+    };
+    let hour = Duration::from_secs(3600);
+    postgres.set_clock(2 * hour).unwrap();
+    let (there, here) = times();
+    assert!(there > here + 3600, "{there} {here}");
+    postgres.set_clock_back(2 * hour).unwrap();
+    let (there, here) = times();
+    assert!(there + 3600 < here, "{there} {here}");
+}
+
+#[test]
+fn a_standby_follows_until_it_is_promoted() {
+    let primary = Postgres::start().unwrap();
+    primary.sql("create table a (n int)").unwrap();
+    let standby = Postgres::builder().standby_of(&primary).start().unwrap();
+    primary.sql("insert into a values (7)").unwrap();
+    wait::until_true("the row at the standby", || {
+        standby.sql("select n from a").unwrap() == "7"
+    })
+    .unwrap();
+    standby.sql("insert into a values (8)").unwrap_err();
+    standby.sql("select pg_promote()").unwrap();
+    standby.sql("insert into a values (8)").unwrap();
 }
