@@ -15,8 +15,8 @@ use crate::model::FencingToken;
 /// Ownership of a [`Lock`]'s mutex. Renewed in the background while it lives;
 /// dropped, it is given back in the background.
 ///
-/// It has no access to what the lock protects: a lock in another process
-/// cannot keep anybody from anything. Check [`token`](Self::token) before each
+/// It has no access to what the lock protects: a lock cannot keep another
+/// process from anything. Check [`token`](Self::token) before each
 /// effect and let the resource refuse old tokens.
 #[must_use = "dropping a guard releases the lock"]
 pub struct LockGuard {

@@ -30,7 +30,7 @@ impl Queue {
         self.waiters.values()
     }
 
-    /// Whether nobody stands here at `now`, and nothing is kept for anybody.
+    /// Whether no waiter stands here at `now`, and nothing is kept for one.
     pub(super) fn is_empty(&self, now: StoreTime) -> bool {
         self.waiters.is_empty() && self.reserved(now).is_none()
     }

@@ -101,7 +101,7 @@ impl Table {
                 let kept = mutex.queue.reserved(now).map(|(waiter, _)| waiter.nonce);
                 if kept.is_none() && mutex.queue.is_led_by_another(bid.nonce) {
                     // Free with another waiter first: a lost wake-up or a crash
-                    // heals at anybody's next look.
+                    // heals at the next look of any contender.
                     mutex.queue.call_next(&bid.name, now, audience);
                 }
                 let kept = mutex

@@ -106,7 +106,7 @@ fn configured(all: &StoreOptions) -> Result<Configured> {
 
 /// The driver takes `PGOPTIONS` and has no way to leave it out. It can turn
 /// every promise around (`search_path`: another table, with other owners;
-/// read-only transactions; time limits), so nobody connects under it.
+/// read-only transactions; time limits), so the store does not connect under it.
 fn refuse_environment(options: Option<std::ffi::OsString>) -> Result<()> {
     let text = options.unwrap_or_default();
     if text.to_string_lossy().trim().is_empty() {

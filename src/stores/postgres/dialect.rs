@@ -26,7 +26,7 @@ pub(in crate::stores) struct Postgres {
     pub(super) place: String,
     pub(super) limits: Limits,
     /// Whether hints are pushed: not where a pooler changes the session under
-    /// whoever listens.
+    /// the listener.
     pub(super) notify: bool,
 }
 
