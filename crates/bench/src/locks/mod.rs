@@ -43,7 +43,7 @@ pub trait Locks: Clone + Send + Sync + Sized + 'static {
     /// Connects, and makes what has to be there.
     fn open(url: &str) -> impl Future<Output = Result<Self>> + Send;
 
-    /// The lock of this name, which nobody has taken through it yet.
+    /// The lock of this name, which was not taken through it yet.
     fn lock(&self, name: &str) -> Result<Self::Lock>;
 }
 
