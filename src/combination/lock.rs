@@ -77,7 +77,7 @@ impl CombinationLock {
     /// As [`ReentrantLock::acquire`].
     ///
     /// # Cancel safety
-    /// Dropped, it leaves the line, and whatever it may have locked on any node
+    /// Dropped, it leaves the queue, and whatever it may have locked on any node
     /// is unlocked in the background.
     pub async fn acquire(&self) -> Result<CombinationGuard> {
         // Boxed: it is large, and asks several servers in any case.

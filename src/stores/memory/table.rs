@@ -70,7 +70,7 @@ impl Mutex {
         live.map_or(MutexOwner::NONE, Grant::owner)
     }
 
-    /// Ends the grant and calls the next in line.
+    /// Ends the grant and calls the next in the queue.
     fn free(&mut self, name: &MutexName, now: StoreTime, audience: &mut dyn Audience) {
         self.grant = None;
         self.queue.call_next(name, now, audience);

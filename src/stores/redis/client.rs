@@ -177,13 +177,13 @@ impl Redis {
             && error.kind() == ErrorKind::Conflict
             && bid.queue
         {
-            // It may stand in line behind what is no owner.
+            // It may stand in the queue behind what is no owner.
             let _ = self.leave(bid).await;
         }
         sent
     }
 
-    /// The error of a take that was not the first, once the place in line that
+    /// The error of a take that was not the first, once the place in the queue that
     /// an earlier one may have given to `bid` is given up.
     async fn undone(&self, bid: &Bid, error: Error) -> Error {
         if !bid.queue || self.leave(bid).await.is_ok() {

@@ -34,7 +34,7 @@ const LOG_PAGES: u32 = 1000;
 const REOPENINGS: usize = 3;
 
 /// How long to wait at least while others open the file: a fleet that starts
-/// at once stands in line here.
+/// at once waits its turn here.
 const OPENING: Duration = Duration::from_secs(10);
 
 /// The file and the one connection to it.
