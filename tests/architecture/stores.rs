@@ -135,6 +135,7 @@ const STORES: &[(&str, &[&str], &[&str])] = &[
             "file",
             "header",
             "inode",
+            "job",
             "open",
             "pragmas",
             "presence",
