@@ -96,9 +96,12 @@ async fn a_node_that_comes_late_and_is_another_node_has_no_vote() {
     // A server has another id after a restart: it is known all the same.
     blocking(|| servers[0].restart());
     way.heal().unwrap();
-    let works = async || {
-        let guard = lock.acquire().await.unwrap();
-        guard.release().await.unwrap();
+    // Until the lock has looked for the server again, too few nodes answer.
+    let works = async || loop {
+        if let Ok(guard) = lock.acquire().await {
+            break guard.release().await.unwrap();
+        }
+        tokio::time::sleep(SECOND / 10).await;
     };
     tokio::time::timeout(PATIENCE, works()).await.unwrap();
     servers[1].kill().unwrap();

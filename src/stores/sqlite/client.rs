@@ -274,7 +274,7 @@ impl Backend for Sqlite {
         let (sender, stream) = hints();
         let interest = interest.clone();
         let given = self.0.give(Order::new(move |worker| {
-            worker.add_listener(&interest, sender)
+            worker.add_listener(&interest, sender);
         }));
         match given {
             Ok(()) => Hints::new(stream),

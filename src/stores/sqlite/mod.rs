@@ -33,6 +33,7 @@
 //! | `open` | opening a file in a folder that others may write |
 //! | `header` | whose a database is, by its bytes alone |
 //! | `inode` | the file itself, held open and locked |
+//! | `job` | what is given to the thread, and how its answer is told |
 //! | `presence` | the lock that says who lives |
 //! | `table` | the rules of the store, over its rows |
 //! | `clock` | the clock that all processes of the host share |
