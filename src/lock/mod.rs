@@ -34,6 +34,7 @@ mod hand_over;
 mod local_queue;
 #[expect(clippy::module_inception)] // The home of `Lock` itself.
 mod lock;
+mod of_tenure;
 mod once;
 mod options;
 pub mod reentrant;

@@ -25,7 +25,6 @@
 //! | `pragmas` | the key of the file, and what the application sets |
 //! | `client` | the client: the seam to the rest |
 //! | `shared_connection` | who has the connection: a caller, or the thread |
-//! | `job` | what is given to the thread |
 //! | `worker` | what has the connection, and the thread that does what must wait |
 //! | `database` | the connection: opened, used, opened again |
 //! | `before_open` | what lies at the path, and whether SQLite may open it |
