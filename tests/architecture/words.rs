@@ -9,22 +9,14 @@ const WHO: &[&str] = &[
     "nobody", "somebody", "anybody", "whoever", "anyone", "someone",
 ];
 
-/// What is read.
-const FOLDERS: &[&str] = &[
-    "src",
-    "crates/axum/src",
-    "crates/bench/src",
-    "crates/cli/src",
-    "crates/dashboard/src",
-    "crates/testkit/src",
-    "xtask/src",
-];
-
 #[test]
 fn comments_say_who() {
     let mut vague = Vec::new();
-    for folder in FOLDERS {
+    for folder in ["src", "crates", "examples", "xtask"] {
         for file in rust_files(&root().join(folder)) {
+            if file.iter().any(|part| part == "tests") {
+                continue;
+            }
             let source = fs::read_to_string(&file).unwrap();
             for (number, line) in (1..).zip(source.lines()) {
                 for word in unclear(line) {
@@ -38,7 +30,11 @@ fn comments_say_who() {
 
 /// The words of the comment in `line` that do not say who.
 fn unclear(line: &str) -> Vec<&'static str> {
-    let comment = line.split_once("//").map_or("", |(_, comment)| comment);
+    // A URL has slashes as well, but no space before them.
+    let (code, comment) = line.split_once("//").unwrap_or((line, ""));
+    if !code.is_empty() && !code.ends_with(' ') {
+        return Vec::new();
+    }
     let comment = comment.to_lowercase();
     let words: Vec<&str> = comment.split(|c: char| !c.is_alphabetic()).collect();
     let is_there = |word: &&&str| words.contains(*word);
@@ -47,9 +43,9 @@ fn unclear(line: &str) -> Vec<&'static str> {
 
 #[test]
 fn only_comments_are_read() {
-    assert_eq!(
-        unclear("/// Whoever waits, somebody's."),
-        ["somebody", "whoever"]
-    );
-    assert!(unclear("let nobody = 1; // The owner").is_empty());
+    let comment = "    /// Whoever waits, somebody's.";
+    assert_eq!(unclear(comment), ["somebody", "whoever"]);
+    for code in ["let nobody = 1; // The owner", "\"redis://nobody@host\""] {
+        assert!(unclear(code).is_empty(), "{code}");
+    }
 }
