@@ -40,15 +40,7 @@ macro_rules! sql_options {
             /// tenure::stores::check(&options.into())?; // or Coordinator::connect(options).await
             /// # Ok::<(), tenure::Error>(())
             /// ```
-            pub struct $name;
-            /// How long an owner rests before it renews: `ttl`.
-            with_ttl: duration = "ttl";
-            /// How long renewals may fail before ownership ends: `transition`.
-            with_transition: duration = "transition";
-            /// How long a call may take: `call_timeout`.
-            with_call_timeout: duration = "call_timeout";
-            /// What is kept from a lease for clocks that differ: `margin`.
-            with_margin: duration = "margin";
+            pub struct $name with lease;
             /// A Unix socket to connect through: `socket`.
             with_socket: path = "socket";
             /// The table of mutexes, or `schema.table`: `table`.
