@@ -8,17 +8,13 @@ use super::contender::{Act, Did};
 /// and by whom. Its times are of the clock that all processes of the host share.
 #[derive(Debug, Default)]
 pub(super) struct History {
-    acts: Vec<(usize, Act)>,
+    pub(super) acts: Vec<(usize, Act)>,
     /// The writes that the resource took, by process.
     pub(super) accepted: BTreeMap<usize, u64>,
     pub(super) refused: u64,
 }
 
 impl History {
-    pub(super) fn add(&mut self, who: usize, act: Act) {
-        self.acts.push((who, act));
-    }
-
     /// Who was elected last, with which token, and when its lease ends. Also of
     /// one that died since: its lease goes on without it.
     pub(super) fn leader(&self) -> Option<(usize, u64, u64)> {
@@ -90,15 +86,13 @@ mod tests {
         let (mut history, late, until) = (History::default(), Duration::ZERO, 99);
         for ((who, token, at), number) in acts.iter().copied().zip(ticks.iter().copied()) {
             let did = Did::Tick { number, late };
-            history.add(
-                who,
-                Act {
-                    token,
-                    at,
-                    until,
-                    did,
-                },
-            );
+            let act = Act {
+                token,
+                at,
+                until,
+                did,
+            };
+            history.acts.push((who, act));
         }
         history.judged().map(|(holds, _)| holds)
     }

@@ -1,7 +1,5 @@
 //! The view of the demo on a screen.
 
-use std::time::{Duration, Instant};
-
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout};
 use ratatui::style::Style;
@@ -14,8 +12,6 @@ use super::{LEASE, PERIOD, TITLE};
 use crate::output::brief;
 use crate::view::{Palette, Screen};
 
-/// Often enough for a bar that moves.
-const FRAME: Duration = Duration::from_millis(50);
 /// On a screen of fewer lines the log needs them more than the eye needs air.
 const ROOMY: u16 = 20;
 
@@ -23,25 +19,17 @@ const ROOMY: u16 = 20;
 pub(super) struct Live {
     screen: Screen,
     palette: Palette,
-    drawn: Option<Instant>,
 }
 
 impl Live {
     /// Takes the screen, if there is one.
     pub(super) fn begin() -> Option<Self> {
         let screen = Screen::is_there().then(|| Screen::take().ok()).flatten()?;
-        Some(Self {
-            screen,
-            palette: Palette::new(),
-            drawn: None,
-        })
+        let palette = Palette::new();
+        Some(Self { screen, palette })
     }
 
     pub(super) fn show(&mut self, picture: &Picture) {
-        if self.drawn.is_some_and(|at| at.elapsed() < FRAME) {
-            return;
-        }
-        self.drawn = Some(Instant::now());
         let palette = self.palette;
         // A screen that went away ends nothing: a signal does, if any.
         let _ = self.screen.draw(|frame| draw(frame, picture, palette));
@@ -197,6 +185,8 @@ mod tests {
     use ratatui::backend::TestBackend;
     use ratatui::style::Color;
 
+    use std::time::Duration;
+
     use super::super::contender::{Act, Did};
     use super::*;
     use crate::moment;
@@ -218,7 +208,7 @@ mod tests {
                 until,
                 did,
             };
-            picture.history.add(who, act);
+            picture.history.acts.push((who, act));
         }
         picture
     }

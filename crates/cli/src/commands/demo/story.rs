@@ -117,7 +117,7 @@ impl Story {
                     Did::Write(number) => self.write(who, act.token, number)?,
                     Did::Tick { number, late } => self.tick(who, number, late),
                 }
-                self.picture.history.add(who, act);
+                self.picture.history.acts.push((who, act));
             }
             Said::Deposed => {
                 self.picture.list[who].state = ProcessState::Waiting;
