@@ -63,7 +63,7 @@ async fn a_node_that_was_reset_does_not_speak_for_its_cluster() {
         Some(())
     })
     .await;
-    // Whoever reaches nobody else must not take its word.
+    // A client that reaches no other node must not take its word.
     rest.iter().for_each(|node| node.pause().unwrap());
     let tried = before.acquire(&bid(&mutex, "before", long())).await;
     tried.expect_err("it knew three masters, and hears one");
@@ -88,7 +88,7 @@ async fn a_node_that_was_reset_does_not_speak_for_its_cluster() {
 }
 
 /// The bound: nothing tells such a node from a cluster of one, if no other is
-/// known. Whoever lists more nodes in the URL is safe.
+/// known. A client whose URL lists more nodes is safe.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_url_of_one_node_cannot_know_that_it_was_reset() {
     let cluster = start().await;

@@ -40,7 +40,7 @@ typed_options! {
     with_reserve: duration = "reserve";
     /// How many replicas must have a grant before it counts: `wait_replicas`.
     with_wait_replicas: number = "wait_replicas";
-    /// Whether nobody takes before a restarted server has been up for one lease: `restart_grace`.
+    /// Whether a restarted server grants nothing before it has been up for one lease: `restart_grace`.
     with_restart_grace: switch = "restart_grace";
     /// A PEM file with the authorities that are trusted, over TLS: `tls_ca`.
     with_tls_ca: path = "tls_ca";
