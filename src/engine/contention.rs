@@ -109,6 +109,12 @@ impl Quiescer {
         is_ours
     }
 
+    /// As the roster does.
+    #[cfg(test)]
+    pub(super) fn ring(&self) {
+        self.slot.send(Event::Timer);
+    }
+
     /// The tenure is over before its lease is: it is renewed no more.
     pub(crate) fn forfeit(&self) {
         let tenure_number = self.tenure_number;

@@ -359,6 +359,10 @@ impl Driver {
         }
         let done = Quiescer::new(slot, tenure_number);
         self.sink.tell(Notice::Quiesce(cause, done));
+        if self.sink.ends_at_once(cause) {
+            // Not by a word of its own, which an alarm could overtake.
+            return Follow::Event(Event::Quiesced { tenure_number });
+        }
         Follow::Nothing
     }
 

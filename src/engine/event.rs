@@ -205,6 +205,11 @@ impl Sink {
         }
     }
 
+    /// Whether there is nothing to wait for when it is told to end.
+    pub(super) fn ends_at_once(&self, cause: LossCause) -> bool {
+        matches!(self, Self::Shared(listener) if listener.ends_at_once(cause))
+    }
+
     /// No last word will come.
     pub(super) fn cut_off(&mut self) {
         if let Self::Shared(listener) = self {
@@ -222,6 +227,10 @@ impl fmt::Debug for Sink {
 /// One who hears what becomes of a contention.
 pub(crate) trait Listener: Send + Sync {
     fn hear(&self, notice: Notice);
+
+    /// Whether there is nothing to wait for when it is told to end for `cause`:
+    /// it need not say that it has.
+    fn ends_at_once(&self, cause: LossCause) -> bool;
 
     /// The contention has ended without a last word, with the runtime.
     fn cut_off(&self);

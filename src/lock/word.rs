@@ -145,12 +145,13 @@ impl Listener for Word {
     fn hear(&self, notice: Notice) {
         match notice {
             Notice::Began(tenure, _, quiescer) => {
-                self.say(|said| said.began = Some((tenure, quiescer)));
+                self.say(|said| {
+                    said.began = Some((tenure, quiescer));
+                    said.heard = Heard::Answer;
+                });
             }
-            // A guard ends by being dropped; only the coordinator's close does
-            // not wait for that.
-            Notice::Quiesce(LossCause::Closed, done) => done.quiesced(),
-            Notice::Quiesce(LossCause::Released, _) => {}
+            // A guard ends by being dropped.
+            Notice::Quiesce(LossCause::Released | LossCause::Closed, _) => {}
             Notice::Quiesce(..) => self.place.leave(),
             Notice::Observed(..) => self.say(|said| {
                 said.was_refused = true;
@@ -172,6 +173,11 @@ impl Listener for Word {
                 self.say(|said| said.end = Some(End::Finished(end)));
             }
         }
+    }
+
+    fn ends_at_once(&self, cause: LossCause) -> bool {
+        // The coordinator's close does not wait until a guard is dropped.
+        cause == LossCause::Closed
     }
 
     fn cut_off(&self) {

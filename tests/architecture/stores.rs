@@ -57,6 +57,7 @@ const STORES: &[(&str, &[&str], &[&str])] = &[
             "dialect",
             "ledger_statements",
             "renew",
+            "skew",
             "stamp",
             "statements",
             "words",

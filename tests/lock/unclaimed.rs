@@ -95,6 +95,24 @@ async fn an_attempt_that_is_polled_again_is_made_again() {
     assert_eq!(guard.token().err(), None);
 }
 
+/// The store has answered the first bid; it need not answer the second.
+#[tokio::test(start_paused = true)]
+async fn a_wait_ends_in_time_though_what_it_won_was_not_picked_up() {
+    let world = World::new();
+    let (coordinator, faults) = world.with_faults();
+    faults.always(Call::Acquire, Fault::DelayAfter(Duration::from_millis(1)));
+    let lock = coordinator.lock("m").unwrap();
+    let (begin, wait) = (world.clock.now(), terms().ttl() * 2);
+    let mut acquire = Box::pin(lock.acquire_within(wait));
+    assert!(poll_once(acquire.as_mut()).is_pending());
+    tokio::time::sleep(wait - SOON).await;
+    assert!(lock.owner().await.unwrap().is_none(), "it went back");
+    faults.always(Call::Acquire, Fault::Hang);
+    let won = acquire.await.unwrap();
+    assert!(won.is_none(), "{won:?}");
+    assert_eq!(world.clock.now().since(begin), wait);
+}
+
 #[tokio::test(start_paused = true)]
 async fn one_that_is_picked_up_in_time_is_kept() {
     let world = World::new();

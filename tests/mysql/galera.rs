@@ -1,9 +1,10 @@
 //! A cluster whose nodes all take writes: conflicts, late reads, a node cut off.
 
 use std::sync::LazyLock;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use tenure::backend::{Answer, AnyBackend, Backend};
+use tenure::backend::{Answer, AnyBackend, Backend, Finding, Severity};
+use tenure::lock::Fence;
 use tenure_testkit::Whole as _;
 use tenure_testkit::judge::judge;
 use tenure_testkit::peer::{Peer, read_journal};
@@ -126,4 +127,62 @@ fn an_owner_whose_node_is_cut_off_is_followed_and_never_joined() {
     if let Err(violations) = judge(&read_journal(&journal)) {
         panic!("{}", violations[0]);
     }
+}
+
+/// What the doctor says of the clocks.
+async fn clocks(store: &AnyBackend) -> Finding {
+    let findings = store.check().await;
+    let clocks = findings.iter().find(|one| one.subject == "clocks");
+    clocks.unwrap_or_else(|| panic!("{findings:?}")).clone()
+}
+
+/// A node whose clock is ahead: whoever asks there finds a lease over that is
+/// not, earlier by just as much.
+#[tokio::test]
+async fn a_node_whose_clock_is_ahead_ends_leases_early_by_as_much() {
+    const LEASE: Duration = Duration::from_secs(16);
+    const AHEAD: Duration = Duration::from_secs(11);
+    let cluster = Galera::with_own_clocks().unwrap_or_else(|error| panic!("{error}"));
+    let [first, second] = clients(&cluster).await;
+    assert_eq!(clocks(&first).await.severity, Severity::Good);
+    cluster.nodes()[1].set_clock(AHEAD).unwrap();
+    let told = clocks(&first).await;
+    assert_eq!(told.severity, Severity::Warning, "{told:?}");
+    let port = cluster.nodes()[1].port().to_string();
+    assert!(told.detail.contains(&port), "{told:?}");
+    let asked = Instant::now();
+    let ours = win(&first, &bid("ahead", "a")).await;
+    let their_bid = bid("ahead", "b");
+    let theirs = until("the lease has ended there", async || {
+        let answer = second.acquire(&their_bid).await.ok()?;
+        Some(their_bid.held(answer.token()?))
+    })
+    .await;
+    let took = asked.elapsed();
+    assert!(
+        took < LEASE - Duration::from_secs(1),
+        "{took:?}: it did not end early"
+    );
+    assert!(
+        took + Duration::from_secs(1) > LEASE - AHEAD,
+        "{took:?}: by more than that"
+    );
+    // A resource that looks at tokens lets the first owner in no more.
+    let fence = Fence::starting_at(theirs.token);
+    assert!(
+        fence.admit(ours.token).is_err(),
+        "{theirs:?} after {ours:?}"
+    );
+    // The first owner learns of it at its next renewal, at its own node.
+    let renewed = until("its node has heard of it", async || {
+        let renewed = renew(&first, &ours).await.ok()?;
+        (!renewed.is_won()).then_some(renewed)
+    })
+    .await;
+    assert!(renewed.owner().is_owner(&theirs.contender), "{renewed:?}");
+    // For those who ask at the first node it lasts longer, by as much: that
+    // costs time and nothing else.
+    let third = first.acquire(&bid("ahead", "c")).await.unwrap();
+    let rest = third.owner().remaining(third.now());
+    assert!(!third.is_won() && rest > Some(LEASE), "{third:?}");
 }

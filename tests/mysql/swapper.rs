@@ -1,6 +1,7 @@
 //! A pooler that gives every statement another session of the server.
 
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use tenure::backend::{Answer, AnyBackend, Backend, Claim, ClaimAnswer};
 use tenure_testkit::Whole as _;
@@ -73,6 +74,41 @@ async fn the_number_of_a_grant_is_never_that_of_another_session() {
             assert_eq!(token.store(), version, "{mutex}: {told:?}");
         }
     }
+}
+
+/// The same for what is left of a grant that is found again: it is not what
+/// another session's statement has left.
+#[tokio::test]
+async fn what_is_left_of_a_grant_is_never_another_sessions_number() {
+    let table = "swapped_rests";
+    let rest = format!("?table={table}");
+    let direct = client(&format!("{}{rest}", SERVER.url())).await.unwrap();
+    dialect::watch_rows(&SERVER, table);
+    let router = Router::swapping(SERVER.address()).unwrap();
+    let swapped = behind(&SERVER, router.address(), &rest).await;
+    let left = Duration::from_secs(5);
+    let mut found = 0;
+    for number in 0..2 * TIMES {
+        // The number of a grant, which is large, in one session and the other.
+        let before = bid(&format!("before-{number}"), "a");
+        let _ = swapped.acquire(&before).await;
+        let ours = bid(&format!("m{number}"), "a");
+        win(&direct, &ours).await;
+        let end = format!("transition_at - {}", 16_000 - left.as_millis());
+        let row = format!("{table} SET transition_at = {end}, ttl_at = {end}");
+        let sql = format!("UPDATE {row} WHERE mutex = '{}'", ours.name);
+        SERVER.sql(&sql).unwrap();
+        if number % 3 == 0 {
+            swapped.owner(&ours.name).await.unwrap();
+        }
+        let answer = swapped.acquire(&ours).await.unwrap();
+        if answer.is_won() {
+            let rest = answer.owner().remaining(answer.now());
+            assert!(rest.is_some_and(|rest| rest <= left), "{answer:?}");
+            found += 1;
+        }
+    }
+    assert!(found > TIMES, "found again {found} times");
 }
 
 /// The server's sessions do not commit by themselves unless they are told to,

@@ -3,12 +3,14 @@
 mod contract;
 mod counts;
 mod dialect;
+mod frames;
 mod listing;
 mod notify;
 mod odd_tables;
 mod pooler;
 mod races;
 mod session;
+mod splitter;
 mod standby;
 
 // What both SQL stores must stand.

@@ -143,6 +143,34 @@ async fn a_listener_on_a_half_open_connection_is_replaced_by_a_timer() {
     assert_eq!(hint, Some(Hint::Resumed), "look again");
 }
 
+/// A listener that is being connected anew while somebody else comes to wait:
+/// what was sent meanwhile is lost, and everybody must be told to look.
+#[tokio::test]
+async fn whoever_comes_while_a_listener_connects_anew_leaves_nobody_untold() {
+    let proxy = Proxy::start(SERVER.address()).unwrap();
+    let behind = format!("{}?table=comes", through(&proxy, &SERVER));
+    let store = client(&behind).await.unwrap();
+    let direct = client(&url("comes")).await.unwrap();
+    let held = owned(&direct).await;
+    let mut hints = waiter(&store).await;
+    let before = proxy.connections();
+    // The end of the old connection is heard; a new one gets no answer.
+    proxy.set(Way::ToServer, Flow::Hold);
+    assert_eq!(listeners("comes", "pg_terminate_backend(pid)"), "1");
+    until("it connects anew", async || {
+        (proxy.connections() > before).then_some(())
+    })
+    .await;
+    let _second = store.changes(&Interest::in_turn(&bid("m", "second")));
+    assert!(
+        direct.release(&held).await.unwrap().is_won(),
+        "and this is not heard"
+    );
+    proxy.heal().unwrap();
+    let hint = next_within(&mut hints, Duration::from_secs(30)).await;
+    assert_eq!(hint, Some(Hint::Resumed), "look again");
+}
+
 #[tokio::test]
 async fn nobody_listens_when_nobody_waits() {
     let store = client(&url("nobody")).await.unwrap();

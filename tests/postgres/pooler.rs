@@ -4,10 +4,11 @@ use std::net::SocketAddr;
 
 use tenure::backend::{Backend, Interest};
 use tenure_testkit::Whole as _;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
 
 use crate::SERVER;
+use crate::frames::{startup, typed, until_ready};
 use crate::support::{bid, client, renew, win};
 
 /// A pooler that gives every transaction of a client to the other one of two
@@ -24,14 +25,7 @@ async fn pooler(server: SocketAddr) -> SocketAddr {
 }
 
 async fn serve(mut client: TcpStream, server: SocketAddr) -> Option<()> {
-    let startup = loop {
-        let message = untyped(&mut client).await?;
-        // Asked for TLS: no.
-        if message[4..8] != 80_877_103_u32.to_be_bytes() {
-            break message;
-        }
-        client.write_all(b"N").await.ok()?;
-    };
+    let startup = startup(&mut client).await?;
     let mut sessions = Vec::new();
     for first in [true, false] {
         let mut session = TcpStream::connect(server).await.ok()?;
@@ -58,32 +52,6 @@ async fn serve(mut client: TcpStream, server: SocketAddr) -> Option<()> {
             }
         }
     }
-}
-
-async fn until_ready(session: &mut TcpStream) -> Option<Vec<u8>> {
-    let mut all = Vec::new();
-    loop {
-        let message = typed(session).await?;
-        all.extend_from_slice(&message);
-        if message[0] == b'Z' {
-            return Some(all);
-        }
-    }
-}
-
-async fn typed(stream: &mut TcpStream) -> Option<Vec<u8>> {
-    let kind = stream.read_u8().await.ok()?;
-    let mut message = vec![kind];
-    message.extend(untyped(stream).await?);
-    Some(message)
-}
-
-async fn untyped(stream: &mut TcpStream) -> Option<Vec<u8>> {
-    let length = stream.read_u32().await.ok()?;
-    let mut message = length.to_be_bytes().to_vec();
-    message.resize(length as usize, 0);
-    stream.read_exact(&mut message[4..]).await.ok()?;
-    Some(message)
 }
 
 #[tokio::test]

@@ -1,6 +1,9 @@
 //! A server that only follows another.
 
+use std::time::{Duration, Instant};
+
 use tenure::backend::{Backend, Severity};
+use tenure::lock::Fence;
 use tenure::{ErrorKind, Outcome, Retry};
 use tenure_testkit::Whole as _;
 use tenure_testkit::servers::Postgres;
@@ -35,4 +38,61 @@ async fn a_standby_makes_nobody_an_owner_until_it_is_promoted() {
         store.acquire(&bid("n", "a")).await.ok()?.token()
     })
     .await;
+}
+
+/// A clean fail-over: the standby has everything, and its clock is ahead.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_promoted_standby_whose_clock_is_ahead_ends_leases_early_by_as_much() {
+    const LEASE: Duration = Duration::from_secs(16);
+    const AHEAD: Duration = Duration::from_secs(11);
+    let (primary, standby) = tokio::task::block_in_place(|| {
+        let primary = Postgres::builder().own_clock().unwrap().start().unwrap();
+        // The primary's clock is set back: the process of a standby that tells the time is
+        // begun where libfaketime does not reach.
+        primary.set_clock_back(AHEAD).unwrap();
+        let standby = Postgres::builder().standby_of(&primary).start().unwrap();
+        (primary, standby)
+    });
+    let before = client(&primary.url()).await.unwrap();
+    let asked = Instant::now();
+    let ours = win(&before, &bid("m", "a")).await;
+    until("the standby has it", async || {
+        let sql = "SELECT owner_id FROM simba_mutex WHERE mutex = 'm'";
+        (standby.sql(sql).ok()? == "a").then_some(())
+    })
+    .await;
+    let told = until("the standby has told its time", async || {
+        let findings = before.check().await;
+        findings.into_iter().find(|one| one.subject == "clocks")
+    })
+    .await;
+    assert_eq!(told.severity, Severity::Warning, "{told:?}");
+    tokio::task::block_in_place(|| {
+        primary.kill().unwrap();
+        standby.sql("SELECT pg_promote()").unwrap();
+    });
+    let after = client(&standby.url()).await.unwrap();
+    let their_bid = bid("m", "b");
+    let theirs = until("the lease has ended there", async || {
+        let answer = after.acquire(&their_bid).await.ok()?;
+        Some(their_bid.held(answer.token()?))
+    })
+    .await;
+    let took = asked.elapsed();
+    assert!(
+        took < LEASE - Duration::from_secs(1),
+        "{took:?}: it did not end early"
+    );
+    assert!(
+        took + Duration::from_secs(1) > LEASE - AHEAD,
+        "{took:?}: by more than that"
+    );
+    // A resource that looks at tokens lets the first owner in no more, and it
+    // learns of its loss at its next renewal.
+    let fence = Fence::starting_at(theirs.token);
+    assert!(
+        fence.admit(ours.token).is_err(),
+        "{theirs:?} after {ours:?}"
+    );
+    assert!(!renew(&after, &ours).await.unwrap().is_won());
 }

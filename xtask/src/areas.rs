@@ -35,6 +35,8 @@ pub(crate) enum Area {
     Counts,
     /// Real libraries of the JVM beside ours; only where it is named.
     Jvm,
+    /// Owners in a virtual machine; only where it is named.
+    Machine,
 }
 
 impl Area {
@@ -50,7 +52,7 @@ impl Area {
         Self::Counts,
     ];
 
-    pub(crate) const ALL: [Self; 9] = [
+    pub(crate) const ALL: [Self; 10] = [
         Self::Core,
         Self::Sqlite,
         Self::Redis,
@@ -60,6 +62,7 @@ impl Area {
         Self::Servers,
         Self::Counts,
         Self::Jvm,
+        Self::Machine,
     ];
 
     pub(crate) fn name(self) -> &'static str {
@@ -72,6 +75,7 @@ impl Area {
             Self::Zookeeper => "zookeeper",
             Self::Servers => "servers",
             Self::Jvm => "jvm",
+            Self::Machine => "machine",
             Self::Counts => "counts",
         }
     }
@@ -82,11 +86,12 @@ impl Area {
             Self::Core | Self::Counts => &[],
             Self::Sqlite => &[Server::Faketime],
             Self::Redis => &[Server::Redis, Server::Faketime],
-            Self::Mysql => &[Server::MariaDb, Server::Galera],
-            Self::Postgres => &[Server::Postgres],
+            Self::Mysql => &[Server::MariaDb, Server::Galera, Server::Faketime],
+            Self::Postgres => &[Server::Postgres, Server::Pgpool, Server::Faketime],
             Self::Zookeeper => &[Server::ZooKeeper, Server::Curator, Server::Faketime],
             Self::Servers => &Server::ALL,
             Self::Jvm => &[Server::Redis, Server::MariaDb, Server::ZooKeeper],
+            Self::Machine => &[Server::Redis],
         }
     }
 
@@ -97,6 +102,7 @@ impl Area {
             Self::Servers => Some(Program::Terminal),
             Self::Counts => Some(Program::Valgrind),
             Self::Jvm => Some(Program::Maven),
+            Self::Machine => Some(Program::Hypervisor),
             _ => None,
         };
         std::iter::once(Program::Compiler)

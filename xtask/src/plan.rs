@@ -134,7 +134,7 @@ mod tests {
         ];
         assert_eq!(lines(&plan), expected);
         assert_eq!(plan.examples, ["lock"]);
-        assert_eq!(plan.left_out, ["jvm"]);
+        assert_eq!(plan.left_out, ["jvm", "machine"]);
     }
 
     #[test]
@@ -171,7 +171,8 @@ mod tests {
                 "zookeeper",
                 "servers",
                 "counts",
-                "jvm"
+                "jvm",
+                "machine"
             ]
         );
     }

@@ -14,6 +14,8 @@ pub(crate) enum Program {
     Valgrind,
     /// What brings libraries of the JVM, and the compiler for what uses them.
     Maven,
+    /// Runs virtual machines; and the tools of a very small one.
+    Hypervisor,
 }
 
 /// A program of which not every file was found.
@@ -30,7 +32,7 @@ impl Program {
         match self {
             Self::Compiler => "CC".to_owned(),
             Self::Server(server) => server.variable(),
-            Self::Terminal | Self::Valgrind | Self::Maven => "PATH".to_owned(),
+            Self::Terminal | Self::Valgrind | Self::Maven | Self::Hypervisor => "PATH".to_owned(),
         }
     }
 
@@ -58,6 +60,11 @@ impl Program {
                 dnf: &["maven"],
                 brew: &["maven"],
             },
+            Self::Hypervisor => Packages {
+                apt: &["qemu-system-x86", "busybox"],
+                dnf: &["qemu-system-x86", "busybox"],
+                brew: &[],
+            },
         }
     }
 
@@ -75,6 +82,7 @@ impl Program {
             Self::Terminal => absent(&["tmux"]),
             Self::Valgrind => absent(&["valgrind"]),
             Self::Maven => absent(&["mvn", "javac"]),
+            Self::Hypervisor => absent(&["qemu-system-x86_64", "busybox"]),
         };
         (!files.is_empty()).then_some(Missing {
             program: self,

@@ -207,7 +207,7 @@ mod tests {
 
     #[test]
     fn a_full_run_leaves_out_what_has_to_be_named() {
-        assert_eq!(last_line(&[], &[]), "left out: jvm\n");
+        assert_eq!(last_line(&[], &[]), "left out: jvm, machine\n");
         assert_eq!(last_line(&Area::ALL, &[]), "left out: nothing\n");
     }
 
@@ -215,7 +215,7 @@ mod tests {
     fn a_crash_leaves_out_what_it_kept_from_running() {
         assert_eq!(
             last_line(&[], &["running 9 tests"]),
-            "left out: jvm, what the failures kept from running\n"
+            "left out: jvm, machine, what the failures kept from running\n"
         );
     }
 
@@ -228,7 +228,7 @@ mod tests {
         ];
         assert_eq!(
             last_line(&[Core, Sqlite, Servers], &output),
-            "left out: redis, mysql, postgres, zookeeper, counts, jvm, 2 ignored, 3 filtered out\n"
+            "left out: redis, mysql, postgres, zookeeper, counts, jvm, machine, 2 ignored, 3 filtered out\n"
         );
     }
 

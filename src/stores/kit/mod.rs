@@ -7,6 +7,7 @@
 //! | `hints` | the hints of one listener, from who knows to who wants to know |
 //! | `listeners` | who listens to which name in this process |
 //! | `secret` | text that is never shown |
+//! | `skew` | whether the clocks of servers that stand in for each other agree |
 //! | `source` | a value of the application's that may change |
 //! | `tested` | which versions of a server the suite has run on |
 //! | `wall` | this host's wall clock |
@@ -23,6 +24,8 @@ mod hints;
 mod listeners;
 #[cfg(feature = "sqlite")]
 mod secret;
+#[cfg(any(feature = "mysql", feature = "postgres", feature = "redis"))]
+pub(super) mod skew;
 #[cfg(any(feature = "mysql", feature = "postgres", feature = "redis"))]
 mod source;
 #[cfg(any(feature = "mysql", feature = "postgres", feature = "redis"))]

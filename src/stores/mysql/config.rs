@@ -20,6 +20,7 @@ pub(in crate::stores) async fn open(options: &StoreOptions, clock: Clock) -> Res
         Origin::new(source, options.in_code.password.clone()),
         Statements::new(&settings.table, &settings.schedule_table),
         place,
+        settings.margin,
     );
     Client::open(mysql, &settings, clock).await
 }

@@ -25,6 +25,8 @@ pub(in crate::stores) struct MySql {
     origin: Origin<MySqlConnectOptions>,
     pub(super) statements: Statements,
     pub(super) place: String,
+    /// By how much the clocks of a cluster's nodes may differ.
+    pub(super) margin: Duration,
     /// As last inspected: an operator may widen the table.
     layout: Mutex<Layout>,
     /// Whether the server can go around rows that others hold.
@@ -38,15 +40,29 @@ impl MySql {
         origin: Origin<MySqlConnectOptions>,
         statements: Statements,
         place: String,
+        margin: Duration,
     ) -> Self {
         Self {
             origin,
             statements,
             place,
+            margin,
             layout: Mutex::new(Layout::narrowest()),
             skips: OnceLock::new(),
             warned: AtomicBool::new(false),
         }
+    }
+
+    /// A connection to another server, as to the one that is known, for one
+    /// question.
+    pub(super) async fn connect_to(
+        &self,
+        host: &str,
+        port: u16,
+    ) -> Result<Connection, NotConnected> {
+        let options = self.origin.options(MySqlConnectOptions::password).await?;
+        let options = for_statements(options).host(host).port(port);
+        Ok(options.connect().await.map_err(error::in_clear)?)
     }
 
     pub(super) fn layout(&self) -> Layout {

@@ -98,6 +98,8 @@ fn meaning(mysql: &MySql, number: u16, said: &str) -> Fault {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::super::statements::Statements;
     use super::*;
     use crate::stores::kit::Source;
@@ -109,7 +111,12 @@ mod tests {
         use Retry::{Later, Never};
         let statements = Statements::new("simba_mutex", "tenure_schedule");
         let origin = Origin::new(Source::ready(Default::default), None);
-        let mysql = MySql::new(origin, statements, "MySQL at db:3306".into());
+        let mysql = MySql::new(
+            origin,
+            statements,
+            "MySQL at db:3306".into(),
+            Duration::ZERO,
+        );
         for (number, kind, retry) in [
             // InnoDB's own limit, and NOWAIT of MySQL 8 (MariaDB says 1205).
             (1205, Timeout, Later),

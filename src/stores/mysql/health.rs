@@ -6,6 +6,7 @@ use sqlx::{AssertSqlSafe, Row as _};
 use super::calls::number;
 use super::dialect::{Connection, MySql};
 use super::schema::{INT_LIMIT, INT_WARNING};
+use super::skew;
 use crate::backend::Finding;
 use crate::stores::kit::Tested;
 use crate::stores::sql::{Answers, Survey, Surveyed};
@@ -21,18 +22,17 @@ impl Answers<Survey> for MySql {
              CAST(COALESCE((SELECT MAX(version) FROM {}), 0) AS UNSIGNED) AS largest",
             self.statements.table
         );
-        let row = sqlx::query(AssertSqlSafe(sql)).fetch_one(on).await?;
+        let row = sqlx::query(AssertSqlSafe(sql)).fetch_one(&mut *on).await?;
+        let mut findings = vec![
+            self.version(number(&row, "largest")?),
+            Some(zone(&row)?),
+            binary_log(&row)?,
+            read_only(&row)?,
+        ];
+        findings.extend(skew::compare(self, on).await?.into_iter().map(Some));
         Ok(Surveyed {
             version: told(&row.try_get::<String, _>("version")?),
-            findings: [
-                self.version(number(&row, "largest")?),
-                Some(zone(&row)?),
-                binary_log(&row)?,
-                read_only(&row)?,
-            ]
-            .into_iter()
-            .flatten()
-            .collect(),
+            findings: findings.into_iter().flatten().collect(),
         })
     }
 }

@@ -24,6 +24,7 @@
 //! | `prune` | removing what no process has used for long |
 //! | `schema` | the tables: made, looked at, explained |
 //! | `health` | what a person should know |
+//! | `skew` | whether the clocks of a cluster's nodes agree |
 //! | `stamp` | a grant's number and the server's time, in the answer to an UPDATE |
 //! | `error` | the driver's errors as ours |
 
@@ -40,6 +41,7 @@ mod options;
 mod prune;
 mod renew;
 mod schema;
+mod skew;
 mod stamp;
 mod statements;
 mod words;

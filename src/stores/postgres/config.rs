@@ -33,6 +33,7 @@ pub(in crate::stores) async fn open(
         wire: Wire::new(settings.limits.call, notify),
         place,
         limits: settings.limits,
+        margin: settings.margin,
         notify,
     };
     Client::open(postgres, &settings, clock).await

@@ -25,6 +25,8 @@ pub(in crate::stores) struct Postgres {
     pub(super) wire: Wire,
     pub(super) place: String,
     pub(super) limits: Limits,
+    /// By how much the clocks of server and standbys may differ.
+    pub(super) margin: Duration,
     /// Whether hints are pushed: not where a pooler changes the session under
     /// the listener.
     pub(super) notify: bool,

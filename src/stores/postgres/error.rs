@@ -101,6 +101,7 @@ mod tests {
                 connect: call,
                 ping: call,
             },
+            margin: call,
             notify: false,
         }
     }

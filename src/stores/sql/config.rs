@@ -55,6 +55,8 @@ pub(in crate::stores) struct Settings {
     pub(in crate::stores) create: bool,
     pub(in crate::stores) connections: usize,
     pub(in crate::stores) limits: Limits,
+    /// By how much the clocks of servers may differ.
+    pub(in crate::stores) margin: Duration,
 }
 
 /// Which server a URL names, and how it is connected to. Has no `Debug`: a password is in it.
@@ -83,6 +85,7 @@ impl Settings {
             create: options.switch("create")?.unwrap_or(true),
             connections: usize::try_from(connections).unwrap_or(4),
             limits: limits(&terms),
+            margin: terms.margin(),
         })
     }
 }

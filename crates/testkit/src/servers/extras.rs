@@ -5,7 +5,11 @@ use std::path::Path;
 use std::process::Command;
 
 use super::error::ServerError;
+use super::find::Server;
 use super::home;
+
+/// The file that says what time it is to a server with a clock of its own.
+pub(super) const CLOCK: &str = "clock";
 
 /// What a test adds. In arguments and variables `{dir}` stands for the server's directory.
 #[derive(Clone, Debug, Default)]
@@ -25,6 +29,25 @@ impl Extras {
                 .and_then(|()| home::give(&path, 0o600))
                 .map_err(ServerError::doing(path.display()))?;
         }
+        Ok(())
+    }
+
+    /// Adds a wall clock that can be set, by libfaketime.
+    pub(super) fn own_clock(&mut self) -> Result<(), ServerError> {
+        let library = Server::Faketime.find("libfaketime.so.1")?;
+        // The C library stands before jemalloc, whose start asks for the time before libfaketime
+        // can be asked, and would hang.
+        let preload = format!("{}:libc.so.6", library.display());
+        self.files.push((CLOCK.to_owned(), b"+0".to_vec()));
+        let file = format!("{{dir}}/{CLOCK}");
+        let variables = [
+            ("LD_PRELOAD", preload.as_str()),
+            ("FAKETIME_TIMESTAMP_FILE", &file),
+            ("FAKETIME_NO_CACHE", "1"),
+            ("FAKETIME_DONT_FAKE_MONOTONIC", "1"),
+        ];
+        let owned = variables.map(|(key, value)| (key.to_owned(), value.to_owned()));
+        self.variables.extend(owned);
         Ok(())
     }
 

@@ -25,6 +25,8 @@ pub enum Server {
     MySql,
     /// PostgreSQL, with the command-line client.
     Postgres,
+    /// Pgpool-II, which stands before several PostgreSQL servers.
+    Pgpool,
     /// ZooKeeper: a Java runtime and the jars.
     ZooKeeper,
     /// Curator and a Java compiler: peers of our ZooKeeper clients.
@@ -46,11 +48,12 @@ pub struct Packages {
 
 impl Server {
     /// Everything the tests need. [`MySql`](Server::MySql) only takes the place of another.
-    pub const ALL: [Server; 7] = [
+    pub const ALL: [Server; 8] = [
         Server::Redis,
         Server::MariaDb,
         Server::Galera,
         Server::Postgres,
+        Server::Pgpool,
         Server::ZooKeeper,
         Server::Curator,
         Server::Faketime,
@@ -64,6 +67,7 @@ impl Server {
             Server::Galera => "galera",
             Server::MySql => "mysql",
             Server::Postgres => "postgres",
+            Server::Pgpool => "pgpool",
             Server::ZooKeeper => "zookeeper",
             Server::Curator => "curator",
             Server::Faketime => "faketime",
@@ -88,7 +92,8 @@ impl Server {
             Server::MariaDb => &["mariadbd", "mariadb-install-db", "mariadb"],
             Server::Galera => &["libgalera_smm.so"],
             Server::MySql => &["mysqld", "mysql"],
-            Server::Postgres => &["postgres", "initdb", "psql"],
+            Server::Postgres => &["postgres", "initdb", "psql", "pg_basebackup"],
+            Server::Pgpool => &["pgpool"],
             Server::ZooKeeper => &["zookeeper.jar", "java"],
             Server::Curator => &["curator-recipes.jar", "javac"],
             Server::Faketime if cfg!(target_os = "macos") => &["libfaketime.1.dylib"],
@@ -123,6 +128,11 @@ impl Server {
                 apt: &["postgresql"],
                 dnf: &["postgresql-server", "postgresql"],
                 brew: &["postgresql@17"],
+            },
+            Server::Pgpool => Packages {
+                apt: &["pgpool2"],
+                dnf: &["pgpool-II"],
+                brew: &["pgpool-ii"],
             },
             Server::ZooKeeper => Packages {
                 apt: &["libzookeeper-java", "default-jre-headless"],
@@ -167,6 +177,7 @@ impl Server {
                 "/opt/homebrew/opt/postgresql@*/bin",
                 "/usr/local/opt/postgresql@*/bin",
             ],
+            Server::Pgpool => &["/usr/sbin", "/usr/local/bin", "/opt/homebrew/bin"],
             Server::ZooKeeper | Server::Curator => &[
                 "/usr/share/java",
                 "/usr/lib/jvm/*/bin",

@@ -54,8 +54,19 @@ impl Ports {
 impl Galera {
     /// Starts the two.
     pub fn start() -> Result<Galera, ServerError> {
+        Galera::of(MariaDb::builder())
+    }
+
+    /// Starts the two; each has a wall clock that can be set: [`Process::set_clock`].
+    ///
+    /// [`Process::set_clock`]: super::Process::set_clock
+    pub fn with_own_clocks() -> Result<Galera, ServerError> {
+        Galera::of(MariaDb::builder().own_clock()?)
+    }
+
+    fn of(server: MariaDbBuilder) -> Result<Galera, ServerError> {
         let ports = [Ports::choose()?, Ports::choose()?];
-        let builder = node(&ports[0], "", 3)?.switch("wsrep-new-cluster");
+        let builder = node(&server, &ports[0], "", 3)?.switch("wsrep-new-cluster");
         // It is ended once in an orderly way, so that its data has a number.
         let first = builder.start()?;
         wait_for(&first, 1)?;
@@ -68,7 +79,7 @@ impl Galera {
         first.start()?;
         wait_for(&first, 1)?;
         let group = ports[0].group.address().to_string();
-        let second = node(&ports[1], &group, 1)?.copy_of(same).start()?;
+        let second = node(&server, &ports[1], &group, 1)?.copy_of(same).start()?;
         wait_for(&second, 2)?;
         wait_for(&first, 2)?;
         Ok(Galera {
@@ -117,7 +128,12 @@ fn wait_for(node: &MariaDb, count: usize) -> Result<(), ServerError> {
     waited.map_err(|error| ServerError::new(format!("{error}; its log:\n{}", node.log())))
 }
 
-fn node(ports: &Ports, group: &str, weight: u32) -> Result<MariaDbBuilder, ServerError> {
+fn node(
+    server: &MariaDbBuilder,
+    ports: &Ports,
+    group: &str,
+    weight: u32,
+) -> Result<MariaDbBuilder, ServerError> {
     let library = Server::Galera.find("libgalera_smm.so")?;
     let scripts = home::directory("galera")?;
     let script = scripts.join("wsrep_sst_same");
@@ -130,7 +146,8 @@ fn node(ports: &Ports, group: &str, weight: u32) -> Result<MariaDbBuilder, Serve
         ports.group.address(),
         ports.missed.address(),
     );
-    Ok(MariaDb::builder()
+    Ok(server
+        .clone()
         .env("PATH", &format!("{}:{path}", scripts.display()))
         .set("wsrep-on", "ON")
         .set("wsrep-provider", &library.display().to_string())

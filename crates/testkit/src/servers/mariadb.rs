@@ -129,6 +129,12 @@ impl MariaDbBuilder {
         self
     }
 
+    /// Gives it a wall clock that can be set, by libfaketime: [`Process::set_clock`].
+    pub fn own_clock(mut self) -> Result<Self, ServerError> {
+        self.extras.own_clock()?;
+        Ok(self)
+    }
+
     /// Puts a file into the server's directory: a certificate, a key.
     pub fn file(mut self, name: &str, contents: impl Into<Vec<u8>>) -> Self {
         self.extras.files.push((name.to_owned(), contents.into()));
@@ -209,6 +215,10 @@ impl Recipe for Node {
         let mut command = Command::new(&program);
         command.args(["--no-defaults", SMALL]).args(base(&program));
         command.args(usual(self.address, directory));
+        if self.extras.arguments.iter().any(|it| it == "--wsrep-on=ON") {
+            // By itself it would not name an address of this machine's alone.
+            command.arg(format!("--wsrep-node-incoming-address={}", self.address));
+        }
         self.extras.apply(&mut command, directory);
         Ok(command)
     }

@@ -93,6 +93,7 @@ impl Deref for Postgres {
 #[derive(Clone, Debug, Default)]
 pub struct PostgresBuilder {
     extras: Extras,
+    primary: Option<SocketAddr>,
 }
 
 impl PostgresBuilder {
@@ -112,9 +113,21 @@ impl PostgresBuilder {
         self
     }
 
+    /// Gives it a wall clock that can be set, by libfaketime: [`Process::set_clock`].
+    pub fn own_clock(mut self) -> Result<Self, ServerError> {
+        self.extras.own_clock()?;
+        Ok(self)
+    }
+
     /// Puts a file into the server's directory: a certificate, a key.
     pub fn file(mut self, name: &str, contents: impl Into<Vec<u8>>) -> Self {
         self.extras.files.push((name.to_owned(), contents.into()));
+        self
+    }
+
+    /// Follows another server: a copy of it that only reads, until `pg_promote()`.
+    pub fn standby_of(mut self, primary: &Postgres) -> Self {
+        self.primary = Some(primary.address());
         self
     }
 
@@ -124,6 +137,7 @@ impl PostgresBuilder {
             let recipe = Node {
                 address: port.address(),
                 extras: self.extras.clone(),
+                primary: self.primary,
             };
             Ok(Postgres {
                 process: Process::launch("postgres", Box::new(recipe))?,
@@ -137,10 +151,14 @@ impl PostgresBuilder {
 struct Node {
     address: SocketAddr,
     extras: Extras,
+    primary: Option<SocketAddr>,
 }
 
 impl Recipe for Node {
     fn fill(&self, data: &Path) -> Result<(), ServerError> {
+        if let Some(primary) = self.primary {
+            return copy_of(primary, data);
+        }
         let mut version = home::command(Server::Postgres.find("postgres")?, data);
         version.arg("--version");
         template::copy(home::run(version)?.trim(), data, |empty| {
@@ -186,8 +204,21 @@ impl Recipe for Node {
     }
 }
 
+/// A copy of a server that runs, told to follow it.
+fn copy_of(primary: SocketAddr, data: &Path) -> Result<(), ServerError> {
+    let mut copy = home::command(Server::Postgres.find("pg_basebackup")?, data);
+    copy.arg("--pgdata").arg(data);
+    copy.args(["--host=127.0.0.1", "--checkpoint=fast", "--no-sync"]);
+    copy.args([
+        format!("--port={}", primary.port()),
+        format!("--username={}", Postgres::USER),
+    ]);
+    copy.arg("--write-recovery-conf");
+    home::run(copy).map(drop)
+}
+
 /// Sends a startup message. A server that still starts answers with an error, 57P03.
-fn admits(address: SocketAddr, limit: Duration) -> io::Result<()> {
+pub(super) fn admits(address: SocketAddr, limit: Duration) -> io::Result<()> {
     let mut stream = TcpStream::connect_timeout(&address, limit)?;
     stream.set_read_timeout(Some(limit))?;
     let (user, database) = (Postgres::USER, Postgres::DATABASE);

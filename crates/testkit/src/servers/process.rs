@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 
 use super::error::ServerError;
+use super::extras::CLOCK;
 use super::{home, tree, wait};
 
 /// What differs between the servers.
@@ -198,6 +199,26 @@ impl Process {
         self.kill()?;
         fs::remove_dir_all(self.data()).map_err(ServerError::doing(self.data().display()))?;
         self.fill()
+    }
+
+    /// Sets its wall clock so far ahead of the machine's; with zero it is right again. It tells
+    /// the time by it if its builder was told `own_clock`. A restart sets it right.
+    pub fn set_clock(&self, ahead: Duration) -> Result<(), ServerError> {
+        self.write_clock(&format!("+{:.3}s", ahead.as_secs_f64()))
+    }
+
+    /// The same so far behind.
+    pub fn set_clock_back(&self, behind: Duration) -> Result<(), ServerError> {
+        self.write_clock(&format!("-{:.3}s", behind.as_secs_f64()))
+    }
+
+    fn write_clock(&self, offset: &str) -> Result<(), ServerError> {
+        let file = self.directory.join(CLOCK);
+        let new = file.with_extension("new");
+        // Whole, or the server would read half of it.
+        fs::write(&new, offset)?;
+        home::give(&new, 0o600)?;
+        Ok(fs::rename(&new, &file)?)
     }
 
     /// The process id, if it runs.

@@ -11,7 +11,6 @@ use super::resp;
 use crate::servers::error::ServerError;
 use crate::servers::extras::Extras;
 use crate::servers::find::Server;
-use crate::servers::home;
 use crate::servers::port::Port;
 use crate::servers::process::{Process, Recipe};
 
@@ -55,19 +54,6 @@ impl Redis {
         self.directory().join("redis.sock")
     }
 
-    /// Sets its wall clock so far ahead of the machine's; with zero it is right again. It tells
-    /// the time by it from now on. Only after [`RedisBuilder::own_clock`]; a restart sets it right.
-    pub fn set_clock(&self, ahead: Duration) -> Result<(), ServerError> {
-        let (new, file) = (
-            self.directory().join("clock.new"),
-            self.directory().join(CLOCK),
-        );
-        // Whole, or the server would read half of it.
-        std::fs::write(&new, format!("+{:.3}s", ahead.as_secs_f64()))?;
-        home::give(&new, 0o600)?;
-        Ok(std::fs::rename(&new, &file)?)
-    }
-
     /// Asks on a connection of its own and gives the answer as text: nil is `(nil)`, the
     /// elements of an array stand on lines of their own, an error answer is an [`io::Error`].
     /// For checks in tests; it is no driver.
@@ -88,9 +74,6 @@ impl Deref for Redis {
         &self.process
     }
 }
-
-/// The file that says what time it is to a server with a clock of its own.
-const CLOCK: &str = "clock";
 
 /// What a [`Redis`] shall be like. In arguments `{dir}` stands for the server's directory.
 #[derive(Clone, Debug, Default)]
@@ -147,19 +130,10 @@ impl RedisBuilder {
         self
     }
 
-    /// Gives it a wall clock that can be set, by libfaketime: [`Redis::set_clock`].
-    pub fn own_clock(self) -> Result<Self, ServerError> {
-        let library = Server::Faketime.find("libfaketime.so.1")?;
-        // The C library stands before jemalloc, whose start asks for the time before libfaketime
-        // can be asked, and would hang.
-        let preload = format!("{}:libc.so.6", library.display());
-        let server = self
-            .file(CLOCK, "+0")
-            .env("LD_PRELOAD", &preload)
-            .env("FAKETIME_TIMESTAMP_FILE", &format!("{{dir}}/{CLOCK}"))
-            .env("FAKETIME_NO_CACHE", "1")
-            .env("FAKETIME_DONT_FAKE_MONOTONIC", "1");
-        Ok(server)
+    /// Gives it a wall clock that can be set, by libfaketime: [`Process::set_clock`].
+    pub fn own_clock(mut self) -> Result<Self, ServerError> {
+        self.extras.own_clock()?;
+        Ok(self)
     }
 
     /// Follows another server, at its TLS port if both have one.

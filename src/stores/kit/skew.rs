@@ -1,0 +1,102 @@
+//! [`ServerClock`]: whether the clocks of servers that stand in for each other agree.
+
+use std::time::Duration;
+
+use crate::backend::Finding;
+use crate::clock::{Clock, Moment};
+
+/// What a server's clock says.
+#[derive(Debug)]
+pub(in crate::stores) struct ServerClock {
+    who: String,
+    /// Microseconds before our own clock, which counts from another beginning.
+    ahead: i64,
+    /// How wrong that may be.
+    unsure: i64,
+}
+
+impl ServerClock {
+    /// What `who` said its time is, in microseconds, when it was `asked` for.
+    pub(in crate::stores) fn heard(who: &str, asked: Moment, micros: i64) -> Self {
+        let took = Clock::boot().now().since(asked);
+        let half = i64::try_from(took.as_micros() / 2).unwrap_or(i64::MAX);
+        let ours = i64::try_from(asked.as_nanos() / 1000).unwrap_or(i64::MAX);
+        Self {
+            who: who.to_owned(),
+            ahead: micros - ours.saturating_add(half),
+            unsure: half,
+        }
+    }
+
+    /// The quickest answer of some says most.
+    pub(in crate::stores) fn surest([first, others @ ..]: [Self; 3]) -> Self {
+        let surer = |one: Self, other: Self| match other.unsure < one.unsure {
+            true => other,
+            false => one,
+        };
+        others.into_iter().fold(first, surer)
+    }
+}
+
+/// What the readings say of the two clocks that differ most. `then` says what
+/// is so at a clock that is ahead, as in "where a fail-over leads to it".
+pub(in crate::stores) fn judge(
+    readings: &[ServerClock],
+    margin: Duration,
+    then: &str,
+) -> Option<Finding> {
+    let first = readings.iter().max_by_key(|it| it.ahead)?;
+    let last = readings.iter().min_by_key(|it| it.ahead)?;
+    if readings.len() < 2 {
+        return None;
+    }
+    let micros = |number: i64| Duration::from_micros(u64::try_from(number).unwrap_or(0));
+    let apart = micros(first.ahead - last.ahead);
+    let unsure = micros(first.unsure + last.unsure);
+    if apart <= margin + unsure {
+        let within = format!("{} servers, {apart:.1?} apart at most", readings.len());
+        return Some(Finding::good("clocks", within));
+    }
+    let last = format!("of that of {}", last.who);
+    Some(ahead(&first.who, apart, &last, margin, then))
+}
+
+/// That a clock is ahead by more than the margin.
+pub(in crate::stores) fn ahead(
+    who: &str,
+    by: Duration,
+    than: &str,
+    margin: Duration,
+    then: &str,
+) -> Finding {
+    Finding::warning(
+        "clocks",
+        format!(
+            "the clock of {who} is {by:.1?} ahead {than}: {then} leases end early by as much, \
+             and two may own (the margin is {margin:?})"
+        ),
+        "synchronise the clocks of all servers (chrony, NTP)",
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backend::Severity;
+
+    #[test]
+    fn only_a_difference_beyond_the_margin_is_told() {
+        let reading = |who: &str, ahead, unsure| ServerClock {
+            who: who.to_owned(),
+            ahead,
+            unsure,
+        };
+        let margin = Duration::from_millis(37);
+        let judged = |all: &[ServerClock]| judge(all, margin, "").map(|finding| finding.severity);
+        assert_eq!(judged(&[reading("a", 5, 0)]), None);
+        let near = [reading("a", 0, 500), reading("b", 37_900, 500)];
+        assert_eq!(judged(&near), Some(Severity::Good));
+        let far = [reading("a", 0, 500), reading("b", 39_000, 500)];
+        assert_eq!(judged(&far), Some(Severity::Warning));
+    }
+}
