@@ -34,7 +34,7 @@ async fn main() -> Result<()> {
     second.close().await
 }
 
-/// Works piece by piece for as long as it leads and nobody asks for the end.
+/// Works piece by piece for as long as it leads and is not asked to end.
 async fn work(office: Leadership) -> Result<u32> {
     let tenure = office.tenure();
     let mut pieces = 0;

@@ -19,7 +19,7 @@ async fn main() -> Result<()> {
     let guard = lock.acquire().await?;
     println!("here:  ours with token {}", guard.token()?);
 
-    // Somebody else looks, tries, and waits.
+    // Another process looks, tries, and waits.
     let other = there.lock("demo-lock")?;
     if let Some(owner) = other.owner().await? {
         println!("there: it belongs to {owner}");

@@ -1,6 +1,6 @@
 //! [`Clock`]: the one place that reads time.
 //!
-//! Leases are measured on a clock that nobody can set and that goes on while
+//! Leases are measured on a clock that cannot be set and that goes on while
 //! the machine sleeps: `CLOCK_BOOTTIME` on Linux. A guard that slept through
 //! its lease is dead at the first look after resume, and its alarm, a
 //! `timerfd` on the same clock, rings at once: timers of the async runtime

@@ -44,7 +44,7 @@ pub enum Outcome {
     DidNot,
     /// It happened, and what followed failed.
     Did,
-    /// Nobody here can know: the request may have arrived.
+    /// The client cannot know: the request may have arrived.
     MayHave,
 }
 
@@ -273,7 +273,7 @@ pub enum LossCause {
     Released,
     /// The coordinator was closed.
     Closed,
-    /// Nobody picked it up: the future that won it was not polled, or the
+    /// Its user did not pick it up: the future that won it was not polled, or the
     /// event that told of it not read, until its first renewal was due.
     Unclaimed,
     /// The wall clock went ahead of the clock that measures the lease, as it

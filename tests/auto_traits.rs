@@ -1,5 +1,5 @@
 //! What may be moved, shared, pinned and copied: part of the interface, though
-//! nobody wrote it down.
+//! it is written down nowhere.
 
 #![allow(clippy::assertions_on_constants)] // constants are what is asserted
 

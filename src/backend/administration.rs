@@ -10,7 +10,7 @@ use crate::model::{FencingToken, MutexName};
 /// The interventions of people. A store that allows them says so in
 /// [`Backend::administration`](super::Backend::administration).
 pub trait Administration: Send + Sync {
-    /// Frees `name` by force, whoever owns it; with a token, only if the grant
+    /// Frees `name` by force, from any owner; with a token, only if the grant
     /// with that token owns it. Answers *won* when this call freed it.
     fn revoke(
         &self,

@@ -79,7 +79,7 @@ impl Answer {
         &self.owner
     }
 
-    /// Who owns after the call, if anybody does at the store's time.
+    /// Who owns after the call, by the store's time; `None` when it is free.
     #[must_use]
     pub fn present_owner(&self) -> Option<Owner> {
         self.owner.at(self.now)

@@ -70,8 +70,8 @@ impl AnyBackend {
         })
     }
 
-    /// [`acquire`](Backend::acquire) as a value that borrows nothing: whoever
-    /// has it can go on with it.
+    /// [`acquire`](Backend::acquire) as a value that borrows nothing: the
+    /// one that has it can go on with it.
     pub(crate) fn begin_acquire(&self, bid: Bid) -> Boxed<'static, Result<Answer>> {
         Arc::clone(&self.0).begin_acquire(bid)
     }

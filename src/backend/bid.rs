@@ -13,7 +13,7 @@ impl Nonce {
     /// and so never one that Curator could have made.
     const MARK: u128 = 1 << 79;
 
-    /// A new one that nobody has.
+    /// A new one that no other bid has.
     #[must_use]
     pub fn random() -> Self {
         Self(chance::bits() | Self::MARK)

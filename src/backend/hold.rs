@@ -17,8 +17,8 @@ use crate::model::{FencingToken, MutexName};
 pub trait HoldStore: Backend + Administration {
     /// As [`acquire`](Backend::acquire), and how long the server that answered
     /// has been up: one that has just restarted may have forgotten a holder.
-    /// It never waits for a wake-up's subscription to stand; whoever listens
-    /// is told to look again when it does.
+    /// It never waits for a wake-up's subscription to stand; the
+    /// listener is told to look again when it does.
     fn take(&self, bid: &Bid) -> impl Future<Output = Result<(Answer, Duration)>> + Send;
 
     /// Writes how often `held` is held, and extends it; false when it is not
@@ -29,7 +29,7 @@ pub trait HoldStore: Backend + Administration {
     fn ping(&self) -> impl Future<Output = Result<()>> + Send;
 
     /// As [`leave`](Backend::leave), of a bid with an id of its own, and wakes
-    /// nobody: what nobody relied on ends, and whoever waits waits for another.
+    /// no waiter: no user relied on what ends, and each waiter waits for another.
     fn undo(&self, bid: &Bid) -> impl Future<Output = Result<()>> + Send;
 
     /// The one server on which its locks lie, if it is one.

@@ -8,7 +8,7 @@ use crate::error::Result;
 
 /// The mutexes of a store as a whole. A store that can tell its mutexes from
 /// other data says so in [`Backend::inventory`](super::Backend::inventory);
-/// where they look like anybody's keys, each can be used, but not found.
+/// where they look like any other keys, each can be used, but not found.
 pub trait Inventory: Send + Sync {
     /// The mutexes of the store, a page at a time, in the order of their names.
     /// One that cannot be made out is an entry with a fault, not an error. A
@@ -17,7 +17,7 @@ pub trait Inventory: Send + Sync {
     /// one call to find them.
     fn list(&self, page: &Page) -> impl Future<Output = Result<Listing>> + Send;
 
-    /// Removes what nobody has used for a time, in steps: the answer may have
+    /// Removes what no process has used for a time, in steps: the answer may have
     /// a bookmark, with which to ask again. Tokens rise all the same.
     fn prune(&self, prune: &Prune) -> impl Future<Output = Result<Pruned>> + Send;
 }

@@ -32,7 +32,7 @@ impl Page {
         }
     }
 
-    /// The entries after `name`. Whoever has the listing before uses
+    /// The entries after `name`. A caller that has the listing before uses
     /// [`Listing::next_page`], which lets the store go on where it stopped.
     #[must_use]
     pub fn after(self, name: MutexName) -> Self {
@@ -121,8 +121,8 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// A mutex without waiters. A name that nobody can contend for is its
-    /// fault.
+    /// A mutex without waiters. A name that no contender can have is
+    /// its fault.
     #[must_use]
     pub fn new(name: MutexName, owner: MutexOwner, token: Option<FencingToken>) -> Self {
         let fault = name.fault().map(|fault| {

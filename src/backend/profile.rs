@@ -20,7 +20,7 @@ pub enum Wakeup {
 pub enum StoreClock {
     /// A server's wall clock: a forward step ends leases early.
     ServerWall,
-    /// A monotonic clock: nobody can step it.
+    /// A monotonic clock: it cannot be stepped.
     Monotonic,
 }
 
@@ -94,7 +94,7 @@ impl Profile {
         }
     }
 
-    /// The same, on a clock that nobody can step.
+    /// The same, on a clock that cannot be stepped.
     #[must_use]
     pub fn monotonic(self) -> Self {
         Self {

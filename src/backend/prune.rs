@@ -1,10 +1,10 @@
-//! [`Prune`]: removing what nobody has used for long.
+//! [`Prune`]: removing what no process has used for long.
 
 use std::time::Duration;
 
 use super::Bookmark;
 
-/// What may be removed: rows, keys and nodes that nobody has used for a time.
+/// What may be removed: rows, keys and nodes that no process has used for a time.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Prune {
@@ -18,7 +18,7 @@ pub struct Prune {
 }
 
 impl Prune {
-    /// Mutexes that nobody has used for this long. Their tokens go on rising.
+    /// Mutexes that no process has used for this long. Their tokens go on rising.
     #[must_use]
     pub fn unused_for(length: Duration) -> Self {
         Self {

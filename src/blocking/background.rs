@@ -15,7 +15,7 @@ use tokio::sync::oneshot;
 use crate::engine::Birth;
 use crate::error::{Error, ErrorKind, Outcome, Result};
 
-/// How long the thread goes on for releases after everybody has left.
+/// How long the thread goes on for releases after the last user has left.
 const LAST_RELEASES: Duration = Duration::from_secs(60);
 
 /// Closes what lives on the thread.
@@ -29,7 +29,7 @@ struct BackgroundParts {
     runtime: Handle,
     thread: ThreadId,
     birth: Birth,
-    /// What to do when nobody is left.
+    /// What to do when no user is left.
     farewell: Arc<OnceLock<Farewell>>,
     /// Its drop ends the thread.
     _stay: oneshot::Sender<()>,
@@ -72,7 +72,7 @@ impl Background {
         })))
     }
 
-    /// What closes everything when nobody is left.
+    /// What closes everything when no user is left.
     pub(super) fn ends_with<F>(&self, close: impl Fn() -> F + Send + Sync + 'static)
     where
         F: Future<Output = Result<()>> + Send + 'static,

@@ -152,7 +152,7 @@ impl Coordinator {
         Ok(RetrievalService::new(service, &self.background))
     }
 
-    /// Who owns `name`, by the store's present word; `None` for nobody.
+    /// Who owns `name`, by the store's present word; `None` when it is free.
     ///
     /// # Errors
     /// As [`tenure::Coordinator::owner`](crate::Coordinator::owner).

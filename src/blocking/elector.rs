@@ -70,7 +70,7 @@ impl Elector {
             .with_mutex(self.name()))
     }
 
-    /// Who leads, by the store's present word; `None` for nobody.
+    /// Who leads, by the store's present word; `None` when the office is free.
     ///
     /// # Errors
     /// As [`tenure::Elector::leader`](crate::Elector::leader).

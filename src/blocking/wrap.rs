@@ -67,7 +67,7 @@ macro_rules! lock {
                 Ok(guard.map(|guard| $Guard::new(guard, &self.background)))
             }
 
-            /// Who owns it, by the store's present word; `None` for nobody.
+            /// Who owns it, by the store's present word; `None` when it is free.
             ///
             /// # Errors
             #[doc = concat!("As [`tenure::", stringify!($Lock), "::owner`](crate::", stringify!($Lock), "::owner).")]

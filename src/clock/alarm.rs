@@ -113,7 +113,7 @@ impl Alarm {
                 due
             };
             // Wakers run foreign code: never under the lock, and a panic in
-            // one must not silence the alarm for everybody else.
+            // one must not silence the alarm for all other sleepers.
             for waker in due.into_values() {
                 if catch_unwind(AssertUnwindSafe(|| waker.wake())).is_err() {
                     tracing::error!(target: "tenure::clock", "a waker panicked");
@@ -140,8 +140,8 @@ impl Alarm {
             },
             it_value: value,
         };
-        // Fails only where the timer has been taken from us, which whoever
-        // waits for it finds out as well.
+        // Fails only where the timer has been taken from us, which the
+        // thread that waits for it finds out as well.
         let _ = timerfd_settime(&self.timer, TimerfdTimerFlags::ABSTIME, &once);
     }
 
@@ -237,7 +237,7 @@ impl Future for Sleep<'_> {
 impl Drop for Sleep<'_> {
     fn drop(&mut self) {
         if let Some(number) = self.number {
-            // An alarm set for nobody rings once in vain: cheaper than setting
+            // An alarm whose sleeper is gone rings once in vain: cheaper than setting
             // it anew for every sleep that is dropped.
             let waker = self.alarm.lock().by_moment.remove(&(self.at, number));
             drop(waker); // after the lock: foreign code

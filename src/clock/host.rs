@@ -29,7 +29,7 @@ const ORIGIN: i64 = 1_000_000_000_000_000;
 /// host.rewind(hour);
 /// tokio::time::sleep(hour).await;
 /// assert!(clock.now().since(start) < Duration::from_secs(1));
-/// host.set_wall_ahead(hour); // and somebody sets its wall clock right
+/// host.set_wall_ahead(hour); // and its operator sets the wall clock right
 /// # }
 /// ```
 #[derive(Clone, Debug)]

@@ -224,7 +224,7 @@ impl CombinationBuilder {
     async fn open(self) -> Result<(Combined, Rules)> {
         let runtime = runtime()?;
         let urls = self.urls()?;
-        // What is wrong without asking anybody is told first.
+        // What is wrong without asking a server is told first.
         let at_least = match self.timeout {
             Timeout::Fixed(timeout) => timeout,
             Timeout::Auto => COMMAND_TIMEOUT,
@@ -236,7 +236,7 @@ impl CombinationBuilder {
             let connection = connection.map_err(|error| of_node(place, error))?;
             let found = find(place, connection.store(), &self.clock).await;
             let id = match &found {
-                // Nobody but the one who wrote it can mend that.
+                // Only the one who wrote it can mend that.
                 Err(error) if error.kind() == ErrorKind::Invalid => return Err(error.clone()),
                 Err(_) => None,
                 Ok((_, id)) => Some(id),

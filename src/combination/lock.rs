@@ -16,8 +16,8 @@ use crate::stores::combination::Combined;
 /// Its holder may take it again, as with a
 /// [`ReentrantLock`]; who the holder is, is said in the
 /// same way, by [`held_by`](Self::held_by) or [`Holder::scope`]. The tasks of
-/// a process are served first come, first served; among processes whoever
-/// comes first wins.
+/// a process are served first come, first served; among processes the
+/// one that comes first wins.
 ///
 /// It has no fencing token: servers that know nothing of each other have no
 /// common order of grants. Where a late writer would do harm, use a lock on
@@ -77,7 +77,7 @@ impl CombinationLock {
     /// As [`ReentrantLock::acquire`].
     ///
     /// # Cancel safety
-    /// Dropped, it leaves the line, and whatever it may have locked on any node
+    /// Dropped, it leaves the queue, and whatever it may have locked on any node
     /// is unlocked in the background.
     pub async fn acquire(&self) -> Result<CombinationGuard> {
         // Boxed: it is large, and asks several servers in any case.
@@ -135,8 +135,8 @@ impl CombinationLock {
     /// How often the holder holds it; zero once it is lost.
     ///
     /// # Errors
-    /// [`WrongState`](crate::ErrorKind::WrongState) when nobody has said who
-    /// holds.
+    /// [`WrongState`](crate::ErrorKind::WrongState) when it has not been
+    /// said who holds.
     pub fn hold_count(&self) -> Result<u32> {
         self.lock.hold_count()
     }
@@ -158,8 +158,8 @@ impl CombinationLock {
         self.lock.remaining()
     }
 
-    /// Who holds it, in the eyes of the first node that knows
-    /// anybody: perhaps one that has not won yet, or will not. It has no token: that of
+    /// Who holds it, in the eyes of the first node that knows of a holder:
+    /// perhaps one that has not won yet, or will not. It has no token: that of
     /// one node says nothing.
     ///
     /// # Errors

@@ -135,7 +135,7 @@ impl Coordinator {
         }
     }
 
-    /// Who owns `name`, by the store's present word; `None` for nobody.
+    /// Who owns `name`, by the store's present word; `None` when it is free.
     ///
     /// # Errors
     /// [`Invalid`](crate::ErrorKind::Invalid) for a name that is not valid; when the
@@ -166,7 +166,7 @@ impl Coordinator {
         self.engine.look(name).await.map(|answer| answer.now())
     }
 
-    /// Removes what nobody has used for a time from the store: rows, keys and
+    /// Removes what no process has used for a time from the store: rows, keys and
     /// nodes of mutexes, and of schedules where that is asked for. Tokens go on
     /// rising, and what is owned or waited for stays. All processes that use
     /// the store must know of this: see the store's page in the documentation.

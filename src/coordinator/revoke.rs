@@ -12,7 +12,7 @@ pub enum Revocation {
     /// It was freed. The one who was seen to own just before, where there was
     /// one: not of a damaged mutex, and another may have come in between.
     Freed(Option<Owner>),
-    /// Nothing was done: nobody owned.
+    /// Nothing was done: it was free.
     NobodyOwned,
     /// Nothing was done: this one owns, with another token.
     OwnedByAnother(Owner),
@@ -36,7 +36,7 @@ impl Revocation {
 }
 
 impl Coordinator {
-    /// Frees `name` by force, whoever owns it; with a token, only if the grant
+    /// Frees `name` by force, from any owner; with a token, only if the grant
     /// with that token still owns it.
     ///
     /// The owner is not asked and learns of it at its next renewal: until then
@@ -46,7 +46,7 @@ impl Coordinator {
     ///
     /// A damaged mutex, as [`list`](Self::list) tells of it, is mended by a
     /// revocation without a token: what cannot be made out is removed. Its name
-    /// may be one that nobody here can contend for.
+    /// may be one that no contender here can have.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]

@@ -13,8 +13,8 @@ use crate::error::Result;
 /// not keep a connection from others.
 const PATIENCE: Duration = Duration::from_millis(50);
 
-/// A call to the store, and how long it may take. It borrows nothing: whoever
-/// drives the contention polls it, and another can go on with it.
+/// A call to the store, and how long it may take. It borrows nothing: the caller
+/// or the task that drives the contention polls it, and the other can go on.
 pub(super) struct CallUnderWay {
     answer: Answering,
     limit: Duration,

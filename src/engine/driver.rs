@@ -104,7 +104,7 @@ impl Engine {
             driver.on(event, &slot);
         }
         slot.take(driver, polled_by);
-        // Whoever closes has told those who were there before.
+        // The coordinator's `close` has told only those who were there before.
         if self.closing_token().is_cancelled() {
             slot.say(Event::Stop(Stop::Closed));
         }

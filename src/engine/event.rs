@@ -146,7 +146,7 @@ pub(crate) enum Effect {
     },
     /// The tenure is over.
     End(LossCause),
-    /// Another owns, or nobody.
+    /// Another owns, or the mutex is free.
     Observe(MutexOwner),
     /// Something failed that will be tried again.
     Trouble(Error),
@@ -190,8 +190,8 @@ pub(crate) enum Finish {
 /// A function that notices are told to: must be quick and must not panic.
 pub(crate) type Tell = Box<dyn FnMut(Notice) + Send>;
 
-/// Where a contention's notices go. Called by whoever brings an event, one at a
-/// time: must be quick and must not panic.
+/// Where a contention's notices go. Called by the thread that brings an event,
+/// one at a time: must be quick and must not panic.
 pub(crate) enum Sink {
     Tell(Tell),
     Shared(Arc<dyn Listener>),
@@ -243,7 +243,7 @@ pub(crate) enum Notice {
     Began(Tenure, MutexOwner, Quiescer),
     /// The local side must end, and say when it has.
     Quiesce(LossCause, Quiescer),
-    /// Another owns, or nobody.
+    /// Another owns, or the mutex is free.
     Observed(MutexOwner),
     /// Something failed that will be tried again.
     Trouble(Error),

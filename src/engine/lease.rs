@@ -97,7 +97,7 @@ impl Lease {
         }
     }
 
-    /// It has been given back, or nobody tries any more.
+    /// It has been given back, or the engine no longer tries to.
     pub(crate) fn is_given_back(&self, how: GivenBack) {
         if self.given_back.set(how).is_ok() {
             self.changed.notify_waiters();

@@ -95,7 +95,7 @@ impl Renewals {
     }
 }
 
-/// `due` in batches, without what nobody has in hand.
+/// `due` in batches, without the grants that their users do not have in hand.
 pub(super) fn batches(mut due: Vec<DueRenewal>, now: Moment) -> Vec<Vec<DueRenewal>> {
     due.retain(|due| due.is_wanted(now));
     // Those that were cut off in a large batch go in smaller ones.

@@ -37,7 +37,8 @@ struct RosterParts {
 struct RosterEntries {
     contentions: BTreeMap<u64, Arc<DriverSlot>>,
     next_number: u64,
-    /// When to ring for whom. One that nobody waits for any more rings in vain.
+    /// When to ring for which contention. An alarm that is no longer wanted
+    /// rings in vain.
     alarms: BTreeSet<(Moment, u64)>,
     renewals: Renewals,
     keeper: Keeper,
@@ -251,7 +252,7 @@ impl Keeping {
                 () = due => {}
                 () = wall_set.as_mut() => {
                     wall_set.set(self.clock.wall_set());
-                    // Whoever owns looks whether it still does.
+                    // Every owner looks whether it still is one.
                     for slot in self.roster.upgrade().iter().flat_map(|roster| roster.all()) {
                         slot.send_to_one(Event::Timer);
                     }

@@ -1,6 +1,6 @@
 //! [`DriverSlot`]: where a contention sits between two events, and who polls it.
 //!
-//! An event is taken by whoever brings it: no task waits for one. A task, or
+//! An event is taken by the thread that brings it: no task waits for one. A task, or
 //! the caller's own future, is there only while something has to be polled: a
 //! call to the store, or its hints. What is merely owned has none; the
 //! [`Roster`](super::roster::Roster) knows it.
@@ -26,12 +26,12 @@ pub(super) struct DriverSlot {
 
 #[derive(Debug)]
 struct Desk {
-    /// None while somebody works with it, and after its last word.
+    /// None while a thread works with it, and after its last word.
     driver: Option<Box<Driver>>,
-    /// What came while somebody worked with it.
+    /// What came while a thread worked with it.
     inbox: VecDeque<Event>,
     polled_by: PolledBy,
-    /// Of whoever polls it.
+    /// Of the caller or the task that polls it.
     waker: Option<Waker>,
     is_over: bool,
 }
@@ -170,7 +170,7 @@ impl DriverSlot {
             return Poll::Ready(());
         }
         std::mem::swap(&mut desk.waker, &mut waker);
-        // Whoever works with it rings when it is back.
+        // The thread that works with it rings when it is back.
         let Some(mut driver) = desk.driver.take() else {
             return Poll::Pending;
         };
@@ -277,7 +277,7 @@ impl DriverSlot {
         self.engine.spawn(driven.run());
     }
 
-    /// Nobody polls or renews any more: the runtime has ended.
+    /// No task polls or renews any more: the runtime has ended.
     pub(super) fn cut_off(&self) {
         let mut desk = self.desk();
         desk.is_over = true;
@@ -320,7 +320,7 @@ impl Drop for DrivenHere<'_> {
         }
         desk.polled_by = PolledBy::Nobody;
         let waker = desk.waker.take();
-        // Without a driver: whoever works with it sees that nobody polls.
+        // Without a driver: the thread that works with it sees that it is not polled.
         let driver = desk.driver.take();
         drop(desk);
         drop(waker);
@@ -339,7 +339,7 @@ impl DrivenByTask {
         if let Some(slot) = &self.0 {
             poll_fn(|cx| slot.poll(cx, PolledBy::Task)).await;
         }
-        // From now on somebody else may poll it.
+        // From now on a caller or another task may poll it.
         self.0 = None;
     }
 }

@@ -283,7 +283,7 @@ impl Tenure {
     /// is when the next one can own, so do what must be done, and let go soon.
     /// After the coordinator's
     /// [`quiesce`](crate::CoordinatorBuilder::quiesce) time ownership ends all
-    /// the same, and nobody can own before the lease has run out.
+    /// the same, and no other can own before the lease has run out.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]

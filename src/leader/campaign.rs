@@ -108,7 +108,7 @@ impl Drop for Leadership {
 
 /// A stream of [`CampaignEvent`]s; it ends when the coordinator is closed.
 ///
-/// It must be read: an election that nobody reads of before its first renewal
+/// It must be read: an election that is not read before its first renewal
 /// is due is given back, and the candidate rests until its reader reads again.
 ///
 /// Dropped, the candidate stands no more, and an office it holds is resigned

@@ -109,7 +109,7 @@ impl Elector {
             .with_mutex(&self.name))
     }
 
-    /// Who leads, by the store's present word; `None` for nobody.
+    /// Who leads, by the store's present word; `None` when the office is free.
     ///
     /// # Errors
     /// When the store does not answer, or with an error.

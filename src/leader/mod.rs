@@ -14,14 +14,14 @@
 //! belongs to the old one must end with it.
 //!
 //! When the coordinator is closed, an office that is held is asked to end. The
-//! work of [`lead`](Elector::lead) is dropped and the office resigned. Whoever
-//! holds the [`Leadership`] of a campaign is told by its tenure
+//! work of [`lead`](Elector::lead) is dropped and the office resigned. The
+//! holder of the [`Leadership`] of a campaign is told by its tenure
 //! ([`ending`](crate::Tenure::ending), and [`protect`](crate::Tenure::protect)
 //! returns) and by [`Deposed`](CampaignEvent::Deposed); `close` waits, for the
 //! coordinator's `quiesce` time, until it has been dropped, and says so when it
 //! was not. `examples/graceful.rs` shows it.
 //!
-//! An election that nobody reads of is given back after its first ttl, and the
+//! An election that is not read is given back after its first ttl, and the
 //! campaign stands again when it is read.
 
 mod campaign;

@@ -36,6 +36,17 @@ impl Fence {
     }
 
     /// A fence that has admitted `token`, as the resource remembers it.
+    ///
+    /// ```
+    /// use tenure::lock::Fence;
+    /// use tenure::model::FencingToken;
+    ///
+    /// let (old, kept) = (FencingToken::from_store(6)?, FencingToken::from_store(7)?);
+    /// let fence = Fence::starting_at(kept); // after a restart
+    /// assert!(fence.admit(old).is_err());
+    /// assert!(fence.admit(kept).is_ok());
+    /// # Ok::<(), tenure::Error>(())
+    /// ```
     #[must_use]
     pub fn starting_at(token: FencingToken) -> Self {
         Self(AtomicU64::new(token.value()))

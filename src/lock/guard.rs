@@ -1,22 +1,21 @@
 //! [`LockGuard`]: ownership for as long as it lives.
 
 use std::fmt;
-use std::time::Duration;
 
 use super::hand_over::{GivingBack, LocalGrant};
 use super::local_queue::WaiterPlace;
 use super::lock::Lock;
+use super::of_tenure::says_its_tenure;
 use super::word::End;
 use crate::clock::Moment;
 use crate::engine::{Finish, Tenure};
-use crate::error::{Error, ErrorKind, LeaseLost, LossCause, Outcome, Result};
-use crate::model::FencingToken;
+use crate::error::{Error, ErrorKind, LossCause, Outcome, Result};
 
 /// Ownership of a [`Lock`]'s mutex. Renewed in the background while it lives;
 /// dropped, it is given back in the background.
 ///
-/// It has no access to what the lock protects: a lock in another process
-/// cannot keep anybody from anything. Check [`token`](Self::token) before each
+/// It has no access to what the lock protects: a lock cannot keep another
+/// process from anything. Check [`token`](Self::token) before each
 /// effect and let the resource refuse old tokens.
 #[must_use = "dropping a guard releases the lock"]
 pub struct LockGuard {
@@ -69,50 +68,7 @@ impl LockGuard {
         &self.lock
     }
 
-    /// The period of ownership, to be handed to work that must know.
-    #[must_use]
-    pub fn tenure(&self) -> &Tenure {
-        &self.tenure
-    }
-
-    /// The fencing token, if ownership has not ended at this very moment.
-    ///
-    /// # Errors
-    /// [`LeaseLost`] when it has ended.
-    pub fn token(&self) -> Result<FencingToken, LeaseLost> {
-        self.tenure.token()
-    }
-
-    /// How long ownership lasts if no further renewal succeeds.
-    #[must_use]
-    pub fn remaining(&self) -> Duration {
-        self.tenure.remaining()
-    }
-
-    /// Whether ownership has ended.
-    #[must_use]
-    pub fn is_lost(&self) -> bool {
-        self.tenure.is_lost()
-    }
-
-    /// Returns when ownership ends, and says why.
-    ///
-    /// # Cancel safety
-    /// Dropping it changes nothing.
-    pub async fn lost(&self) -> LeaseLost {
-        self.tenure.lost().await
-    }
-
-    /// Runs `work` while ownership lasts; drops it at the loss.
-    ///
-    /// # Errors
-    /// [`LeaseLost`] when ownership ended before `work` did.
-    ///
-    /// # Cancel safety
-    /// Dropping it drops `work`; the guard remains.
-    pub async fn protect<F: Future>(&self, work: F) -> Result<F::Output, LeaseLost> {
-        self.tenure.protect(work).await
-    }
+    says_its_tenure!();
 
     /// Gives the lock back and waits for the store's word. The guard is dead
     /// at once, whatever the store does; of a lock that is held

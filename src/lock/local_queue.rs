@@ -23,14 +23,14 @@ pub(super) struct LocalQueue {
 /// A place in a [`LocalQueue`]; dropped, it is left.
 pub(super) type WaiterPlace = Place<Waiter, LocalGrant>;
 
-/// A task in a [`LocalQueue`]. Nobody asks which.
+/// A task in a [`LocalQueue`]. Which one, does not matter.
 #[derive(Debug)]
 pub(super) struct Waiter;
 
 /// A grant that is left behind.
 #[derive(Debug, Default)]
 struct Lingering {
-    /// When it goes back, if nobody has come.
+    /// When it goes back, if no waiter has come.
     until: Option<Moment>,
     /// Whether a task sees to that.
     is_watched: bool,

@@ -153,7 +153,7 @@ impl Lock {
         }
     }
 
-    /// Who owns it, by the store's present word; `None` for nobody.
+    /// Who owns it, by the store's present word; `None` when it is free.
     ///
     /// # Errors
     /// When the store does not answer, or with an error.

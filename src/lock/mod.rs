@@ -10,9 +10,9 @@
 //! | wait for it, for ever or for a while | [`Lock::acquire`], [`Lock::acquire_within`] |
 //! | try once | [`Lock::try_acquire`] |
 //! | stop work at the loss | [`LockGuard::protect`], [`LockGuard::lost`] |
-//! | write what nobody else may overwrite | [`LockGuard::token`] and a [`Fence`] at the resource |
+//! | let the resource refuse what a lost owner writes late | [`LockGuard::token`] and a [`Fence`] at the resource |
 //! | survive work that hangs | [`LockOptions::with_max_hold`] |
-//! | do a thing once a day, whoever comes first | [`Lock::once_per`], [`LockGuard::once_per`] |
+//! | do a thing once a day, in the process that comes first | [`Lock::once_per`], [`LockGuard::once_per`] |
 //! | keep the lock for a while after short work | [`LockOptions::with_at_least_for`] |
 //! | take it again and again in one process | [`LockOptions::with_linger`] |
 //! | let other processes in more often | [`HandOver`] |
@@ -21,11 +21,10 @@
 //!
 //! A guard is renewed in the background while it lives and given back when it
 //! is dropped. When the store cannot be reached in time, or gives the lock to
-//! another, the guard is lost: it knows by its own clock, before anybody else
-//! can own. A lost guard bars nobody, neither strangers nor the tasks of its
-//! own process.
+//! another, the guard is lost: it knows by its own clock, before another can
+//! own. A lost guard bars neither other processes nor the tasks of its own.
 //!
-//! Taking and freeing a lock that nobody else wants costs one call to the
+//! Taking and freeing a lock that no other wants costs one call to the
 //! store each; waiting costs none between two wake-ups.
 
 mod acquire;
@@ -35,6 +34,7 @@ mod hand_over;
 mod local_queue;
 #[expect(clippy::module_inception)] // The home of `Lock` itself.
 mod lock;
+mod of_tenure;
 mod once;
 mod options;
 pub mod reentrant;

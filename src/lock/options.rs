@@ -88,7 +88,7 @@ impl LockOptions {
     /// [`with_hand_over`](Self::with_hand_over) after the grant. So a
     /// grant for which this process had to wait, and so perhaps others, does not
     /// linger. While it does, the store names this process as the owner, and
-    /// nobody here owns; if the process dies then, the others wait for its lease,
+    /// no task here owns; if the process dies then, the others wait for its lease,
     /// as when an owner dies. [`release`](super::LockGuard::release) does not
     /// wait for the store then. Closing the coordinator gives it back at once,
     /// and so does dropping the last [`Lock`](super::Lock) of the name.

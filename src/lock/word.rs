@@ -21,7 +21,7 @@ struct Said {
     began: Option<(Tenure, Quiescer)>,
     end: Option<End>,
     heard: Heard,
-    /// Somebody else owned when it was first asked for.
+    /// Another owned when it was first asked for.
     was_refused: bool,
     waker: Option<Waker>,
 }

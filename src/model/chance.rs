@@ -7,7 +7,7 @@ use std::time::{Instant, SystemTime};
 
 use super::host;
 
-/// 128 bits that nobody else has: from the operating system, mixed with what
+/// 128 bits that no other process has: from the operating system, mixed with what
 /// tells this moment of this process from every other.
 ///
 /// Asked for each time, and kept nowhere: what a process keeps, its fork has

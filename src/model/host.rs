@@ -120,7 +120,7 @@ pub(super) fn address() -> &'static str {
 /// The source address that the routing table would choose for the world
 /// outside. Connecting a UDP socket sends nothing.
 fn local_ip() -> Option<IpAddr> {
-    // Documentation addresses: never anybody's, but routed like the internet.
+    // Documentation addresses: never in use, but routed like the internet.
     let outside: [(IpAddr, IpAddr); 2] = [
         (
             Ipv4Addr::UNSPECIFIED.into(),

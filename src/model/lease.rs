@@ -7,8 +7,8 @@ use crate::error::{Error, Result};
 /// The two lengths of a lease and what follows from them.
 ///
 /// From a grant until `ttl` ownership is undisputed; from there until
-/// `ttl + transition` only the incumbent may renew; after that anyone may
-/// take. The transition is the room in which a failed renewal is retried.
+/// `ttl + transition` only the incumbent may renew; after that any
+/// contender may take. The transition is the room in which a failed renewal is retried.
 ///
 /// ```
 /// use std::time::Duration;
@@ -150,7 +150,7 @@ impl LeaseTerms {
         self.transition
     }
 
-    /// Both together: how long nobody else can take after a grant.
+    /// Both together: how long no other can take after a grant.
     #[must_use]
     pub fn lease(&self) -> Duration {
         self.ttl + self.transition

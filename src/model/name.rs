@@ -89,8 +89,8 @@ impl MutexName {
 
     /// A name as a store has it, also one that [`new`](Self::new) refuses:
     /// peers in other languages and people at a database's prompt can make
-    /// such names. Listings show them and a revocation takes them; nobody can
-    /// contend for them. Bytes that are no UTF-8 are shown as `\xNN`.
+    /// such names. Listings show them and a revocation takes them; no
+    /// contender can have them. Bytes that are no UTF-8 are shown as `\xNN`.
     ///
     /// ```
     /// use tenure::model::MutexName;
@@ -161,7 +161,7 @@ fn check(name: &str) -> Result<()> {
 /// How much of a [hashed](MutexName::hashed) name is there to be read, in bytes.
 const HASHED_BEGINNING: usize = MutexName::MAX_BYTES - 1 - 2 * HASHED_BYTES;
 
-/// How much of the hash it holds: with 128 bits nobody finds two texts of one name by chance.
+/// How much of the hash it holds: with 128 bits two texts do not get one name by chance.
 const HASHED_BYTES: usize = 16;
 
 /// What every store takes in a name, and people can read. The ranges are written down here because

@@ -32,7 +32,7 @@ pub struct MutexOwner {
 }
 
 impl MutexOwner {
-    /// Nobody: no id, and every time zero.
+    /// None, of a free mutex: no id, and every time zero.
     pub const NONE: Self = Self {
         owner_id: None,
         acquired_at: Some(StoreTime::ZERO),
@@ -129,7 +129,7 @@ impl MutexOwner {
         self.ttl_at
     }
 
-    /// Until when only this owner may renew; afterwards anyone may take.
+    /// Until when only this owner may renew; afterwards any contender may take.
     #[must_use]
     pub fn transition_at(&self) -> Option<StoreTime> {
         self.transition_at
@@ -147,7 +147,7 @@ impl MutexOwner {
         self.owner_id.is_some() && self.ttl_at.is_none_or(|at| at > now)
     }
 
-    /// Whether nobody else may take at `now`: `transition_at >= now`.
+    /// Whether no other may take at `now`: `transition_at >= now`.
     #[must_use]
     pub fn is_in_transition(&self, now: StoreTime) -> bool {
         self.owner_id.is_some() && self.transition_at.is_none_or(|at| at >= now)
@@ -177,8 +177,8 @@ impl MutexOwner {
         self.is_owner(id) && self.is_in_transition(now)
     }
 
-    /// How long from `now` until anyone may take; `None` when the store does
-    /// not know, zero when nobody owns.
+    /// How long from `now` until any contender may take; `None` when the
+    /// store does not know, zero when the mutex is free.
     #[must_use]
     pub fn remaining(&self, now: StoreTime) -> Option<Duration> {
         if !self.is_in_transition(now) {

@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 /// By how much the wake-ups of non-owners are spread, in milliseconds
 /// relative to the end of the lease; half open.
 ///
-/// Where a lease has no transition nobody comes before its end: what lies
+/// Where a lease has no transition no contender comes before its end: what lies
 /// below zero is then left out.
 ///
 /// ```
@@ -110,7 +110,7 @@ impl ContendPeriod {
     }
 
     /// How long from `now` until the next look; never negative, zero when
-    /// nobody owns. `roll` in `[0, 1)` picks the point in the jitter.
+    /// the mutex is free. `roll` in `[0, 1)` picks the point in the jitter.
     ///
     /// An owner whose lease has just run out is still given the jitter, so that
     /// those who learn of it at the same time do not all come at once. An owner

@@ -7,7 +7,7 @@ use super::{ContenderId, FencingToken, MutexOwner, StoreTime};
 
 /// Who owns a mutex, by the store's word and time at one moment.
 ///
-/// The answer to "who owns?" everywhere; where nobody owns there is none.
+/// The answer to "who owns?" everywhere; where the mutex is free there is none.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]
@@ -102,7 +102,7 @@ impl fmt::Display for Owner {
 }
 
 impl MutexOwner {
-    /// The owner at `now`, the transition included; `None` when nobody owns.
+    /// The owner at `now`, the transition included; `None` when it is free.
     ///
     /// ```
     /// use tenure::model::{ContenderId, MutexOwner, StoreTime};

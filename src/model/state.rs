@@ -26,7 +26,7 @@ pub struct MutexState {
 }
 
 impl MutexState {
-    /// Nobody before, nobody after.
+    /// Free before, free after.
     pub const NONE: Self = Self {
         before: MutexOwner::NONE,
         after: MutexOwner::NONE,
@@ -65,7 +65,7 @@ impl MutexState {
         if before.owner_id() != after.owner_id() {
             return true;
         }
-        // Nobody stays nobody, whatever token the last grant has left behind.
+        // Free stays free, whatever token the last grant has left behind.
         after.owner_id().is_some()
             && matches!((before.token(), after.token()), (Some(b), Some(a)) if a != b)
     }

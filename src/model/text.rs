@@ -10,7 +10,7 @@ pub(super) fn check(what: &str, text: &str, max: usize) -> Result<()> {
         return Err(Error::invalid(format!("a {what} must not be blank")));
     }
     if text.len() > max {
-        // Only its beginning: nobody reads a message of a megabyte.
+        // Only its beginning: a message of a megabyte is not read.
         let beginning: String = text.chars().take(20).collect();
         return Err(Error::invalid(format!(
             "a {what} has at most {max} bytes, this one has {} and begins with {beginning:?}",

@@ -69,7 +69,7 @@ impl fmt::Debug for StoreTime {
             return f.write_str("never");
         }
         let (days, millis) = (self.0 / DAY, self.0 % DAY);
-        // Beyond the year 9999 nobody reads a date.
+        // Beyond the year 9999 no reader expects a date.
         if days >= 2_932_897 {
             return write!(f, "{}ms", self.0);
         }

@@ -46,7 +46,7 @@ struct Entries<C, R> {
     is_held: bool,
     /// What the holder before has handed over to the first one.
     handed_over: Option<R>,
-    /// What the last holder has left behind for whoever comes.
+    /// What the last holder has left behind for the next that comes.
     left_behind: Option<R>,
 }
 
@@ -102,8 +102,8 @@ impl<C: Competitor, R> CompetitorQueue<C, R> {
             .is_some_and(|holder| holder.holder_id() == holder_id)
     }
 
-    /// Takes back what was [left behind](Place::leave_behind), if nobody has
-    /// taken it over.
+    /// Takes back what was [left behind](Place::leave_behind), if no
+    /// competitor has taken it over.
     #[must_use]
     pub fn take_back(&self) -> Option<R> {
         self.with(|entries| entries.left_behind.take())
@@ -291,7 +291,7 @@ impl<C: Competitor, R> Place<C, R> {
         }
     }
 
-    /// Leaves the queue, and leaves `resource` behind for whoever comes next,
+    /// Leaves the queue, and leaves `resource` behind for the next that comes,
     /// until it is [taken back](CompetitorQueue::take_back). With the queue it
     /// is dropped.
     ///

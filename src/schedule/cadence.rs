@@ -35,7 +35,7 @@ pub(super) struct Due {
 pub(super) struct Before {
     pub(super) tick: u64,
     pub(super) due_at: StoreTime,
-    /// `None`: nobody knows.
+    /// `None`: not known.
     pub(super) finished_at: Option<StoreTime>,
 }
 

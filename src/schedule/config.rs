@@ -18,7 +18,7 @@ pub enum Strategy {
     Cron,
 }
 
-/// What becomes of ticks that came due while nobody could run them: the run
+/// What becomes of ticks that came due while no leader could run them: the run
 /// before took too long, or there was no leader. A fixed delay has at most one
 /// such tick, and runs it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -62,7 +62,7 @@ pub struct ScheduleConfig {
     pub(super) replace_plan: bool,
 }
 
-/// Longer than anybody means, and short enough to be added up.
+/// Longer than any user means, and short enough to be added up.
 const LONGEST: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
 
 impl ScheduleConfig {
@@ -158,7 +158,7 @@ impl ScheduleConfig {
     /// use std::time::Duration;
     /// use tenure::schedule::ScheduleConfig;
     ///
-    /// // A report of the day is of no use to anybody after noon.
+    /// // A report of the day is of no use after noon.
     /// let (day, hour) = (Duration::from_secs(86_400), Duration::from_secs(3_600));
     /// let config = ScheduleConfig::rate(Duration::ZERO, day)?.with_late_limit(4 * hour)?;
     /// assert_eq!(config.late_limit(), Some(4 * hour));

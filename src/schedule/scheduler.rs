@@ -32,6 +32,7 @@ use crate::model::{ContenderIdGenerator, MutexName};
 /// let config = ScheduleConfig::rate(Duration::ZERO, Duration::from_millis(10))?;
 /// let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
 /// let scheduler = coordinator.scheduler("metrics", config)?.with_worker("collector")?;
+/// assert_eq!(scheduler.worker_name(), "collector");
 /// let handle = scheduler.start(move |tick| {
 ///     let tell = tell.clone();
 ///     async move {

@@ -4,7 +4,7 @@
 //! A service has a life: [`Status::Initial`] → `Starting` → `Running` →
 //! `Stopping` → `Initial`, and can be started again. Callbacks come in order,
 //! one at a time, on a blocking thread: one that is slow or panics delays only
-//! its own service's callbacks, never a renewal, never anybody's loss.
+//! its own service's callbacks, never a renewal, never the news of a loss.
 //!
 //! ```
 //! # #[tokio::main(flavor = "current_thread")]

@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 /// What a store is opened with: a URL, or the options of one store, set in code.
 ///
 /// It is made from text, from a [`StoreUrl`] and from the options of every store, such as
-/// `stores::redis::RedisOptions`; whoever opens a store takes anything that it can be made from.
+/// `stores::redis::RedisOptions`; what opens a store takes anything that it can be made from.
 /// Options are checked where a URL is: when they are connected with, or by
 /// [`stores::check`](crate::stores::check). Its `Debug` shows no secrets.
 ///

@@ -136,8 +136,28 @@ pub(super) fn switch_word(on: bool) -> String {
     if on { "on" } else { "off" }.to_owned()
 }
 
-/// The options of a store: a type, and a setter for each option of its URL.
+/// The options of a store: a type, and a setter for each option of its URL. `with lease` are those
+/// of stores where the application says how long a lease is.
 macro_rules! typed_options {
+    (
+        $(#[$doc:meta])*
+        pub struct $name:ident with lease;
+        $($more:tt)*
+    ) => {
+        $crate::stores::typed::typed_options! {
+            $(#[$doc])*
+            pub struct $name;
+            /// How long an owner rests before it renews: `ttl`.
+            with_ttl: duration = "ttl";
+            /// How long renewals may fail before ownership ends: `transition`.
+            with_transition: duration = "transition";
+            /// How long a call may take: `call_timeout`.
+            with_call_timeout: duration = "call_timeout";
+            /// What is kept from a lease for clocks that differ: `margin`.
+            with_margin: duration = "margin";
+            $($more)*
+        }
+    };
     (
         $(#[$doc:meta])*
         pub struct $name:ident;

@@ -1,11 +1,12 @@
 //! Imports go one way, every folder has its place, every type has a name of its
-//! own, no file is too long, every future says what dropping it does, and the
-//! pages name what is there.
+//! own, no file is too long, every future says what dropping it does, comments
+//! say who, and the pages name what is there.
 
 mod names;
 mod pages;
 mod rules;
 mod stores;
+mod words;
 
 use std::collections::BTreeSet;
 use std::fs;

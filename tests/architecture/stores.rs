@@ -120,9 +120,9 @@ const STORES: &[(&str, &[&str], &[&str])] = &[
     // told, each of them says for itself.
     (
         "sql",
-        &["clock", "error", "options"],
+        &["clock", "error"],
         &[
-            "batch", "dialect", "origin", "poll", "pool", "question", "row",
+            "batch", "dialect", "origin", "poll", "pool", "question", "row", "words",
         ],
     ),
     (
@@ -136,6 +136,7 @@ const STORES: &[(&str, &[&str], &[&str])] = &[
             "file",
             "header",
             "inode",
+            "job",
             "open",
             "pragmas",
             "presence",

@@ -1,5 +1,7 @@
 //! Elections from plain threads.
 
+use std::time::Duration;
+
 use tenure::stores::memory::Memory;
 use tenure::{CampaignEvent, ErrorKind, TroubleNews};
 use tenure_testkit::fault::{Call, Fault};
@@ -48,6 +50,28 @@ fn a_closed_coordinator_ends_the_wait() {
         waiter.join().unwrap().unwrap_err().kind(),
         ErrorKind::Closed
     );
+}
+
+#[test]
+fn a_leader_hears_of_a_close_and_may_finish_its_work() {
+    let coordinator = coordinator(&Memory::new(), long_terms());
+    let elector = coordinator.elector("m").unwrap();
+    let (tell, told) = std::sync::mpsc::channel();
+    std::thread::scope(|scope| {
+        let coordinator = &coordinator;
+        let closing = scope.spawn(move || {
+            told.recv().unwrap();
+            coordinator.close()
+        });
+        let led = elector.lead(|tenure| {
+            assert!(!tenure.wait_ending(Duration::from_millis(20)), "not asked");
+            tell.send(()).unwrap();
+            assert!(tenure.wait_ending(LONG) && tenure.is_ending());
+            tenure.token().map(drop)
+        });
+        assert_eq!(led.unwrap(), Ok(()), "still in office");
+        closing.join().unwrap().unwrap();
+    });
 }
 
 #[test]

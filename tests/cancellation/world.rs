@@ -26,7 +26,7 @@ pub(crate) enum Scene {
     SlowAnswers,
     /// The first answer of each kind is lost.
     LostAnswers,
-    /// The first answer of each kind hangs for longer than anybody waits.
+    /// The first answer of each kind hangs for longer than any caller waits.
     HungAnswers,
 }
 
@@ -53,8 +53,8 @@ const CALLS: [Call; 5] = [
 /// How long others hold it in a scene.
 const TURN: Duration = Duration::from_millis(500);
 
-/// Far less than a lease (16 s) or a quiesce (30 s): whoever must wait longer
-/// waits for something that was left behind.
+/// Far less than a lease (16 s) or a quiesce (30 s): a caller that must wait
+/// longer waits for something that was left behind.
 const PROMPTLY: Duration = Duration::from_secs(3);
 
 /// More polls than any future here needs, and more steps than any trouble
@@ -88,7 +88,7 @@ impl World {
         }
     }
 
-    /// Sets the scene; whoever is prepared to own does so before.
+    /// Sets the scene; the one that is to own does so before.
     async fn set(&mut self, scene: Scene) {
         let turn =
             |coordinator: &Coordinator, after| tokio::spawn(turn(coordinator.clone(), after));
@@ -110,7 +110,7 @@ impl World {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
 
-    /// Nothing is left, for anybody.
+    /// Nothing is left behind.
     async fn judge(self, case: &str) {
         for other in self.others {
             other.await.unwrap_or_else(|e| panic!("{case}: {e}"));
@@ -143,7 +143,7 @@ async fn turn(coordinator: Coordinator, after: Duration) {
     assert!(is_fine, "a bystander was harmed");
 }
 
-/// Whoever comes next gets it, unless its coordinator has been closed.
+/// The next contender gets it, unless its coordinator has been closed.
 async fn take(coordinator: &Coordinator, case: &str) {
     let Ok(lock) = coordinator.lock("m") else {
         return;

@@ -18,7 +18,7 @@ async fn a_release_whose_answers_were_late_is_a_release() {
         let builder = patient().command_timeout(CALL);
         let remote = Remote::with(builder, &servers, name).await;
         let guard = remote.lock.acquire().await.unwrap();
-        // Freed, and nobody hears of it in time.
+        // Freed, and no waiter hears of it in time.
         for way in &remote.ways[..2] {
             way.set(Way::ToClient, Flow::Hold);
         }

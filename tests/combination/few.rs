@@ -26,7 +26,7 @@ async fn too_few_nodes_are_an_error_that_names_each() {
         assert!(text.contains(&words), "{words}: {text}");
     }
     assert_eq!(holder(&servers[1], name), None, "undone when it is told");
-    // Whoever waits gets it as soon as enough are back.
+    // The waiter gets it as soon as enough are back.
     let waiting = lock.clone();
     let waiting = tokio::spawn(async move { waiting.acquire().await });
     servers[0].restart_empty().unwrap();

@@ -1,4 +1,4 @@
-//! Whoever waits hears others, not itself; and the holder has its node again.
+//! A waiter hears others, not itself; and the holder has its node again.
 
 use std::time::Duration;
 

@@ -76,7 +76,7 @@ async fn a_password_that_one_node_no_longer_takes_is_passed_over() {
     let remote = Remote::new(&servers, name).await;
     let secret = ["CONFIG", "SET", "requirepass", "s3cret"];
     servers[2].command(&secret).unwrap();
-    // Whoever connects from now on is not let in.
+    // A client that connects from now on is not let in.
     remote.ways[2].cut().unwrap();
     works(&remote.lock).await;
 }
@@ -154,7 +154,7 @@ fn a_server_that_says_nonsense_of_its_age_is_new() {
         let parts: Vec<&str> = answer.split('\n').collect();
         assert_eq!(parts[0], "won", "{answer}");
         // Whole, for it has been written: a part that is missing is an error
-        // for whoever asked.
+        // for the caller.
         assert!(parts.len() >= 6 && parts[4] == said, "{answer:?}");
         assert_eq!(holder(&server, &name).as_deref(), Some("me"));
     }

@@ -103,7 +103,7 @@ pub(crate) fn count(server: &Redis, name: &str) -> Option<String> {
     (!counts.is_empty()).then_some(counts)
 }
 
-/// Somebody else holds `name` on `server`.
+/// Another holds `name` on `server`.
 pub(crate) fn occupy(server: &Redis, name: &str) {
     server
         .command(&["HSET", name, "stranger", "1"])

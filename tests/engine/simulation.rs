@@ -292,7 +292,7 @@ impl World {
                 () = self.clock.sleep(pause) => {}
             }
         }
-        // Recorded afterwards: from outside nobody sees the deadline move.
+        // Recorded afterwards: from outside the deadline is not seen to move.
         let (at, deadline) = (
             self.history.time(begin),
             self.history.time(self.clock.now()),

@@ -164,7 +164,7 @@ impl Jvm {
         panic!("the JVM does not end");
     }
 
-    /// By SIGKILL: it can say nothing to anybody.
+    /// By SIGKILL: it can say nothing more.
     pub(crate) fn kill(&mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();

@@ -8,7 +8,7 @@ use crate::machine::{Jvm, Library, PATIENCE};
 use crate::ours::{Kind, LEASE, Ours, TRANSITION, TTL};
 use crate::turns::{now, overlaps};
 
-/// Long enough to see that nobody comes in.
+/// Long enough to see that no other comes in.
 const LOOK: Duration = Duration::from_millis(500);
 const CHURN: Duration = Duration::from_secs(6);
 const HOLD: Duration = Duration::from_millis(2);

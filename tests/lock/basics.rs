@@ -277,7 +277,7 @@ async fn a_wait_shorter_than_one_call_makes_one_honest_attempt() {
     let guard = guard.expect("it is free, and nobody else wants it");
     assert_eq!(faults.calls(Call::Acquire), 1);
 
-    // Who stands behind another of this process asks nobody.
+    // Who stands behind another of this process does not ask the store.
     assert!(lock.acquire_within(short).await.unwrap().is_none());
     assert_eq!(faults.calls(Call::Acquire), 1);
 

@@ -55,7 +55,7 @@ async fn a_guard_that_held_too_long_is_not_handed_on() {
     assert_eq!(heir.token().err(), None, "the heir lost what it was given");
 }
 
-/// Polls once, without anybody else getting to run.
+/// Polls once, without another task getting to run.
 fn poll_once<F: Future>(future: std::pin::Pin<&mut F>) -> Option<F::Output> {
     let mut cx = std::task::Context::from_waker(std::task::Waker::noop());
     match future.poll(&mut cx) {

@@ -176,7 +176,7 @@ async fn a_lock_with_other_terms_does_not_take_it_over() {
     assert_eq!(faults.calls(Call::Release), 1);
 }
 
-/// What lies there when the lease has ended is nobody's.
+/// What lies there when the lease has ended is no waiter's.
 #[tokio::test(start_paused = true)]
 async fn what_has_ended_while_it_lingered_is_not_taken_over() {
     let world = World::new();

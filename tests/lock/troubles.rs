@@ -1,4 +1,4 @@
-//! What fails and is tried again is told to whoever wants to know.
+//! What fails and is tried again is told to the user who wants to know.
 
 use std::time::Duration;
 

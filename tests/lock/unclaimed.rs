@@ -1,4 +1,4 @@
-//! What was won and nobody picked up: futures that live and are not polled.
+//! What was won and not picked up: futures that live and are not polled.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
@@ -180,7 +180,7 @@ async fn an_unread_election_is_given_back_and_not_stood_for_again() {
     let guard = other.acquire_within(terms().ttl()).await.unwrap();
     let guard = guard.expect("nobody reads the campaign");
     guard.release().await.unwrap();
-    // Nobody reads: so nobody stands.
+    // It is not read: so it does not stand.
     tokio::time::sleep(terms().lease() * 3).await;
     let again = other.try_acquire().await.unwrap().expect("it is free");
     again.release().await.unwrap();

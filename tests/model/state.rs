@@ -87,7 +87,7 @@ fn being_in_ttl_is_being_the_owner_in_time() {
     assert!(!state.is_in_ttl(&id("b"), at(1)));
 }
 
-/// Nobody, or one of two ids with no token or one of two.
+/// None, or one of two ids with no token or one of two.
 fn owners() -> impl Strategy<Value = MutexOwner> {
     (0..3_usize, prop::option::of(1_u64..3), 0_u64..3).prop_map(|(who, grant, time)| {
         let Some(who) = [None, Some("a"), Some("b")][who] else {

@@ -254,7 +254,7 @@ fn known(scheme: &Scheme) -> Vec<String> {
     list.split(", ").map(str::to_owned).collect()
 }
 
-/// What became of a URL, with everything that anybody could print of it.
+/// What became of a URL, with everything that could be printed of it.
 #[derive(Debug, PartialEq)]
 struct Told {
     taken: bool,

@@ -129,7 +129,7 @@ async fn two_hundred_waiters_cost_no_more_looks_than_one() {
             let waiter = bid(&format!("m{}", streams.len()), "waiter");
             streams.push(waiting.changes(&Interest::in_turn(&waiter)));
         }
-        // The first looks after somebody new has come are quick.
+        // The first looks after a new listener has come are quick.
         tokio::time::sleep(Duration::from_secs(1)).await;
         counted.push(counter.count(tokio::time::sleep(FOR)).await);
     }
@@ -140,7 +140,7 @@ async fn two_hundred_waiters_cost_no_more_looks_than_one() {
     assert!(one <= slowest * 2, "an adaptive look: {one} in {FOR:?}");
     assert!(many <= one + one / 3 + 3, "one waiter: {one}, 200: {many}");
     drop(streams);
-    // Nobody waits, nobody looks.
+    // None waits, none looks.
     tokio::time::sleep(Duration::from_millis(200)).await;
     assert_eq!(counter.count(tokio::time::sleep(FOR)).await, 0);
 }

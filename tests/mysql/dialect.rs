@@ -129,7 +129,7 @@ pub(crate) async fn is_idle(watcher: &mut Watcher) -> bool {
 }
 
 /// How many sessions wait for a row: nothing else takes so long here. (The
-/// table of transactions shows old news to whoever asks often.)
+/// table of transactions shows old news to one who asks often.)
 pub(crate) async fn blocked(watcher: &mut Watcher) -> i64 {
     let waiting = match MariaDb::is_mysql() {
         // It counts whole seconds there, and tells who waits.
@@ -144,7 +144,7 @@ pub(crate) async fn blocked(watcher: &mut Watcher) -> i64 {
     count(watcher, waiting).await
 }
 
-/// Whether anybody holds any row.
+/// Whether any session holds any row.
 pub(crate) async fn locked_rows(watcher: &mut Watcher) -> bool {
     for table in ["simba_mutex", "tenure_schedule"] {
         let sql = format!("SELECT * FROM {table} FOR UPDATE NOWAIT");

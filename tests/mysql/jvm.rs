@@ -152,7 +152,7 @@ async fn a_jvm_twin_with_our_id_ends_our_grant_and_never_shares_it() {
     let ours = client(&SERVER.url()).await.unwrap();
     let mut twin = Simba::new("twin", "same-id").await;
     let held = win(&ours, &bid("twin", "same-id")).await;
-    // A JVM contender believes whoever has its id to be itself.
+    // A JVM contender believes an owner with its id to be itself.
     assert!(twin.contend().await);
     assert!(
         !renew(&ours, &held).await.unwrap().is_won(),
@@ -169,7 +169,7 @@ async fn renewals_of_a_jvm_owner_are_no_news_and_its_release_is() {
     assert!(simba.contend().await);
     let mine = bid("news", "ours");
     let mut hints = ours.changes(&Interest::in_turn(&mine).and_owner());
-    // The first look is news to whoever has just come.
+    // The first look is news to one who has just come.
     assert_eq!(hints.next().await, Some(Hint::Changed));
     for _ in 0..5 {
         assert!(simba.contend().await);
@@ -182,7 +182,7 @@ async fn renewals_of_a_jvm_owner_are_no_news_and_its_release_is() {
     win(&ours, &mine).await;
 }
 
-/// It takes it again if nobody was faster, and learns of whoever was.
+/// It takes it again if no other was faster, and learns of one who was.
 #[tokio::test]
 async fn a_revoked_jvm_owner_owns_again_or_learns_of_it_at_its_next_renewal() {
     let ours = client(&SERVER.url()).await.unwrap();

@@ -222,11 +222,11 @@ async fn ledgers_of_an_earlier_version_are_read_and_extended_and_go_on_working()
     SERVER
         .sql("INSERT INTO earlier_s VALUES ('old', 'rate 1000ms after 0ms', 1, 7, 1, 1024, 'done', 1)")
         .unwrap();
-    // Somebody who may not add the column does without.
+    // A user who may not add the column does without.
     let without = client(&format!("{url}&create=off")).await.unwrap();
     crate::shared_listing::ledgers::works_without_notes(&without).await;
     let with = client(&url).await.unwrap();
     crate::shared_listing::ledgers::works_with_notes(&with).await;
-    // Whoever was there before goes on.
+    // A client that was there before goes on.
     crate::shared_listing::ledgers::works_without_notes(&without).await;
 }

@@ -114,7 +114,7 @@ async fn a_clock_set_forward_ends_leases_early_and_tokens_still_rise() {
         "a fenced resource refuses the first"
     );
     // Set back, it keeps the heir's lease for an hour longer; the first owner
-    // hears that it owns no more, and nobody else comes in.
+    // hears that it owns no more, and no other comes in.
     assert!(!renew(&here, &held).await.unwrap().is_won());
     let third = here.acquire(&bid("stepped", "c")).await.unwrap();
     assert!(!third.is_won(), "{third:?}");

@@ -145,7 +145,7 @@ pub(crate) async fn blocked(watcher: &mut Watcher) -> i64 {
     count(watcher, waiting).await
 }
 
-/// Whether anybody holds any row.
+/// Whether any session holds any row.
 pub(crate) async fn locked_rows(watcher: &mut Watcher) -> bool {
     for table in ["simba_mutex", "tenure_schedule"] {
         let sql = format!("SELECT * FROM {table} FOR UPDATE NOWAIT");

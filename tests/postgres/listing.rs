@@ -84,7 +84,7 @@ async fn a_page_is_a_range_of_the_key() {
     client.close().await.unwrap();
 }
 
-/// Whoever reads a page reckons from its time, also when there is nothing on it.
+/// The reader of a page reckons from its time, also when there is nothing on it.
 #[tokio::test]
 async fn an_empty_page_has_the_servers_time() {
     let client = client(&tables("nobody")).await.unwrap();
@@ -152,8 +152,8 @@ async fn a_ledger_that_is_claimed_at_this_moment_is_not_removed() {
     SERVER
         .sql("INSERT INTO claimed_s VALUES ('m', 'plan', 1, 7, 1, 1024, 'done', 1)")
         .unwrap();
-    // The claimer has written, and commits once somebody waits for its row, or
-    // nobody does for a while.
+    // The claimer has written, and commits once another waits for its row, or
+    // none does for a while.
     let claimer = std::thread::spawn(|| {
         SERVER.sql(
             "BEGIN; UPDATE claimed_s SET last_tick = 8, state = 'claimed', finished_at = NULL, \
@@ -184,11 +184,11 @@ async fn ledgers_of_an_earlier_version_are_read_and_extended_and_go_on_working()
     SERVER
         .sql("INSERT INTO earlier_s VALUES ('old', 'rate 1000ms after 0ms', 1, 7, 1, 1024, 'done', 1)")
         .unwrap();
-    // Somebody who may not add the column does without.
+    // A user who may not add the column does without.
     let without = client(&format!("{url}&create=off")).await.unwrap();
     crate::shared_listing::ledgers::works_without_notes(&without).await;
     let with = client(&url).await.unwrap();
     crate::shared_listing::ledgers::works_with_notes(&with).await;
-    // Whoever was there before goes on.
+    // A client that was there before goes on.
     crate::shared_listing::ledgers::works_without_notes(&without).await;
 }

@@ -127,7 +127,7 @@ async fn a_listener_on_a_half_open_connection_is_replaced_by_a_timer() {
     let held = owned(&direct).await;
     let mut hints = waiter(&store).await;
     let before = proxy.connections();
-    // Nobody is told: the server's packets are gone.
+    // Neither side is told: the server's packets are gone.
     proxy.set(Way::ToClient, Flow::Hold);
     until("it tries anew", async || {
         (proxy.connections() > before).then_some(())

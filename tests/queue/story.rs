@@ -155,7 +155,7 @@ fn the_next_one_alone_is_woken_when_the_first_leaves() {
     for (place, wakes) in places.iter_mut().zip(&all_wakes) {
         assert!(!stands_first(place, wakes));
     }
-    drop(places.remove(1)); // from the middle: nobody's turn comes
+    drop(places.remove(1)); // from the middle: no turn comes
     assert_eq!(all_wakes.each_ref().map(|wakes| wakes.count()), [0, 0, 0]);
     drop(first);
     assert_eq!(all_wakes.each_ref().map(|wakes| wakes.count()), [1, 0, 0]);

@@ -19,7 +19,7 @@ pub(crate) enum Step {
     Left,
 }
 
-/// How a runner ends when nobody interferes.
+/// How a runner ends when no other interferes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Ending {
     GiveBack,
@@ -85,7 +85,7 @@ impl Competitor for Runner {
     }
 }
 
-/// The resource in somebody's hands; dropped, it is given back outside.
+/// The resource in a runner's hands; dropped, it is given back outside.
 #[derive(Debug)]
 pub(crate) struct Resource(Arc<World>);
 
@@ -152,7 +152,7 @@ impl Track {
         self.queue.join(Runner::new(id, &self.world))
     }
 
-    /// The resource, while nobody else can have it.
+    /// The resource, while no other can have it.
     pub(crate) fn resource(&self) -> Resource {
         assert!(!self.world.is_taken.swap(true, SeqCst));
         Resource(Arc::clone(&self.world))
@@ -191,7 +191,7 @@ impl Track {
             assert!(self.queue.is_held_by(holder.holder_id()));
         }
         match ending {
-            // Nobody waits: given back outside, then the queue is left.
+            // None waits: given back outside, then the queue is left.
             Ending::HandOver => drop(place.hand_over(resource).map_err(|(place, resource)| {
                 drop(resource);
                 place

@@ -145,7 +145,7 @@ async fn a_cluster_works_and_a_slot_may_move_during_use() {
         let there = there.clone();
         async move { there.owner(&name("moving")).await }
     });
-    // Halfway nobody can serve it: asked again until it has moved.
+    // Halfway no node can serve it: asked again until it has moved.
     tokio::time::sleep(Duration::from_millis(500)).await;
     assert!(
         !owner.is_finished(),

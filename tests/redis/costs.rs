@@ -99,7 +99,7 @@ async fn the_fence_of_a_mutex_in_use_lives_on() {
     assert!((604_000..=604_800).contains(&left()), "{}", left());
     assert_eq!(cycle().await, ahead + 2);
     assert_eq!(ask(&["GET", &fence]), (ahead + 2).to_string());
-    // One that nobody can go on from is left as it is.
+    // One that no take can go on from is left as it is.
     let end = ((1_u64 << 53) - 1).to_string();
     ask(&["SET", &fence, &end, "EX", "1000"]);
     let error = client.acquire(&bid(&mutex, "a", long())).await.unwrap_err();
@@ -136,7 +136,7 @@ async fn a_waiting_contender_sends_nothing_but_its_safety_look() {
 async fn hand_over_costs(waiters: usize) -> (u64, u64) {
     const HAND_OVERS: u64 = 4;
     let server = Redis::builder().set("maxclients", "4000").start().unwrap();
-    // Whoever is told has as long as it takes to come: only the costs are counted.
+    // A waiter that is told has as long as it takes to come: only the costs are counted.
     let url = format!("{}?reserve=15s", support::url(&server));
     let owner = open(&url).await;
     let mutex = name("m");
@@ -169,7 +169,7 @@ async fn hand_over_costs(waiters: usize) -> (u64, u64) {
         assert_eq!(number as u64, turn, "first come, first served");
         held = next;
     }
-    // Whoever was told for nothing has looked by then.
+    // A waiter that was told for nothing has looked by then.
     tokio::time::sleep(Duration::from_millis(600)).await;
     let after = count();
     (

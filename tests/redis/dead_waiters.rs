@@ -1,4 +1,4 @@
-//! A queue full of waiters whose processes are gone: nobody else suffers.
+//! A queue full of waiters whose processes are gone: no other suffers.
 
 use std::time::{Duration, Instant};
 
@@ -90,7 +90,7 @@ fn assert_bounded(server: &Redis, before: &Done) -> Done {
 async fn a_release_past_a_hundred_thousand_dead_blocks_nobody() {
     const DEAD: u64 = 100_000;
     let server = Redis::start().unwrap();
-    // Whoever is told has as long as it takes to come: it would not be told again.
+    // A waiter that is told has as long as it takes to come: it would not be told again.
     let url = format!("{}?reserve=15s", url(&server));
     let (owner, there) = (open(&url).await, open(&url).await);
     let mutex = name("m");
@@ -225,7 +225,7 @@ async fn a_waiter_behind_the_dead_of_a_killed_owner_has_its_turn() {
     let mutex = name("m");
     win(&owner, &bid(&mutex, "owner", terms(1_500, 500))).await;
     insert_dead(&server, &mutex, DEAD, false);
-    // Nobody releases: the lease runs out, and who waits clears the way.
+    // It is not released: the lease runs out, and who waits clears the way.
     let coordinator = Coordinator::connect(url(&server)).await.unwrap();
     let lock = coordinator.lock("m").unwrap();
     let before = done(&server);

@@ -24,7 +24,7 @@ fn in_step(replica: &Redis) {
     .unwrap();
 }
 
-/// Fails when the suite runs on a version that nobody has written down yet.
+/// Fails when the suite runs on a version that is not written down yet.
 #[tokio::test]
 async fn the_doctor_knows_the_version_that_the_tests_run_on() {
     let told = finding(&url(shared()), "version").await;

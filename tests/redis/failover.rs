@@ -184,7 +184,7 @@ async fn a_cluster_waits_for_replicas_and_survives_a_master() {
     eventually("renewed by the new master", renewed).await;
     assert_eq!(guard.token().unwrap(), token);
     assert!(!waiting.is_finished());
-    // Nobody has told this client; there is no replica, for the time being.
+    // This client was not told; there is no replica, for the time being.
     let told = eventually("the new master's word", async || {
         let error = careful.acquire(&mine).await.err()?;
         (error.kind() == ErrorKind::Store).then_some(error)

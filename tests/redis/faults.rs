@@ -293,7 +293,7 @@ async fn while_the_server_is_gone_calls_fail_at_once() {
         held(&mine, &answer)
     })
     .await;
-    // Who waited and did nothing else hears again, without anybody's help.
+    // Who waited and did nothing else hears again, without help.
     is_resumed(&mut idle).await;
     client.acquire(&idle.bid).await.unwrap();
     assert!(client.release(&held).await.unwrap().is_won());

@@ -44,7 +44,7 @@ async fn a_future_that_nobody_polls_does_not_stop_the_fleet() {
             Poll::Ready(guard) => guard.unwrap().release().await.unwrap(),
         }
     };
-    // In the store it is ours, though nobody here knows.
+    // In the store it is ours, though no lock here knows.
     let other = theirs.lock("m").unwrap();
     while other.owner().await.unwrap().is_none() {
         tokio::time::sleep(Duration::from_millis(5)).await;
@@ -87,8 +87,8 @@ async fn hand_over(server: &Redis) -> Duration {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_leader_that_shuts_down_hands_over_at_once() {
     let server = Redis::start().unwrap();
-    // A few round trips. The lease is 21 s, the quiesce 30 s: whoever waits for
-    // either is far from this.
+    // A few round trips. The lease is 21 s, the quiesce 30 s: a test that waits
+    // for either is far from this.
     let took = hand_over(&server).await;
     println!("handed over in {took:?}");
     assert!(took < Duration::from_secs(5), "handed over in {took:?}");

@@ -116,7 +116,7 @@ async fn a_jvm_waiter_that_was_told_is_not_overtaken_by_ours() {
     let jvm = Jvm::new(shared(), mutex.as_str(), "jvm");
     assert!(!jvm.acquire(LEASE));
     assert!(ours.release(&held).await.unwrap().is_won());
-    // Nobody owns and nobody waits: the mark alone keeps it.
+    // It is free and has no waiters: the mark alone keeps it.
     lose(&ours, &bid(&mutex, "late", long()).without_queue()).await;
     assert!(jvm.acquire(LEASE));
 }
@@ -181,7 +181,7 @@ async fn an_old_grant_frees_nothing_of_a_later_one_with_the_same_id() {
         held(&later, &answer)
     })
     .await;
-    // Nobody waits, so that the short way decides.
+    // It has no waiters, so that the short way decides.
     assert_eq!(queue(mutex.as_str()), "");
     assert!(!ours.release(&first).await.unwrap().is_won());
     let renewed = ours.renew(std::slice::from_ref(&second)).await.remove(0);
@@ -234,7 +234,7 @@ async fn a_jvm_owner_is_listed_without_the_token_of_a_dead_grant() {
     let jvm = Jvm::new(shared(), mutex.as_str(), "jvm");
     assert!(jvm.acquire(LEASE));
     assert_eq!(token().await, Some(None), "it has none");
-    // While nobody owns, the last one is what a resource has seen.
+    // While it is free, the last one is what a resource has seen.
     let waiter = Waiter::stand(&ours, bid(&mutex, "next", long())).await;
     assert_eq!(token().await, Some(None), "nor beside a waiter");
     assert!(jvm.release());

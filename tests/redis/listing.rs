@@ -66,7 +66,7 @@ async fn a_walk_that_takes_long_is_told_in_pages_to_be_continued() {
     for from in (1..=COUNT).step_by(5_000) {
         fill(&server, from, from + 4_999);
     }
-    // A key that nobody of ours made, whose name comes before all others.
+    // A key that is not ours, whose name comes before all others.
     server.command(&["SET", "simba:{}", "odd"]).unwrap();
     let far = Proxy::start(server.address()).unwrap();
     let client = open(&format!("redis://127.0.0.1:{}", far.port())).await;

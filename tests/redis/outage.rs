@@ -12,7 +12,7 @@ use crate::support::{
 
 const OUTAGE: Duration = Duration::from_secs(20);
 
-/// Whoever listens, waits or owns when `stop` happens goes on after `start`.
+/// Who listens, waits or owns when `stop` happens goes on after `start`.
 async fn everybody_recovers(stop: impl Fn(&Redis), start: impl Fn(&Redis)) {
     // Its data survives; a lease goes on in what a server has on disk.
     let server = Redis::builder().durable().start().unwrap();

@@ -167,7 +167,7 @@ fn what_cannot_be_followed_is_refused() {
         (RedisOptions::from_cluster(two_ways), "TLS or none"),
         (RedisOptions::from_cluster(wrong), "no connection info"),
         (RedisOptions::from_cluster(sockets), "a host and a port"),
-        // Nobody who asks for TLS is connected in clear.
+        // A client that asks for TLS is not connected in clear.
         (
             RedisOptions::from_client(&in_clear).with_tls(),
             "TLS is asked for",

@@ -41,7 +41,7 @@ async fn a_master_that_is_no_longer_the_one_is_left_within_a_lease() {
     let guard = lock.acquire().await.unwrap();
     let token = guard.token().unwrap();
     let theirs = bid(&name("m"), "rival", long());
-    // A process that comes now finds the new master, and nobody there.
+    // A process that comes now finds the new master, and no owner there.
     let rival = eventually("sentinels that name another", async || {
         let master = redis.master_port()?;
         (master == redis.known_port(1)).then_some(())?;
@@ -59,7 +59,7 @@ async fn a_master_that_is_no_longer_the_one_is_left_within_a_lease() {
     let took = since.elapsed();
     lost.expect("it believes in the old master for ever");
     assert!(took < LEASE, "both owned for {took:?}");
-    // Whoever was there goes over to the new master.
+    // The clients that were there go over to the new master.
     assert!(rival.release(&second).await.unwrap().is_won());
     let next = tokio::time::timeout(PATIENCE, lock.acquire()).await;
     let next = next.unwrap().unwrap();
@@ -232,7 +232,7 @@ async fn a_node_that_has_left_is_not_called_for_ever() {
     .await;
     let resumed = async { while hints.next().await.unwrap() != Hint::Resumed {} };
     tokio::time::timeout(PATIENCE, resumed).await.unwrap();
-    // Another server at that address is nobody whom this client knows.
+    // Another server at that address is none that this client knows.
     let called = TcpListener::bind(old.address()).unwrap();
     called.set_nonblocking(true).unwrap();
     let mut calls = 0;

@@ -1,4 +1,4 @@
-//! Removing what nobody uses.
+//! Removing what is not used.
 
 use std::time::Duration;
 

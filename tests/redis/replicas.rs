@@ -59,7 +59,7 @@ async fn a_fail_over_is_followed_and_tokens_rise() {
     assert!(here.release(&first).await.unwrap().is_won());
     let second = waiter.win(&there).await;
     assert!(second.token > first.token);
-    // The old master comes back as a replica, and nobody goes there.
+    // The old master comes back as a replica, and no client goes there.
     master.start().unwrap();
     assert!(there.release(&second).await.unwrap().is_won());
     win(&here, &bid(&mutex, "c", long())).await;

@@ -23,8 +23,13 @@ async fn start() -> RedisCluster {
 }
 
 /// The first node forgets the others, and says that all slots are its own.
+///
+/// The others of a Valkey since 8.1 invite it again, and it is one of them a
+/// second later. So they are stopped until it is well.
 async fn reset(cluster: &RedisCluster) {
     let node = &cluster.nodes()[0];
+    let rest = &cluster.nodes()[1..];
+    rest.iter().for_each(|node| node.pause().unwrap());
     node.command(&["FLUSHALL"]).unwrap();
     node.command(&["CLUSTER", "RESET", "SOFT"]).unwrap();
     node.command(&["CLUSTER", "ADDSLOTSRANGE", "0", "16383"])
@@ -35,6 +40,7 @@ async fn reset(cluster: &RedisCluster) {
         alone.iter().all(|part| info.contains(part)).then_some(())
     })
     .await;
+    rest.iter().for_each(|node| node.resume().unwrap());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -50,9 +56,14 @@ async fn a_node_that_was_reset_does_not_speak_for_its_cluster() {
     reset(&cluster).await;
     let rest = &cluster.nodes()[1..];
     // Where all can be reached, it is outvoted.
-    let fresh = open(&all).await;
-    lose(&fresh, &bid(&mutex, "fresh", long())).await;
-    // Whoever reaches nobody else must not take its word.
+    eventually("the owner is seen", async || {
+        let fresh = try_open(&all).await.ok()?;
+        let tried = fresh.acquire(&bid(&mutex, "fresh", long())).await.ok()?;
+        assert!(!tried.is_won(), "the owner lives, at the second node");
+        Some(())
+    })
+    .await;
+    // A client that reaches no other node must not take its word.
     rest.iter().for_each(|node| node.pause().unwrap());
     let tried = before.acquire(&bid(&mutex, "before", long())).await;
     tried.expect_err("it knew three masters, and hears one");
@@ -61,8 +72,7 @@ async fn a_node_that_was_reset_does_not_speak_for_its_cluster() {
     tried.expect_err("it knew three masters, and hears one");
     if let Ok(late) = try_open(&all).await {
         let tried = late.acquire(&bid(&mutex, "late", long())).await;
-        let error = tried.expect_err("the URL lists three, and one answers");
-        assert!(error.to_string().contains("do not speak"), "{error}");
+        tried.expect_err("the URL lists three, and one answers");
     }
     rest.iter().for_each(|node| node.resume().unwrap());
     // The others are the cluster, for what they have.
@@ -78,7 +88,7 @@ async fn a_node_that_was_reset_does_not_speak_for_its_cluster() {
 }
 
 /// The bound: nothing tells such a node from a cluster of one, if no other is
-/// known. Whoever lists more nodes in the URL is safe.
+/// known. A client whose URL lists more nodes is safe.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_url_of_one_node_cannot_know_that_it_was_reset() {
     let cluster = start().await;

@@ -82,7 +82,7 @@ async fn a_cluster_with_tls_least_permissions_and_jvm_peers_works() {
     a_dead_jvm_waiter_costs_one_reservation(&client, &cluster).await;
 }
 
-/// A release cannot count who listens at other nodes: nobody heard it, and it
+/// A release cannot count who listens at other nodes: as if none heard it, it
 /// is told all the same.
 async fn a_jvm_waiter_at_another_node_is_told(ours: &impl Backend, cluster: &RedisCluster) {
     const LEASE: Duration = Duration::from_secs(60);

@@ -138,7 +138,7 @@ async fn a_replica_says_so_and_is_not_hammered() {
     assert!(waited.is_err(), "the store never said who owns: {waited:?}");
     let made = calls(&replica, "hello") - before;
     assert!(made < 20, "{made} connections in 2 s");
-    // Once it is master, all is well again without anybody's help.
+    // Once it is master, all is well again without help.
     replica.command(&["REPLICAOF", "NO", "ONE"]).unwrap();
     let guard = tokio::time::timeout(crate::support::PATIENCE, lock.acquire()).await;
     guard.unwrap().unwrap().release().await.unwrap();

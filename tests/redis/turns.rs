@@ -52,7 +52,7 @@ async fn go_away(peers: &mut [Peer], mutex: &str) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn twenty_processes_that_arrive_inside_one_second_are_served_in_order() {
     let mutex = fresh("fifo");
-    // Whoever is told has as long as it takes to come.
+    // A waiter that is told has as long as it takes to come.
     let url = format!("{}?reserve=5s", url(shared()));
     let owner = open(&url).await;
     let held = win(&owner, &bid(&mutex, "owner", long())).await;

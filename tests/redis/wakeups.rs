@@ -35,7 +35,7 @@ async fn a_kept_place_is_known_whenever_the_clock_ticks() {
         });
     }
     looks.join_all().await;
-    // Whoever was told turns it into a grant.
+    // The waiter that was told turns it into a grant.
     win(&here, &bid(&mutex, "told", long())).await;
 }
 
@@ -64,7 +64,7 @@ async fn a_stream_that_is_opened_again_at_once_is_heard() {
             let asked = Instant::now();
             lose(&there, &waiter.bid).await;
             slow += usize::from(asked.elapsed() > Duration::from_millis(900));
-            // By that hint alone: nobody looks here without one.
+            // By that hint alone: the waiter does not look without one.
             assert!(owner.release(&held).await.unwrap().is_won());
             let next = waiter.win(&there).await;
             assert!(there.release(&next).await.unwrap().is_won());

@@ -1,4 +1,4 @@
-//! After a crash: whoever waits comes when the lease is over, not later.
+//! After a crash: a waiter comes when the lease is over, not later.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! A holder's id in the shared layout is nobody else's, whoever makes ids.
+//! A holder's id in the shared layout is no other's, by whichever peer it is made.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};

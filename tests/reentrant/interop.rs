@@ -11,7 +11,7 @@ use crate::support::{by, coordinator, eventually, fresh, shared, soon};
 
 const LEASE: Duration = Duration::from_secs(60);
 
-/// Nobody looks by itself within a test: what wakes is the word of an unlock.
+/// No waiter looks by itself within a test: what wakes is the word of an unlock.
 fn deaf_without_words() -> ReentrantOptions {
     ReentrantOptions::default()
         .with_spin_wait(Duration::from_secs(600))

@@ -9,7 +9,7 @@ use tenure_testkit::servers::Redis;
 /// How long anything may take on a loaded machine.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
-/// The server that nobody breaks.
+/// The server that no test breaks.
 pub(crate) fn shared() -> &'static Redis {
     static SERVER: LazyLock<Redis> = LazyLock::new(|| Redis::start().expect("a Redis server"));
     &SERVER

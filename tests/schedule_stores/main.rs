@@ -38,7 +38,7 @@ async fn until(diary: &Diary, what: &str, is: impl Fn(&[Run]) -> bool) {
 }
 
 fn start(coordinator: &Coordinator, process: u32, diary: &Diary) -> tenure::SchedulerHandle {
-    // What falls due while nobody leads is made up for: then none is missing.
+    // What falls due while there is no leader is made up for: then none is missing.
     let config = ScheduleConfig::rate(Duration::ZERO, PERIOD).unwrap();
     let config = config.with_misfire(Misfire::Burst);
     let scheduler = coordinator.scheduler("report", config).unwrap();

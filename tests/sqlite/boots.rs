@@ -80,7 +80,7 @@ fn the_host_waits_for_an_owner_in_a_container_with_another_boot_id() {
     assert_waits(&mut third);
     there.quit(SOON);
     // One of the two has it; a fourth, with an id of its own, sees that,
-    // though whoever opened the file first has gone.
+    // though the process that opened the file first has gone.
     let (mut owner, loser) = loop {
         if here.acquired_within(Duration::from_millis(20)).is_some() {
             break (here, third);
@@ -120,7 +120,7 @@ fn who_lives_is_seen_though_every_file_beside_the_database_was_deleted() {
     assert_waits(&mut there);
 }
 
-/// Whoever may read the file may lock it (`flock`), and may let it go at any
+/// A user who may read the file may lock it (`flock`), and may let it go at any
 /// moment. The owner that came meanwhile has made no call since.
 #[test]
 fn an_owner_that_came_while_a_reader_had_the_file_locked_is_alive() {
@@ -235,7 +235,7 @@ async fn a_clock_that_began_again_is_another_boot_whatever_its_id() {
     again.close().await.unwrap();
 }
 
-/// Two clocks that disagree cannot both be right: nobody is let in.
+/// Two clocks that disagree cannot both be right: none is let in.
 #[tokio::test]
 async fn a_clock_behind_that_of_a_living_user_is_refused() {
     let place = TestFile::new();
@@ -249,7 +249,7 @@ async fn a_clock_behind_that_of_a_living_user_is_refused() {
     assert!(error.to_string().contains("another clock"), "{error}");
 }
 
-/// Whoever has never come in does not live there, however often it tries.
+/// A process that has never come in does not live there, however often it tries.
 #[tokio::test]
 async fn one_whose_opening_failed_keeps_nobody_out() {
     let place = TestFile::new();

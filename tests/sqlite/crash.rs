@@ -119,7 +119,7 @@ fn a_wall_clock_an_hour_off_changes_nothing() {
         let moved = next.token.store() - token.store() > 3_000_000_000;
         assert_eq!(moved, by == "+1h", "{by}");
         token = next.token;
-        // Nor may anybody take it from an owner whose clock is behind or ahead.
+        // Nor may another take it from an owner whose clock is behind or ahead.
         owner.tell("start");
         assert_eq!(owner.acquired_within(Duration::from_secs(1)), None, "{by}");
         shifted.quit(SOON);

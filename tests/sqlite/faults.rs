@@ -32,7 +32,7 @@ fn when_the_file_is_deleted_the_owner_is_deposed_and_all_go_on_with_a_new_one() 
         fs::remove_file(place.beside(end)).unwrap();
     }
     owner.wait_line(SOON, "released");
-    // Whoever is faster; the other waits for it in the same new file.
+    // One is faster; the other waits for it in the same new file.
     let [mut winner, mut loser] = loop {
         if let Some(won) = owner.acquired_within(Duration::from_millis(50)) {
             assert!(won.token > first.token);
@@ -197,7 +197,7 @@ fn a_container_with_a_boot_clock_of_its_own_agrees_on_the_time() {
 #[test]
 fn a_full_disk_ends_the_tenure_and_space_brings_it_back() {
     let place = TestFile::new();
-    // Captured: two runners speaking at once would confuse whoever counts.
+    // Captured: two runners speaking at once would confuse the reader that counts.
     let inner = Command::new("unshare")
         .args(["--map-root-user", "--mount", "--"])
         .arg(std::env::current_exe().unwrap())

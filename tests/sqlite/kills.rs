@@ -95,7 +95,7 @@ fn two_hundred_and_fifty_kills_leave_a_sound_file() {
 
 #[test]
 fn fifty_kills_of_the_only_user_leave_a_sound_file() {
-    // Nobody else has the file open: the next one recovers the log.
+    // No other process has the file open: the next one recovers the log.
     let place = TestFile::with("?synchronous=full");
     kill_many(&place, 50, 1, Duration::from_millis(80));
 }

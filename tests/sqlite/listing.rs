@@ -1,4 +1,4 @@
-//! Rows that somebody else has written, pages, and removing what is old.
+//! Rows that another program has written, pages, and removing what is old.
 
 use std::time::Duration;
 

@@ -46,7 +46,7 @@ async fn a_row_from_the_far_future_keeps_nobody_out_and_ends_no_lease() {
     }
     assert!(!second.acquire(&bid("other")).await.unwrap().is_won());
 
-    // Alone with the file, nobody takes them for a sign of another boot: that
+    // Alone with the file, no process takes them for a sign of another boot: that
     // would end the lease of an owner who is only away.
     first.close().await.unwrap();
     second.close().await.unwrap();

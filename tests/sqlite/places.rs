@@ -203,7 +203,7 @@ async fn doctor_warns_of_who_may_read_and_not_write() {
     store.close().await.unwrap();
 }
 
-/// A link of somebody else's must not lead us to a file of ours.
+/// A link of another user's must not lead us to a file of ours.
 #[tokio::test]
 async fn a_link_that_another_user_made_is_not_followed() {
     let place = TestFile::new();

@@ -149,7 +149,7 @@ async fn the_log_of_a_database_that_was_moved_away_is_left_alone() {
     drop(sql);
 }
 
-/// A database of somebody else's, closed, to be moved over ours.
+/// A database of another program's, closed, to be moved over ours.
 fn foreign(place: &TestFile, tables: &str) -> std::path::PathBuf {
     let path = place.folder().join("other.db");
     let sql = rusqlite::Connection::open(&path).unwrap();

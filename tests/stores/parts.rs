@@ -1,5 +1,5 @@
 //! A store that owns and has no other part: it keeps the contract of what it
-//! has, locks and schedules work, and whoever asks for more is told.
+//! has, locks and schedules work, and a caller that asks for more is told.
 
 use std::time::Duration;
 

@@ -162,7 +162,7 @@ async fn a_create_that_arrives_after_it_was_looked_for_is_deleted_with_the_other
     let first = bid(&name, "first");
     through.acquire(&first).await.unwrap();
     through.leave(&first).await.unwrap();
-    // The request is lost on its way, as far as anybody can tell.
+    // The request is lost on its way, as far as the client can tell.
     let bid = bid(&name, "a");
     proxy.set(Way::ToServer, Flow::Hold);
     let lost = tokio::time::timeout(Duration::from_millis(100), through.acquire(&bid)).await;

@@ -77,7 +77,7 @@ async fn a_thousand_mutexes_are_told_in_pages() {
     let client = Arc::new(client);
     let mut tokens = acquire_all(&client, &bids).await;
     let mut names = names(&client).await;
-    // Nobody renews them: on a slow machine the first end before the last begin.
+    // They are not renewed: on a slow machine the first end before the last begin.
     for trial in 0.. {
         assert!(trial < 10, "never a thousand at a time");
         let now = acquire_all(&client, &bids).await;

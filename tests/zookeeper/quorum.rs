@@ -9,7 +9,7 @@ use tenure_testkit::servers::ZooKeeperEnsemble;
 use crate::support::{coordinator, name, until};
 
 /// One hand-over because the owner's server lost the quorum: for how long
-/// nobody owned, in parts of the session timeout.
+/// it was free, in parts of the session timeout.
 async fn severed(ensemble: &ZooKeeperEnsemble, timeout: &str, millis: u32) -> f64 {
     for _ in 0..10 {
         if let Some(idle) = try_severed(ensemble, timeout, millis).await {

@@ -167,7 +167,7 @@ fn a_cadence_goes_on_at_another_host_and_back() {
         assert_eq!(run.tick, number, "none twice, none lost: {runs:#?}");
         let due = runs[0].due_at + number * PERIOD;
         assert_eq!(run.due_at, due, "one grid: {runs:#?}");
-        // By the store's clock, which is that of the host here, whoever ran it.
+        // By the store's clock, which is that of the host here, in both processes.
         let hour = if run.who == "there" { 3_600_000 } else { 0 };
         let at = run.wall - hour;
         assert!(at + 1000 >= due, "early: {run:?}");

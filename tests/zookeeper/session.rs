@@ -260,7 +260,7 @@ async fn a_server_that_stands_still_ends_the_tenure_in_time() {
     let sent = std::time::Instant::now();
     server.pause().unwrap();
     tenure.lost().await;
-    // Nobody had to answer for that. 5/8 T, and what the machine takes.
+    // No server had to answer for that. 5/8 T, and what the machine takes.
     assert!(
         sent.elapsed() < Duration::from_secs(5),
         "{:?}",

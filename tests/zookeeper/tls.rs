@@ -98,7 +98,7 @@ async fn a_cut_connection_is_made_again_over_tls() {
 async fn what_is_wrong_with_the_certificates_is_said() {
     let strangers = Certificates::make();
     let (stranger, ours) = (strangers.options(), PAPERS.options());
-    // Signed by nobody whom the server trusts, or not at all.
+    // Signed by none whom the server trusts, or not at all.
     let ca = format!("tls_ca={}", PAPERS.path("ca.crt"));
     let (cert, key) = (strangers.path("client.crt"), strangers.path("client.key"));
     let unknown = format!("{ca}&tls_cert={cert}&tls_key={key}");

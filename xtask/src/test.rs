@@ -157,7 +157,7 @@ fn run_again(jobs: &[Job], summary: &mut Summary, out: &mut impl Write) {
     }
 }
 
-/// The last line: everything that somebody could believe was tested, and was not.
+/// The last line: everything that a reader could believe was tested, and was not.
 struct LeftOut<'a> {
     plan: &'a Plan,
     summary: &'a Summary,

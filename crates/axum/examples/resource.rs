@@ -55,7 +55,7 @@ async fn read(State(accounts): State<Accounts>, Path(id): Path<String>) -> Strin
     accounts.get(&id).cloned().unwrap_or_default()
 }
 
-/// Nobody else is admitted to this account until it has answered.
+/// No other is admitted to this account until it has answered.
 async fn write(
     admitted: Admitted,
     State(accounts): State<Accounts>,

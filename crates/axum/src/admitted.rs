@@ -14,7 +14,7 @@ use tenure::model::FencingToken;
 /// A handler behind [`Fenced`](crate::Fenced) takes it as an argument. One that takes it without
 /// such a gate answers 500, so that a forgotten gate is noticed.
 ///
-/// While one of [`InMemory`](crate::InMemory) or a clone of it lives, nobody else is admitted to
+/// While one of [`InMemory`](crate::InMemory) or a clone of it lives, no other is admitted to
 /// the resource: give it to what goes on after the answer.
 #[derive(Clone)]
 #[must_use = "with it the turn ends"]

@@ -17,7 +17,7 @@
 //! | without the header | `428 Precondition Required` |
 //! | with two of them, or with something that is no token | `400 Bad Request` |
 //! | with a smaller token | `409 Conflict`, and the newest in the body |
-//! | while the highest seen cannot be asked or kept | `503 Service Unavailable`: when in doubt, nobody is admitted |
+//! | while the highest seen cannot be asked or kept | `503 Service Unavailable`: when in doubt, none is admitted |
 //!
 //! ```
 //! use axum::Router;
@@ -55,8 +55,8 @@
 //!   newer owner may come; so check again beside the write, with `fence_in` in the same
 //!   transaction or with `fenced_set`. Both may use the resource of the gate.
 //!
-//! A token is no password: whoever may send one may send the largest there is, and shut everybody
-//! out. Put the gate behind what knows the clients. Tokens compare only within one mutex: a
+//! A token is no password: a client that may send one may send the largest there is, and shut all
+//! others out. Put the gate behind what knows the clients. Tokens compare only within one mutex: a
 //! resource belongs to one mutex.
 
 mod admitted;

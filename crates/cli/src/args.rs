@@ -240,7 +240,7 @@ pub(crate) struct Schedule {
     /// A run that takes longer is ended, and has failed
     #[arg(long, value_name = "DUR", value_parser = duration, help_heading = COMMAND)]
     pub(crate) timeout: Option<Duration>,
-    /// What becomes of runs that came due while nobody could run them
+    /// What becomes of runs that came due while no leader could run them
     #[arg(long, value_enum, default_value_t)]
     pub(crate) misfire: Misfire,
     /// Skip a run that is later than this when it could begin
@@ -375,7 +375,7 @@ pub(crate) struct Revoke {
     pub(crate) even_if_its_owner_goes_on: bool,
 }
 
-/// Remove what nobody has used for long
+/// Remove what no process has used for long
 ///
 /// Rows, keys and nodes of mutexes that are neither owned nor waited for, and
 /// were last taken before the given time. Their tokens go on rising. Ledgers of

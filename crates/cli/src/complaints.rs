@@ -74,7 +74,7 @@ impl Tale {
                 let is_well = self.open.is_empty() && self.spell.is_over();
                 return if is_well { Heard::Well } else { Heard::Nothing };
             }
-            // Nobody knows whether it would go well by now.
+            // It is not known whether it would go well by now.
             _ => {
                 self.open.remove(&source);
                 return Heard::Nothing;
@@ -156,7 +156,7 @@ impl<'a> Complaints<'a> {
                 Heard::Hopeless(failure) => return failure,
             }
         }
-        // Closed, and whoever closed it knows.
+        // Closed, and the one who closed it knows.
         std::future::pending().await
     }
 }

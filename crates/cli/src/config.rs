@@ -104,7 +104,7 @@ fn read(path: &Path) -> Result<File, Failure> {
     parse(&text).map_err(|why| Failure::usage(format!("{}: {why}", path.display())))
 }
 
-/// At most what anybody would write: some files have no end.
+/// At most what a person would write: some files have no end.
 fn read_text(file: std::fs::File) -> std::io::Result<String> {
     const MOST: u64 = 1 << 20;
     let mut text = String::new();

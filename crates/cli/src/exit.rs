@@ -28,7 +28,7 @@ pub(crate) const NOT_ACQUIRED: u8 = 75;
 pub(crate) const LOST: u8 = 76;
 /// Something that the command started could not be ended (`EX_NOPERM`).
 pub(crate) const STILL_RUNNING: u8 = 77;
-/// Waiting cannot help: somebody has to change something (`EX_CONFIG`).
+/// Waiting cannot help: a person has to change something (`EX_CONFIG`).
 pub(crate) const CONFIG: u8 = 78;
 /// The command is there and cannot be run, as in a shell.
 pub(crate) const NOT_EXECUTABLE: u8 = 126;
@@ -131,7 +131,7 @@ pub(crate) fn by_signal(signal: i32) -> ExitCode {
 
 /// How a program ends whose command ended like this.
 pub(crate) fn as_command(end: &End) -> ExitCode {
-    // The terminal sends its signals to whoever has it, and that was only the
+    // The terminal sends its signals to the group that has it, and that was only the
     // command: the script around us waits for a signal of its own.
     WITH_GROUP.store(end.had_terminal, Ordering::Relaxed);
     match end.status.signal() {
@@ -149,7 +149,7 @@ pub(crate) fn die() {
             current: Some(0),
             maximum: Some(0),
         };
-        // Nobody wants our memory on the disk.
+        // Our memory must not go to the disk.
         let _ = setrlimit(Resource::Core, none);
         if WITH_GROUP.load(Ordering::Relaxed)
             && let Some(signal) = Signal::from_named_raw(signal)

@@ -4,7 +4,7 @@
 //! knows of it and has lent it the terminal. So the process is born as a gate,
 //! which waits for a word over its stdin, a socket, and only then becomes the
 //! command. The word brings the real stdin along. If the socket closes instead,
-//! there is nobody left to run for.
+//! there is no run left to wait for.
 
 use std::ffi::OsString;
 use std::io::{IoSlice, IoSliceMut};
@@ -56,7 +56,7 @@ pub(crate) fn hand_on(gate: &UnixStream, stdin: impl AsFd) -> rustix::io::Result
     sendmsg(gate, &word, &mut along, SendFlags::NOSIGNAL).map(drop)
 }
 
-/// Whether nobody is at the other end of the line any more.
+/// Whether the other end of the line is gone.
 pub(crate) fn is_gone(error: Errno) -> bool {
     matches!(error, Errno::PIPE | Errno::CONNRESET)
 }

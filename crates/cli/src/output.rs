@@ -48,7 +48,7 @@ impl Voice {
         }
     }
 
-    /// Of one who must go on: whoever has its stderr and does not read is hardly
+    /// Of one who must go on: a reader of its stderr that does not read is hardly
     /// waited for.
     pub(crate) fn only_if_heard(mut self) -> Self {
         self.only_if_heard = true;
@@ -71,7 +71,7 @@ impl Voice {
         }
     }
 
-    /// Whether somebody asked for details.
+    /// Whether the user asked for details.
     pub(crate) fn is_detailed(&self) -> bool {
         self.level >= 1
     }
@@ -111,7 +111,7 @@ impl Voice {
     }
 }
 
-/// Whether somebody reads what is said. One who does not is waited for once,
+/// Whether there is a reader of what is said. One who does not read is waited for once,
 /// and not again until something was read: there may be much to say.
 pub(crate) fn is_heard() -> bool {
     static WAS_UNHEARD: AtomicBool = AtomicBool::new(false);
@@ -139,7 +139,7 @@ pub(crate) fn ask(question: &str) {
     let _ = write!(std::io::stderr(), "{} ", plain(question));
 }
 
-/// The width of the terminal on stdout, if there is one and nobody asked for
+/// The width of the terminal on stdout, if there is one and the user did not ask for
 /// all that is known.
 pub(crate) fn room(voice: &Voice) -> Option<usize> {
     let stdout = std::io::stdout();
@@ -149,7 +149,7 @@ pub(crate) fn room(voice: &Voice) -> Option<usize> {
     width.filter(|width| is_limited && *width > 0)
 }
 
-/// Writes lines of data; false when nobody reads any more.
+/// Writes lines of data; false when the reader is gone.
 pub(crate) fn data(line: &dyn Display) -> bool {
     let line = plain_lines(&line.to_string());
     let mut stdout = std::io::stdout().lock();
@@ -159,7 +159,7 @@ pub(crate) fn data(line: &dyn Display) -> bool {
 }
 
 /// Writes lines for a program that must get them as they are, a shell; what a
-/// terminal shows is made plain. False when nobody reads any more.
+/// terminal shows is made plain. False when the reader is gone.
 pub(crate) fn raw(lines: &str) -> bool {
     let mut stdout = std::io::stdout().lock();
     if stdout.is_terminal() {
@@ -171,7 +171,7 @@ pub(crate) fn raw(lines: &str) -> bool {
         .is_ok()
 }
 
-/// Writes one JSON object as a line; false when nobody reads any more.
+/// Writes one JSON object as a line; false when the reader is gone.
 pub(crate) fn json(value: &impl Serialize) -> bool {
     let text = serde_json::to_string(value).expect("our own values are JSON");
     data(&plain_json(&text))

@@ -1,4 +1,4 @@
-//! Collecting the dead that nobody else collects.
+//! Collecting the dead that have no other parent.
 //!
 //! A sub-reaper, or the first process of a container, becomes the parent of
 //! every orphan below it; those that are not collected stay in the table of
@@ -11,7 +11,7 @@ use nix::sys::wait::{Id, WaitPidFlag};
 use rustix::process::{Pid, WaitId, WaitIdOptions, getpid, set_child_subreaper, waitid};
 use tokio::signal::unix::{SignalKind, signal};
 
-/// Children that somebody waits for.
+/// Children that a part of this program waits for.
 static LEFT: Mutex<Option<HashSet<Pid>>> = Mutex::new(None);
 
 fn left() -> MutexGuard<'static, Option<HashSet<Pid>>> {
@@ -23,7 +23,7 @@ pub(crate) fn leave(child: Pid) {
     left().get_or_insert_default().insert(child);
 }
 
-/// Nobody waits for `child` any more.
+/// `child` is waited for no more.
 pub(crate) fn take(child: Pid) {
     left().get_or_insert_default().remove(&child);
 }
@@ -41,7 +41,7 @@ pub(crate) fn begin() -> std::io::Result<()> {
     Ok(())
 }
 
-/// Collects the dead children that nobody waits for, and not `except`.
+/// Collects the dead children that are not waited for, and not `except`.
 pub(crate) fn reap(except: Option<Pid>) {
     let is_ours = |child: Pid| {
         let is_waited_for = left().as_ref().is_some_and(|left| left.contains(&child));

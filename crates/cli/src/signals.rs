@@ -89,7 +89,7 @@ fn has_terminal() -> bool {
     std::fs::File::open("/dev/tty").is_ok()
 }
 
-/// Whether whoever started this program had `signal` ignored.
+/// Whether this program was started with `signal` ignored.
 pub(crate) fn is_ignored(signal: Signal) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mut lines = status.lines();

@@ -18,8 +18,8 @@ use crate::signals::Signals;
 use crate::terminal::{Lending, Terminal};
 use crate::tree::{self, Step, Sweep};
 
-/// Who holds what around a command, one contender a line: whoever waits for
-/// one of them inside the command waits for ever.
+/// Who holds what around a command, one contender a line: a program inside the
+/// command that waits for one of them waits for ever.
 pub(crate) const HOLDERS: &str = "TENURE_HOLDERS";
 
 /// A variable of the command's, and its value if it is to have one.
@@ -156,7 +156,7 @@ struct Guarded<'a> {
     command: Pid,
     post: Post,
     terminal: Option<Terminal>,
-    /// How often it has asked for a terminal that nobody can give it.
+    /// How often it has asked for a terminal that it cannot be given.
     refusals: u32,
 }
 
@@ -266,7 +266,7 @@ impl Guarded<'_> {
         }
     }
 
-    /// Ends whoever is left of the command's tree; at once when ownership is
+    /// Ends all that is left of the command's tree; at once when ownership is
     /// lost, also meanwhile. Returns those who cannot be ended.
     async fn sweep(&mut self, is_lost: bool) -> Vec<Pid> {
         let grace = match is_lost {
@@ -307,7 +307,7 @@ impl Guarded<'_> {
             // In the foreground it can have the terminal, if it was not lent
             // before (`fg` after `bg`, or others in the pipeline).
             self.terminal = Terminal::lend_anyway(self.command);
-            // Without a terminal somebody has sent the signal by hand.
+            // Without a terminal a person has sent the signal by hand.
             if self.terminal.is_some() || !Terminal::is_there() {
                 let _ = kill_process_group(self.command, Signal::CONT);
                 return;
@@ -338,7 +338,7 @@ impl Guarded<'_> {
         }
     }
 
-    /// The command waits for a terminal that nobody can give it. The kernel
+    /// The command waits for a terminal that it cannot be given. The kernel
     /// hangs up on groups that no shell looks after; the command's has a parent
     /// in the guardian, so it is done here. One that asks again is ended, for it
     /// would ask for ever.

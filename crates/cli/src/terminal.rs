@@ -32,7 +32,7 @@ pub(crate) enum Lending {
 
 impl Terminal {
     /// Lends the terminal on stdin to `group`, if there is one, it is ours to
-    /// lend, and nobody beside us needs it: in `tenure run … | less` the
+    /// lend, and no program beside us needs it: in `tenure run … | less` the
     /// terminal is for `less`.
     pub(crate) fn lend(group: Pid) -> Option<Self> {
         // Looking for neighbours is a walk through all processes.
@@ -42,7 +42,7 @@ impl Terminal {
         Self::lend_anyway(group)
     }
 
-    /// The same for a command that asks for the terminal, whoever else may, and
+    /// The same for a command that asks for the terminal, also when others may, and
     /// wherever our stdin comes from.
     pub(crate) fn lend_anyway(group: Pid) -> Option<Self> {
         let (ours, device) = (our_group()?, device()?);
@@ -70,7 +70,7 @@ impl Terminal {
         match tcsetpgrp(&device, group) {
             Ok(()) => Lending::Lent(Self { ours, device }),
             Err(Errno::INTR) => Lending::NotYet,
-            // The kernel says so when nobody could wake us.
+            // The kernel says so when no shell could wake us.
             Err(_) => Lending::Never,
         }
     }

@@ -13,7 +13,7 @@ use crate::output::{is_heard, plain};
 /// stderr, where each event is one line, whatever others wrote in it.
 #[derive(Clone, Copy)]
 struct Clean {
-    /// Whether nobody is waited for.
+    /// Whether no reader is waited for.
     only_if_heard: bool,
 }
 
@@ -35,8 +35,8 @@ impl io::Write for Clean {
 
 /// Shows it on stderr: with one `-v` what happened, with two also every call to
 /// the store and how long it took. Only of this library: what a driver logs may
-/// hold what nobody should read. With `only_if_heard` nobody is waited for who
-/// has stderr and does not read.
+/// hold what should not be read. With `only_if_heard` a reader of stderr that
+/// does not read is not waited for.
 pub(crate) fn show(verbose: u8, only_if_heard: bool) {
     let (level, spans) = match verbose {
         0 => return,

@@ -3,9 +3,9 @@
 //!
 //! This program and its guardian are both *sub-reapers*: a process whose
 //! parent dies becomes the child of the nearest of them, so that a walk from
-//! parents to children through `/proc` misses nobody. Whoever is started by
+//! parents to children through `/proc` misses none. A process that is started by
 //! something else (cron, systemd, a container engine) is no descendant. Where
-//! the command has a cgroup of its own, whoever is in that is a member, too.
+//! the command has a cgroup of its own, all that are in that are members, too.
 
 mod cgroup;
 mod process;
@@ -28,11 +28,11 @@ pub(crate) use sweep::{Step, Sweep};
 pub(crate) struct Tree {
     /// Ancestors, each with its start, for a number may become another's.
     roots: Vec<(Pid, u64)>,
-    /// This program and its guardians, who are no part of it, even if somebody
-    /// has moved them into its cgroup; each with its start.
+    /// This program and its guardians, who are no part of it, even if they
+    /// have been moved into its cgroup; each with its start.
     apart: Vec<(Pid, u64)>,
-    /// Those that were there before, who are no part of it either, nor is
-    /// whoever descends from them.
+    /// Those that were there before, who are no part of it either, nor are
+    /// their descendants.
     strangers: Vec<Stranger>,
     /// For those who are not ancestors themselves: what else tells a member.
     signs: Option<Signs>,
@@ -104,7 +104,7 @@ impl Tree {
         self.apart.extend(start_of(pid).map(|start| (pid, start)));
     }
 
-    /// Removes the command's cgroup, if nobody is left in it.
+    /// Removes the command's cgroup, if no process is left in it.
     pub(crate) fn remove_cgroup(&self) {
         if let Some(cgroup) = &self.cgroup {
             cgroup.remove();
@@ -161,7 +161,7 @@ impl Tree {
                 .any(|process| process.pid == root.0 && process.start == root.1)
         };
         let is_strange = |process: &Process| self.strangers.contains(&(process.pid, process.start));
-        // Nobody is a member for being started by one of these, unless that one
+        // No process is a member for being started by one of these, unless that one
         // is an ancestor by right.
         let is_apart = |process: &Process| self.apart.contains(&(process.pid, process.start));
         let (mut found, mut queue) = (HashSet::new(), Vec::new());
@@ -256,7 +256,7 @@ impl Tree {
             return HashSet::new();
         };
         let inside = cgroup.pids();
-        // Somebody may have moved this very program into it.
+        // This very program may have been moved into it.
         let is_apart = |it: &(Pid, u64)| inside.contains(&it.0) && start_of(it.0) == Some(it.1);
         match !self.apart.iter().any(is_apart) && cgroup.kill() {
             true => inside,
@@ -281,7 +281,7 @@ pub(crate) fn has_neighbours(ours: Pid) -> bool {
 }
 
 /// Whether no shell is left that could bring our group `ours` to the foreground:
-/// nobody in it has a parent in another group of the session.
+/// no process in it has a parent in another group of the session.
 pub(crate) fn is_orphaned(ours: Pid) -> bool {
     let all = process::all();
     let has_shell = |process: &Process| {

@@ -11,15 +11,15 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 
-/// A request comes in one packet, and its answer is short; whoever is slower is
-/// no friend.
+/// A request comes in one packet, and its answer is short; a client that is
+/// slower is no friend.
 const PATIENCE: Duration = Duration::from_secs(10);
 const LONGEST_REQUEST: usize = 8192;
 /// Then the oldest connection that has not asked yet makes room, so that those
-/// who are slow keep nobody out, and take no answer from who has asked.
+/// who are slow keep no other out, and take no answer from who has asked.
 const MOST_AT_ONCE: usize = 128;
 /// Times the number of those who may be here: what each has to ask in before it is
-/// sent away. A second, however fast a crowd comes and whoever leaves by itself;
+/// sent away. A second, however fast a crowd comes and however many leave by themselves;
 /// less where there are few files, and all must come in turn.
 const TURN: Duration = Duration::from_millis(8);
 /// What the store and the program itself may need of the files that the process
@@ -149,7 +149,7 @@ where
     }
 }
 
-/// Somebody who has come, the oldest first.
+/// A client that has come, the oldest first.
 struct Connection {
     task: JoinHandle<()>,
     /// Whether the whole request is there, and is being answered.
@@ -249,8 +249,8 @@ fn understood(head: &str) -> Result<Request, Response> {
     }
     let mut host = None;
     for line in lines {
-        // A name that somebody else might read in another way, or a second
-        // host: whoever writes so has no good reason.
+        // A name that another program might read in another way, or a second
+        // host: a client that writes so has no good reason.
         let (name, value) = line.split_once(':').unwrap_or((" ", ""));
         let is_host = name.eq_ignore_ascii_case("host");
         if name.is_empty() || name.contains(is_odd) || (is_host && host.is_some()) {
@@ -342,7 +342,7 @@ mod tests {
         server.abort();
     }
 
-    /// Nobody reads at once: between connecting and asking a client may be kept
+    /// No client reads at once: between connecting and asking a client may be kept
     /// from the processor while a crowd comes.
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn who_asks_a_little_later_is_answered_whoever_comes() {

@@ -11,7 +11,7 @@ use crate::status::{Row, gather_each};
 
 /// However many look, the store is asked only so often.
 pub const FRESH: Duration = Duration::from_millis(500);
-/// The store's time for an answer. Then whoever asks is told what there is, and
+/// The store's time for an answer. Then the one who asks is told what there is, and
 /// the look goes on.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -30,7 +30,7 @@ pub struct Told {
     pub age: Option<Duration>,
 }
 
-/// How looking goes. Whoever asks has it alone: the others wait, and share the
+/// How looking goes. The one who asks has it alone: the others wait, and share the
 /// answer.
 #[derive(Debug, Default)]
 pub struct Looks {
@@ -58,7 +58,7 @@ impl Looks {
     /// When the store cannot be asked, or has told nothing yet.
     ///
     /// # Cancel safety
-    /// Dropped, the look goes on for whoever asks next.
+    /// Dropped, the look goes on for the next who asks.
     pub async fn rows(&mut self, coordinator: &Coordinator) -> Answer {
         if let Some((at, answer)) = &self.last
             && at.elapsed() < FRESH
@@ -66,9 +66,9 @@ impl Looks {
             return answer.clone();
         }
         let begin = || Look::begin(coordinator.clone(), Arc::clone(&self.names));
-        // It stays here: whoever asks may go away before it has ended.
+        // It stays here: the one who asks may go away before it has ended.
         let look = self.under_way.get_or_insert_with(begin);
-        // Whoever asks after one that waited long does not wait as long again.
+        // Who asks after one that waited long does not wait as long again.
         let left = PATIENCE.saturating_sub(look.since.elapsed()).max(FRESH);
         let answer = match tokio::time::timeout(left, &mut look.work).await {
             Ok(ended) => {

@@ -45,7 +45,7 @@ pub struct Row {
 }
 
 impl Row {
-    /// A mutex that nobody owns.
+    /// A mutex that is free.
     #[must_use]
     pub fn free(name: &MutexName) -> Self {
         Self {

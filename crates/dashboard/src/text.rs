@@ -1,7 +1,7 @@
 //! Text that others wrote, shown so that nothing in it hides or commands.
 //!
 //! A name, an id or a server's message may hold what a terminal obeys, what
-//! turns the order of the letters around, or what nobody can see: two names
+//! turns the order of the letters around, or what cannot be seen: two names
 //! that look alike would be two mutexes.
 
 use std::time::SystemTime;

@@ -75,7 +75,7 @@ impl Fleet {
     /// For what is no name.
     ///
     /// # Panics
-    /// When nobody owns it: the test means another one.
+    /// When it is free: the test means another one.
     pub async fn revoke(&self, name: impl AsRef<str>) -> Result<()> {
         let name = MutexName::new(name)?;
         let answer = self.store.revoke(&name, None).await?;

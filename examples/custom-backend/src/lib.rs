@@ -1,7 +1,7 @@
 //! A store of ownership of your own, in five steps.
 //!
 //! The store here is a [`Whiteboard`]: a table in shared memory that everybody
-//! can read and write, and that tells nobody. It is as little as a store can
+//! can read and write, and that sends no hints. It is as little as a store can
 //! be, so that what Tenure needs of yours is easy to see. Replace the table by
 //! what you have.
 //!

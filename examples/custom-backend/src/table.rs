@@ -9,7 +9,7 @@ use tenure::backend::{Answer, Bid, Entry, Held, Listing, Page, Prune, Pruned};
 use tenure::clock::{Clock, Moment};
 use tenure::model::{ContenderId, FencingToken, LeaseTerms, MutexName, MutexOwner, StoreTime};
 
-/// One row per name. It stays when nobody owns, because its version must rise.
+/// One row per name. It stays when it is free, because its version must rise.
 #[derive(Debug, Default)]
 struct Row {
     owner: Option<MutexOwner>,

@@ -25,7 +25,7 @@ pub(crate) fn watch(
     Hints::new(Watch(hints))
 }
 
-/// Looks at every interval, until nobody listens or the client is closed.
+/// Looks at every interval, until no waiter listens or the client is closed.
 async fn look(
     board: Weak<Whiteboard>,
     interest: Interest,

@@ -90,7 +90,7 @@ impl LedgerEntry {
 
     /// What a store keeps beside the fields that were there from the beginning:
     /// when the tick was begun, or that it was skipped. It names tick and token,
-    /// so that nobody takes it for a later tick's, claimed by a process of an
+    /// so that no process takes it for a later tick's, claimed by a process of an
     /// earlier version that leaves the note as it is.
     #[must_use]
     pub fn note(&self) -> Option<String> {
@@ -167,7 +167,7 @@ pub struct Claim {
 }
 
 impl Claim {
-    /// A claim of a tick that nobody has started.
+    /// A claim of a tick that no process has started.
     #[must_use]
     pub fn new(plan: impl Into<Box<str>>, origin: StoreTime, tick: u64, due_at: StoreTime) -> Self {
         Self {
@@ -323,7 +323,7 @@ pub struct OtherPlan {
 }
 
 impl OtherPlan {
-    /// The name runs as `stands`, and somebody would run it as `refused`.
+    /// The name runs as `stands`, and a process would run it as `refused`.
     pub fn new(stands: impl Into<Box<str>>, refused: impl Into<Box<str>>) -> Self {
         Self {
             stands: stands.into(),

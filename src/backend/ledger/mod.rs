@@ -41,8 +41,8 @@ pub trait Ledger: Send + Sync {
     ) -> impl Future<Output = Result<ClaimAnswer>> + Send;
 
     /// Records how the claimed tick ended. The claim counts, not the grant: a
-    /// run that ended after its tenure is still recorded if nobody has claimed
-    /// since. False when another process has.
+    /// run that ended after its tenure is still recorded if no other
+    /// process has claimed since. False when one has.
     fn finish_tick(&self, held: &Held, end: &TickEnd) -> impl Future<Output = Result<bool>> + Send;
 }
 

@@ -1,6 +1,6 @@
 //! What a message repeats of a URL.
 
-/// The beginning of `text`: nobody reads a message of a megabyte.
+/// The beginning of `text`: a message of a megabyte is not read.
 pub(crate) fn brief(text: &str) -> String {
     const MOST: usize = 60;
     match text.char_indices().nth(MOST) {

@@ -132,8 +132,8 @@ impl Options {
     /// Ends the taking of options.
     ///
     /// # Errors
-    /// [`Invalid`](crate::ErrorKind::Invalid) when a key is left that nobody
-    /// asked for; its value is not repeated.
+    /// [`Invalid`](crate::ErrorKind::Invalid) when a key is left that the
+    /// store has not asked for; its value is not repeated.
     pub fn finish(mut self) -> Result<()> {
         let Some(key) = self.left.keys().next() else {
             return Ok(());

@@ -109,7 +109,7 @@ fn a_broadcast_that_comes_while_an_attempt_is_under_way_is_looked_into_soon() {
     assert!(machine.on(at(2), Event::Hint(Hint::Changed)).is_empty());
     let effects = machine.on(at(3), Event::Acquired(Ok(refused(Duration::from_secs(9)))));
     assert!(matches!(effects[..], [Effect::Observe(_)]));
-    // Not at once: it reaches everybody. Not only at the safety look either.
+    // Not at once: it reaches all contenders. Not only at the safety look either.
     assert_eq!(machine.wake_at(), Some(at(501)), "as a broadcast is");
     machine.on(at(501), Event::Timer);
     machine.on(
@@ -303,8 +303,8 @@ fn sight(now: Moment) -> crate::clock::Sight {
     crate::clock::Sight { now, wall_lead: 0 }
 }
 
-/// Whoever comes a moment too late says so before the machine has heard that
-/// nobody came. It must not wait for that one for ever.
+/// A user who comes a moment too late says so before the machine has heard that
+/// none came. It must not wait for that one for ever.
 #[test]
 fn one_who_came_too_late_before_that_was_known_is_bid_for_again() {
     for comes_first in [true, false] {

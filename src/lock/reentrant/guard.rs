@@ -2,18 +2,18 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
 
 use super::holder::{Holder, WeakHolder};
 use super::holds::{Hold, Holds, ReentrantLocks};
 use crate::engine::Tenure;
-use crate::error::{Error, LeaseLost, Result};
+use crate::error::{Error, Result};
 use crate::lock::guard::LockGuard;
-use crate::model::FencingToken;
+use crate::lock::of_tenure::says_its_tenure;
 
 /// One hold of a [`ReentrantLock`](super::ReentrantLock). The lock is renewed
 /// while any hold of its holder lives, and given back when the last is
-/// dropped, in whatever order.
+/// dropped, in whatever order. All holds have the same tenure, and the same
+/// token.
 #[must_use = "dropping a guard gives the hold back"]
 pub struct ReentrantGuard {
     /// Until the hold is given back.
@@ -36,57 +36,12 @@ impl ReentrantGuard {
         }
     }
 
-    /// The period of ownership, the same for all holds of it, to be handed to
-    /// work that must know.
-    #[must_use]
-    pub fn tenure(&self) -> &Tenure {
-        &self.tenure
-    }
-
-    /// The fencing token, if ownership has not ended at this very moment. All
-    /// nested holds have the same.
-    ///
-    /// # Errors
-    /// [`LeaseLost`] when it has ended.
-    pub fn token(&self) -> Result<FencingToken, LeaseLost> {
-        self.tenure.token()
-    }
-
-    /// How long ownership lasts if no further renewal succeeds.
-    #[must_use]
-    pub fn remaining(&self) -> Duration {
-        self.tenure.remaining()
-    }
-
-    /// Whether ownership has ended.
-    #[must_use]
-    pub fn is_lost(&self) -> bool {
-        self.tenure.is_lost()
-    }
+    says_its_tenure!();
 
     /// How often its holder holds the lock now, this guard included.
     #[must_use]
     pub fn hold_count(&self) -> u32 {
         self.hold.as_ref().map_or(0, |hold| hold.count())
-    }
-
-    /// Returns when ownership ends, and says why.
-    ///
-    /// # Cancel safety
-    /// Dropping it changes nothing.
-    pub async fn lost(&self) -> LeaseLost {
-        self.tenure.lost().await
-    }
-
-    /// Runs `work` while ownership lasts; drops it at the loss.
-    ///
-    /// # Errors
-    /// [`LeaseLost`] when ownership ended before `work` did.
-    ///
-    /// # Cancel safety
-    /// Dropping it drops `work`; the guard remains.
-    pub async fn protect<F: Future>(&self, work: F) -> Result<F::Output, LeaseLost> {
-        self.tenure.protect(work).await
     }
 
     /// Gives this hold back; with the last one the lock, and then waits for

@@ -86,7 +86,7 @@ impl ReentrantLock {
     /// it is already. Trouble with the store is retried.
     ///
     /// # Errors
-    /// [`WrongState`](ErrorKind::WrongState) when nobody has said who holds;
+    /// [`WrongState`](ErrorKind::WrongState) when it has not been said who holds;
     /// [`Lost`](ErrorKind::Lost) when the holder has lost the lock and not yet
     /// dropped its guards; otherwise as [`Lock::acquire`].
     ///
@@ -153,7 +153,7 @@ impl ReentrantLock {
     /// How often the holder holds it; zero once it is lost.
     ///
     /// # Errors
-    /// [`WrongState`](ErrorKind::WrongState) when nobody has said who holds.
+    /// [`WrongState`](ErrorKind::WrongState) when it has not been said who holds.
     pub fn hold_count(&self) -> Result<u32> {
         let count = |hold: &Hold| hold.count();
         Ok(self
@@ -165,7 +165,7 @@ impl ReentrantLock {
     /// Whether the holder holds it.
     ///
     /// # Errors
-    /// [`WrongState`](ErrorKind::WrongState) when nobody has said who holds.
+    /// [`WrongState`](ErrorKind::WrongState) when it has not been said who holds.
     pub fn is_held(&self) -> Result<bool> {
         Ok(self.holds.live(&self.holder()?).is_some())
     }
@@ -174,13 +174,13 @@ impl ReentrantLock {
     /// does not.
     ///
     /// # Errors
-    /// [`WrongState`](ErrorKind::WrongState) when nobody has said who holds.
+    /// [`WrongState`](ErrorKind::WrongState) when it has not been said who holds.
     pub fn remaining(&self) -> Result<Duration> {
         let hold = self.holds.live(&self.holder()?);
         Ok(hold.map_or(Duration::ZERO, |hold| hold.tenure().remaining()))
     }
 
-    /// Who holds it, by the store's present word; `None` for nobody.
+    /// Who holds it, by the store's present word; `None` when it is free.
     ///
     /// # Errors
     /// When the store does not answer, or with an error.

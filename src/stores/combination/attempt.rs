@@ -67,7 +67,7 @@ impl Combined {
     fn found_again(&self, bid: &Bid, now: Moment) -> Option<Answer> {
         let shared = &self.0;
         let bids = shared.bids();
-        // Under an id that others share, it could be anybody's.
+        // Under an id that others share, it could be theirs.
         let grant = bids.grants.get(&bid.nonce).filter(|_| bid.unique_id)?;
         let until = grant.lasts_until(&shared.rules, now)?;
         let owner = Store::owner_until(grant, now, until);
@@ -182,7 +182,7 @@ impl Attempt {
     fn unlock(&mut self) -> Option<tokio::sync::watch::Receiver<Progress>> {
         let parts = std::mem::take(&mut self.parts);
         let touched = parts.iter().any(|part| part.touched);
-        // It never won, so nobody waits for its end: nobody is told.
+        // It never won, so no waiter waits for its end, and none is told.
         touched.then(|| self.shared.unlock(self.bid.clone(), parts, Told::Nobody))
     }
 
@@ -236,7 +236,7 @@ impl Attempt {
 }
 
 impl Drop for Attempt {
-    /// Given up on the way: what was sent is undone without anybody waiting.
+    /// Given up on the way: what was sent is undone in the background.
     fn drop(&mut self) {
         self.unlock();
     }

@@ -16,7 +16,7 @@ use crate::model::{MutexName, MutexOwner};
 use crate::stores::kit::Closing;
 
 impl Combined {
-    /// Who holds `name` in the eyes of the first node that knows anybody.
+    /// Who holds `name` in the eyes of the first node that knows of a holder.
     pub(super) async fn look(&self, name: &MutexName) -> Result<Answer> {
         let shared = &self.0;
         let mut answered = false;

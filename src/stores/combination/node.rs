@@ -163,7 +163,7 @@ impl Node {
         }
     }
 
-    /// What it said to a take: nobody else suffers from a node that is sick.
+    /// What it said to a take: only takes suffer from a node that is sick.
     pub(super) fn said<T>(&self, answer: &Result<T>) {
         match answer {
             Ok(_) if self.sick().take().is_some() => {

@@ -46,7 +46,7 @@ impl Health {
     }
 
     /// Whether the caller shall probe it: it is due, or nothing works without
-    /// this node and the last try was a second ago. Nobody else will be told
+    /// this node and the last try was a second ago. No other caller is told
     /// to before the next pause is over.
     pub(super) fn shall_probe(&mut self, now: Moment, in_need: bool, longest: Duration) -> bool {
         let Self::Down(down) = self else {

@@ -49,7 +49,7 @@ impl Combined {
         }
     }
 
-    /// Frees `name` on every node, whoever holds it; true if anybody did.
+    /// Frees `name` on every node, from any holder; true if there was one.
     pub(super) async fn free_anybody(&self, name: &MutexName) -> Result<bool> {
         let (mut freed, mut answered) = (false, 0);
         for node in self.0.nodes.iter().rev() {

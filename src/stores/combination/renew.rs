@@ -51,7 +51,7 @@ impl Combined {
     }
 
     /// Takes the nodes that have nothing of ours: they came back, perhaps
-    /// empty. Only while a quorum is ours, so that nobody else can be winning.
+    /// empty. Only while a quorum is ours, so that no other can be winning.
     async fn take_again(&self, nonce: Nonce, by: Moment, in_need: bool) {
         let shared = &self.0;
         let now = shared.clock.now();
@@ -76,8 +76,8 @@ impl Combined {
         }
     }
 
-    /// Starts `work` on each node that it wants. It goes on when nobody waits
-    /// for it: what was sent must be known.
+    /// Starts `work` on each node that it wants. It goes on when the caller has
+    /// gone: what was sent must be known.
     fn on_nodes<T, F>(&self, work: impl Fn(usize) -> Option<F>) -> Vec<JoinHandle<T>>
     where
         T: Send + 'static,

@@ -14,8 +14,8 @@ pub enum Mode {
     /// that another holds. Won when every node that answers is locked.
     #[default]
     Leftmost,
-    /// Majority: won when more than half of the nodes are locked, whoever
-    /// holds the others.
+    /// Majority: won when more than half of the nodes are locked, also
+    /// when another holds the rest.
     Majority,
 }
 
@@ -199,7 +199,7 @@ pub(super) fn drift(expiry: Duration) -> Duration {
 }
 
 /// How long after an answer a server that then said to be up for `up` counts:
-/// once it has been up for one expiry, nobody relies on what it may have
+/// once it has been up for one expiry, no holder relies on what it may have
 /// forgotten. It says whole seconds, of which the first may be short.
 pub(super) fn counts_in(expiry: Duration, up: Duration) -> Duration {
     (expiry + Duration::from_secs(1)).saturating_sub(up)

@@ -44,7 +44,7 @@ impl Progress {
 pub(super) enum Told {
     /// The waiters: the lock is free.
     Waiters,
-    /// Nobody, for another holds it: the waiters wait for that one. A
+    /// No waiter, for another holds it: they wait for that one. A
     /// waiter that heard itself would try again, and again.
     Nobody,
 }
@@ -80,8 +80,8 @@ impl Drop for Pending {
 }
 
 impl Store {
-    /// Undoes what `bid` has on the nodes. The work goes on when nobody waits
-    /// for it.
+    /// Undoes what `bid` has on the nodes. The work goes on when the caller
+    /// has gone.
     pub(super) fn unlock(
         self: &Arc<Self>,
         bid: Bid,

@@ -1,5 +1,5 @@
-//! What a renewal does on one node. Each of these goes on when nobody waits for
-//! it, and notes what came of it itself.
+//! What a renewal does on one node. Each of these goes on when the caller has
+//! gone, and notes what came of it itself.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -66,7 +66,7 @@ impl Store {
         Some(answer)
     }
 
-    /// Takes a node that has nothing of ours. Somebody else's attempt may stand
+    /// Takes a node that has nothing of ours. Another's attempt may stand
     /// there for a moment, so a refusal is not its last word.
     pub(super) async fn take_back(
         self: Arc<Self>,

@@ -6,7 +6,7 @@
 //! | `closing` | whether a client has been closed |
 //! | `hints` | the hints of one listener, from who knows to who wants to know |
 //! | `listeners` | who listens to which name in this process |
-//! | `secret` | text that nobody may see |
+//! | `secret` | text that is never shown |
 //! | `skew` | whether the clocks of servers that stand in for each other agree |
 //! | `source` | a value of the application's that may change |
 //! | `tested` | which versions of a server the suite has run on |

@@ -1,4 +1,4 @@
-//! [`Secret`]: text that nobody may see.
+//! [`Secret`]: text that is never shown.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ impl Secret {
         Self(text)
     }
 
-    /// For whoever needs it, and for nobody else.
+    /// Only for the call that needs it.
     pub(in crate::stores) fn reveal(&self) -> &str {
         &self.0
     }

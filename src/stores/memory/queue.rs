@@ -30,7 +30,7 @@ impl Queue {
         self.waiters.values()
     }
 
-    /// Whether nobody stands here at `now`, and nothing is kept for anybody.
+    /// Whether no waiter stands here at `now`, and nothing is kept for one.
     pub(super) fn is_empty(&self, now: StoreTime) -> bool {
         self.waiters.is_empty() && self.reserved(now).is_none()
     }
@@ -40,7 +40,7 @@ impl Queue {
         self.reserved.as_ref().filter(|(_, until)| *until >= now)
     }
 
-    /// Puts `bid` in line, at its old place if it had one, and says how many
+    /// Puts `bid` into the queue, at its old place if it had one, and says how many
     /// stand before it and what its score is.
     pub(super) fn join(&mut self, bid: &Bid, next_score: &mut u64) -> (u32, u64) {
         let standing = self
@@ -66,7 +66,7 @@ impl Queue {
         (u32::try_from(before).unwrap_or(u32::MAX), score)
     }
 
-    /// Takes `nonce` out of the line; true when the mutex was kept for it.
+    /// Takes `nonce` out of the queue; true when the mutex was kept for it.
     pub(super) fn quit(&mut self, nonce: Nonce) -> bool {
         self.waiters.retain(|_, waiter| waiter.nonce != nonce);
         let was_kept = self

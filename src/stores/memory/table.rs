@@ -70,7 +70,7 @@ impl Mutex {
         live.map_or(MutexOwner::NONE, Grant::owner)
     }
 
-    /// Ends the grant and calls the next in line.
+    /// Ends the grant and calls the next in the queue.
     fn free(&mut self, name: &MutexName, now: StoreTime, audience: &mut dyn Audience) {
         self.grant = None;
         self.queue.call_next(name, now, audience);
@@ -101,7 +101,7 @@ impl Table {
                 let kept = mutex.queue.reserved(now).map(|(waiter, _)| waiter.nonce);
                 if kept.is_none() && mutex.queue.is_led_by_another(bid.nonce) {
                     // Free with another waiter first: a lost wake-up or a crash
-                    // heals at anybody's next look.
+                    // heals at the next look of any contender.
                     mutex.queue.call_next(&bid.name, now, audience);
                 }
                 let kept = mutex

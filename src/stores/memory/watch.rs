@@ -6,9 +6,9 @@ use crate::backend::Interest;
 use crate::model::{ContenderId, MutexName};
 use crate::stores::kit::{HintStream, Listeners};
 
-/// Whom the table tells. A turn that nobody hears is given to the next.
+/// Whom the table tells. A turn that its waiter does not hear is given to the next.
 pub trait Audience {
-    /// Tells `waiter` that it may be its turn; false when nobody listens.
+    /// Tells `waiter` that it may be its turn; false when it does not listen.
     fn turn(&mut self, name: &MutexName, waiter: &ContenderId) -> bool;
 
     /// Tells all who follow `name` that its owner may have changed.

@@ -8,22 +8,14 @@ use super::words::FOREIGN;
 use crate::clock::Clock;
 use crate::error::Result;
 use crate::stores::StoreOptions;
-use crate::stores::kit::Source;
-use crate::stores::sql::{Client, Origin, Settings, Target, Tls, TlsMode, refuse_second_target};
+use crate::stores::sql::{self, Client, Origin, Settings, Target, Tls, TlsMode};
 
 /// Opens `mysql://user:password@host:port/database?…`, and makes the tables if
 /// they are missing and the URL does not forbid it.
 pub(in crate::stores) async fn open(options: &StoreOptions, clock: Clock) -> Result<Client<MySql>> {
-    let (settings, target) = settings(options)?;
-    let (source, place) = match (target, &options.in_code.mysql) {
-        (Some(target), _) => {
-            let place = format!("MySQL at {}:{}", target.host, target.port);
-            let options = driver_options(&target);
-            (Source::ready(move || options.clone()), place)
-        }
-        (None, Some(own)) => (own.options.clone(), own.place("MySQL")),
-        (None, None) => unreachable!("without options of its own it has a target"),
-    };
+    let own = options.in_code.mysql.as_ref();
+    let (settings, target, ()) = read(options)?;
+    let (source, place) = sql::way("MySQL", target.as_ref(), own, driver_options);
     let mysql = MySql::new(
         Origin::new(source, options.in_code.password.clone()),
         Statements::new(&settings.table, &settings.schedule_table),
@@ -46,7 +38,7 @@ pub(in crate::stores) async fn open(options: &StoreOptions, clock: Clock) -> Res
 /// # Errors
 /// [`Invalid`](crate::ErrorKind::Invalid) when the options are not valid.
 pub fn schema(options: &StoreOptions) -> Result<String> {
-    let (settings, _) = settings(options)?;
+    let (settings, ..) = read(options)?;
     let statements = Statements::new(&settings.table, &settings.schedule_table);
     let ddl = super::schema::ddl(&statements).map(|ddl| ddl + ";\n");
     let extension = super::schema::extension(&statements);
@@ -56,21 +48,9 @@ pub fn schema(options: &StoreOptions) -> Result<String> {
     ))
 }
 
-/// What is set, and the server that the URL names, unless the application connects its own way.
-fn settings(all: &StoreOptions) -> Result<(Settings, Option<Target>)> {
-    let url = all.url()?;
-    let mut options = url.options();
-    options.translate(FOREIGN)?;
-    let settings = Settings::take(&mut options)?;
-    let target = match &all.in_code.mysql {
-        Some(_) => {
-            refuse_second_target(url)?;
-            None
-        }
-        None => Some(Target::take(url, &mut options, 3306)?),
-    };
-    options.finish()?;
-    Ok((settings, target))
+fn read(options: &StoreOptions) -> Result<(Settings, Option<Target>, ())> {
+    let own = options.in_code.mysql.as_ref();
+    sql::read(options, own, FOREIGN, 3306, |_| Ok(()))
 }
 
 fn driver_options(target: &Target) -> MySqlConnectOptions {

@@ -77,8 +77,8 @@ impl MySql {
 
 /// Strict, or a version that overflows repeats for ever. READ COMMITTED, or a
 /// batch locks the gaps between its rows. Each statement by itself. The shortest
-/// wait for a row that every server knows, since whoever waits keeps a
-/// connection busy, and goes on waiting when its client is gone.
+/// wait for a row that every server knows, since a statement that
+/// waits keeps a connection busy, and goes on waiting when its client is gone.
 const SESSION: &str = "SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', \
      autocommit = 1, innodb_lock_wait_timeout = 1, lock_wait_timeout = 5; \
      SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED";
@@ -155,7 +155,7 @@ impl Dialect for MySql {
     }
 
     /// Without a token: JVM peers write this table too, and the version of a
-    /// grant of theirs is nobody's token.
+    /// grant of theirs is no token.
     fn owner_in(row: &Row) -> Result<MutexOwner> {
         row.owner()
     }
@@ -172,7 +172,7 @@ impl Dialect for MySql {
         prune::remove(client, unused_for, ledgers).await
     }
 
-    /// The server tells nobody anything.
+    /// The server sends no hints.
     async fn watch(client: Client<Self>) {
         client.poll().await;
     }

@@ -19,7 +19,7 @@ pub(super) fn fault(mysql: &MySql, error: &dyn DatabaseError) -> Fault {
 
 /// What a person can do when the server asks for the password itself and there
 /// is no TLS. The driver could encrypt it for a key that the server sends, which
-/// nobody verifies: it is built without that, and says so to programmers.
+/// the driver does not verify: it is built without that, and says so to programmers.
 pub(super) fn in_clear(error: sqlx::Error) -> sqlx::Error {
     match &error {
         sqlx::Error::Configuration(said) if said.to_string().contains("mysql-rsa") => {

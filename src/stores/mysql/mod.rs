@@ -21,7 +21,7 @@
 //! | `ledger` | the run ledger of schedules, and pages of them |
 //! | `ledger_statements` | its statements as text |
 //! | `list` | mutexes, a page at a time |
-//! | `prune` | removing what nobody has used for long |
+//! | `prune` | removing what no process has used for long |
 //! | `schema` | the tables: made, looked at, explained |
 //! | `health` | what a person should know |
 //! | `skew` | whether the clocks of a cluster's nodes agree |

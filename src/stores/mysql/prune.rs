@@ -1,7 +1,7 @@
-//! Removing rows that nobody has used for long.
+//! Removing rows that no process has used for long.
 //!
 //! A version is the last one plus one, or the second in which it was granted
-//! (see `statements`): so it tells that nobody of ours took the mutex since,
+//! (see `statements`): so it tells that no process of ours took the mutex since,
 //! and a new row begins with a larger one. Rows of JVM peers tell nothing of
 //! their last use; peers make their row again when they need it.
 

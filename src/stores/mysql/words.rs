@@ -2,6 +2,7 @@
 
 use crate::backend::url::Meaning::{AsItIs, Each, Instead, Same};
 use crate::backend::url::{Foreign, Meaning};
+use crate::stores::sql::{LIMIT, ON_OFF};
 
 /// How much security, as the clients of MySQL and Connector/J say it.
 const SSL_MODES: Meaning = Each(
@@ -31,9 +32,9 @@ const MARIADB_MODES: Meaning = Each(
     ],
 );
 
-const ON_OFF: Meaning = Each("tls", &[("true", "require"), ("false", "off")]);
 const UTC: Meaning = Instead("all times of this store are UTC");
-const LIMIT: Meaning = Instead("call_timeout=5s limits every call, connecting too");
+const STATEMENTS: Meaning = Instead("this store keeps the statements it needs");
+const SESSION: Meaning = Instead("the session is this store's own: leave it out");
 const PLACE: Meaning = Instead("write mysql://user:password@host:port/database");
 
 pub(super) const FOREIGN: &[Foreign] = &[
@@ -44,29 +45,13 @@ pub(super) const FOREIGN: &[Foreign] = &[
     Foreign::new("useSSL", ON_OFF),
     Foreign::new("useSsl", ON_OFF),
     Foreign::new("requireSSL", ON_OFF),
-    Foreign::new("ssl", ON_OFF),
-    // As Prisma says it.
-    Foreign::new(
-        "sslaccept",
-        Each(
-            "tls",
-            &[
-                ("strict", "verify-full"),
-                ("accept_invalid_certs", "require"),
-            ],
-        ),
-    ),
     Foreign::new(
         "verifyServerCertificate",
         Each("tls", &[("true", "verify-full"), ("false", "require")]),
     ),
-    Foreign::new("ssl-ca", Same("tls_ca")),
     Foreign::new("ssl_ca", Same("tls_ca")),
-    Foreign::new("ssl-cert", Same("tls_cert")),
     Foreign::new("ssl_cert", Same("tls_cert")),
-    Foreign::new("ssl-key", Same("tls_key")),
     Foreign::new("ssl_key", Same("tls_key")),
-    Foreign::new("connection_limit", Same("connections")),
     Foreign::new("connectionLimit", Same("connections")),
     Foreign::new("charset", AsItIs(&["utf8mb4"])),
     Foreign::new("characterEncoding", AsItIs(&["utf8", "utf-8", "utf8mb4"])),
@@ -85,27 +70,13 @@ pub(super) const FOREIGN: &[Foreign] = &[
         Instead("over TLS (tls=require) no key has to be asked for"),
     ),
     Foreign::new("autoReconnect", AsItIs(&["true"])),
-    Foreign::new("connect_timeout", LIMIT),
     Foreign::new("connectTimeout", LIMIT),
     Foreign::new("socketTimeout", LIMIT),
-    Foreign::new("pool_timeout", LIMIT),
     Foreign::new("timeout", LIMIT),
-    Foreign::new(
-        "statement-cache-capacity",
-        Instead("this store keeps the statements it needs"),
-    ),
-    Foreign::new(
-        "cachePrepStmts",
-        Instead("this store keeps the statements it needs"),
-    ),
-    Foreign::new(
-        "allowMultiQueries",
-        Instead("the session is this store's own: leave it out"),
-    ),
-    Foreign::new(
-        "rewriteBatchedStatements",
-        Instead("the session is this store's own: leave it out"),
-    ),
+    Foreign::new("statement-cache-capacity", STATEMENTS),
+    Foreign::new("cachePrepStmts", STATEMENTS),
+    Foreign::new("allowMultiQueries", SESSION),
+    Foreign::new("rewriteBatchedStatements", SESSION),
     Foreign::new("user", PLACE),
     Foreign::new("password", PLACE),
 ];

@@ -6,7 +6,7 @@ use crate::backend::{Answer, Bid};
 use crate::error::Result;
 use crate::stores::sql::{Client, Find};
 
-/// How often a refusal that shows nobody is looked at again: a race was lost
+/// How often a refusal that shows no owner is looked at again: a race was lost
 /// to an owner whom the statement's snapshot could not see.
 const LOOKS: usize = 3;
 

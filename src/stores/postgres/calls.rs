@@ -182,8 +182,8 @@ impl Answers<Free> for Postgres {
 }
 
 impl Postgres {
-    /// Begins the row of `name` again if its version can be no token's: nobody
-    /// can own it as it is, and a take would go on from there.
+    /// Begins the row of `name` again if its version can be no token's: no
+    /// process can own it as it is, and a take would go on from there.
     async fn mend(&self, on: &mut Connection, name: &MutexName) -> sqlx::Result<bool> {
         let (table, limit) = (&self.statements.table, FencingToken::STORE_LIMIT);
         let sql = format!(

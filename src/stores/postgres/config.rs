@@ -6,11 +6,11 @@ use super::dialect::Postgres;
 use super::statements::Statements;
 use super::wire::Wire;
 use super::words::FOREIGN;
+use crate::backend::url::Options;
 use crate::clock::Clock;
 use crate::error::{Error, Result};
 use crate::stores::StoreOptions;
-use crate::stores::kit::Source;
-use crate::stores::sql::{Client, Origin, Settings, Target, Tls, TlsMode, refuse_second_target};
+use crate::stores::sql::{self, Client, Origin, Settings, Target, Tls, TlsMode};
 
 /// The longest name of a channel, less what is added to the table's.
 const LONGEST_TABLE: usize = 56;
@@ -21,21 +21,12 @@ pub(in crate::stores) async fn open(
     options: &StoreOptions,
     clock: Clock,
 ) -> Result<Client<Postgres>> {
-    let Configured {
-        settings,
-        target,
-        notify,
-    } = configured(options)?;
-    let (source, place) = match (target, &options.in_code.postgres) {
-        (Some(target), _) => {
-            refuse_environment(std::env::var_os("PGOPTIONS"))?;
-            let place = format!("PostgreSQL at {}:{}", target.host, target.port);
-            let options = driver_options(&target);
-            (Source::ready(move || options.clone()), place)
-        }
-        (None, Some(own)) => (own.options.clone(), own.place("PostgreSQL")),
-        (None, None) => unreachable!("without options of its own it has a target"),
-    };
+    let own = options.in_code.postgres.as_ref();
+    let (settings, target, notify) = read(options)?;
+    if target.is_some() {
+        refuse_environment(std::env::var_os("PGOPTIONS"))?;
+    }
+    let (source, place) = sql::way("PostgreSQL", target.as_ref(), own, driver_options);
     let postgres = Postgres {
         origin: Origin::new(source, options.in_code.password.clone()),
         statements: statements(&settings),
@@ -61,7 +52,7 @@ pub(in crate::stores) async fn open(
 /// # Errors
 /// [`Invalid`](crate::ErrorKind::Invalid) when the options are not valid.
 pub fn schema(options: &StoreOptions) -> Result<String> {
-    let settings = configured(options)?.settings;
+    let (settings, ..) = read(options)?;
     let statements = statements(&settings);
     let ddl = super::schema::ddl(&statements).into_iter();
     let ddl = ddl.chain([super::schema::extension(&statements)]);
@@ -72,42 +63,22 @@ fn statements(settings: &Settings) -> Statements {
     Statements::new(&settings.table, &settings.schedule_table)
 }
 
-struct Configured {
-    settings: Settings,
-    /// The server that the URL names, unless the application connects its own way.
-    target: Option<Target>,
-    notify: bool,
-}
-
-fn configured(all: &StoreOptions) -> Result<Configured> {
-    let url = all.url()?;
-    let mut options = url.options();
-    options.translate(FOREIGN)?;
-    let settings = Settings::take(&mut options)?;
-    let target = match &all.in_code.postgres {
-        Some(_) => {
-            refuse_second_target(url)?;
-            None
-        }
-        None => Some(Target::take(url, &mut options, 5432)?),
-    };
-    let notify = options.switch("notify")?.unwrap_or(true);
-    options.finish()?;
+/// The last is whether hints are pushed.
+fn read(options: &StoreOptions) -> Result<(Settings, Option<Target>, bool)> {
+    let own = options.in_code.postgres.as_ref();
+    let notify = |options: &mut Options| options.switch("notify");
+    let (settings, target, notify) = sql::read(options, own, FOREIGN, 5432, notify)?;
     if settings.table.len() > LONGEST_TABLE {
         return Err(Error::invalid(format!(
             "the option \"table\" has at most {LONGEST_TABLE} letters, as it names a channel too"
         )));
     }
-    Ok(Configured {
-        settings,
-        target,
-        notify,
-    })
+    Ok((settings, target, notify.unwrap_or(true)))
 }
 
 /// The driver takes `PGOPTIONS` and has no way to leave it out. It can turn
 /// every promise around (`search_path`: another table, with other owners;
-/// read-only transactions; time limits), so nobody connects under it.
+/// read-only transactions; time limits), so the store does not connect under it.
 fn refuse_environment(options: Option<std::ffi::OsString>) -> Result<()> {
     let text = options.unwrap_or_default();
     if text.to_string_lossy().trim().is_empty() {

@@ -28,7 +28,7 @@ pub(in crate::stores) struct Postgres {
     /// By how much the clocks of server and standbys may differ.
     pub(super) margin: Duration,
     /// Whether hints are pushed: not where a pooler changes the session under
-    /// whoever listens.
+    /// the listener.
     pub(super) notify: bool,
 }
 

@@ -21,7 +21,7 @@
 //! | `watch` | hints by LISTEN and NOTIFY |
 //! | `ledger` | the run ledger of schedules, and pages of them |
 //! | `ledger_statements` | its statements as text |
-//! | `prune` | removing what nobody has used for long |
+//! | `prune` | removing what no process has used for long |
 //! | `schema` | the tables: made, looked at, explained |
 //! | `health` | what a person should know |
 //! | `error` | the driver's errors as ours |

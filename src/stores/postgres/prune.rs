@@ -1,4 +1,4 @@
-//! Removing rows that nobody has used for long.
+//! Removing rows that no process has used for long.
 //!
 //! A version is the microsecond of its grant or later, and that of a new row is
 //! the clock's: so tokens rise over a removal, if no take that has read the

@@ -38,7 +38,7 @@ impl<'c> Listening<'c> {
         }
     }
 
-    /// Listens for all who do, until nobody does.
+    /// Listens for all listeners, until none is left.
     pub(super) async fn run(self) {
         let mut pause = PAUSE.0;
         while self.registry.names().is_some() {
@@ -144,7 +144,7 @@ impl<'c> Listening<'c> {
     }
 
     fn tell(&self, channel: &str, name: &str) {
-        // Anybody may send a notification: what is no name is no hint.
+        // Any client of the server may send a notification: what is no name is no hint.
         let Ok(name) = MutexName::new(name) else {
             return;
         };

@@ -1,7 +1,7 @@
 //! [`Wire`]: how a statement travels.
 //!
 //! As text, in one message. The server begins when it has the whole message and
-//! commits before it waits for another, so nobody who falls silent holds a row:
+//! commits before it waits for another, so no client that falls silent holds a row:
 //! with the protocol's own way a prepared statement is executed by one message
 //! and committed by the next. To plan such a statement costs the server several
 //! times what it costs to do it. So those that are used all the time are
@@ -21,8 +21,8 @@ use sqlx::postgres::{PgConnection, PgRow};
 use sqlx::{AssertSqlSafe, Executor as _};
 
 /// How long a statement waits in the server for a row that another transaction
-/// holds. Longer than any of ours holds one; short, since whoever waits keeps a
-/// connection busy, and goes on waiting when its client is gone.
+/// holds. Longer than any of ours holds one; short, since a statement that
+/// waits keeps a connection busy, and goes on waiting when its client is gone.
 const LOCK_WAIT: Duration = Duration::from_millis(250);
 
 /// How a statement travels.

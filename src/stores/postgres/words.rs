@@ -2,6 +2,7 @@
 
 use crate::backend::url::Meaning::{AsItIs, Each, Instead, Same};
 use crate::backend::url::{Foreign, Meaning};
+use crate::stores::sql::LIMIT;
 
 /// How much security, as libpq says it.
 const SSL_MODES: Meaning = Each(
@@ -16,7 +17,7 @@ const SSL_MODES: Meaning = Each(
     ],
 );
 
-const LIMIT: Meaning = Instead("call_timeout=5s limits every call, connecting too");
+const SESSIONS: Meaning = Instead("the sessions of this store are called tenure");
 const PLACE: Meaning = Instead("write postgres://user:password@host:port/database");
 const SCHEMA: Meaning = Instead("name the schema with the table, as in table=app.simba_mutex");
 const PULSE: Meaning = Instead("a connection that is silent is asked whether it lives");
@@ -25,25 +26,10 @@ const PREPARED: Meaning = Instead("no statement is prepared");
 pub(super) const FOREIGN: &[Foreign] = &[
     Foreign::new("sslmode", SSL_MODES),
     Foreign::new("ssl-mode", SSL_MODES),
-    Foreign::new("ssl", Each("tls", &[("true", "require"), ("false", "off")])),
-    // As Prisma says it.
-    Foreign::new(
-        "sslaccept",
-        Each(
-            "tls",
-            &[
-                ("strict", "verify-full"),
-                ("accept_invalid_certs", "require"),
-            ],
-        ),
-    ),
     Foreign::new("sslrootcert", Same("tls_ca")),
     Foreign::new("ssl-root-cert", Same("tls_ca")),
-    Foreign::new("ssl-ca", Same("tls_ca")),
     Foreign::new("sslcert", Same("tls_cert")),
-    Foreign::new("ssl-cert", Same("tls_cert")),
     Foreign::new("sslkey", Same("tls_key")),
-    Foreign::new("ssl-key", Same("tls_key")),
     Foreign::new(
         "sslpassword",
         Instead("the key in the file of tls_key has no password"),
@@ -63,23 +49,14 @@ pub(super) const FOREIGN: &[Foreign] = &[
     // The driver does not bind channels.
     Foreign::new("channel_binding", AsItIs(&["disable", "prefer"])),
     Foreign::new("client_encoding", AsItIs(&["utf8", "utf-8", "auto"])),
-    Foreign::new("connection_limit", Same("connections")),
-    Foreign::new("connect_timeout", LIMIT),
-    Foreign::new("pool_timeout", LIMIT),
     Foreign::new("socket_timeout", LIMIT),
     Foreign::new("tcp_user_timeout", LIMIT),
     Foreign::new("keepalives", PULSE),
     Foreign::new("keepalives_idle", PULSE),
     Foreign::new("keepalives_interval", PULSE),
     Foreign::new("keepalives_count", PULSE),
-    Foreign::new(
-        "application_name",
-        Instead("the sessions of this store are called tenure"),
-    ),
-    Foreign::new(
-        "fallback_application_name",
-        Instead("the sessions of this store are called tenure"),
-    ),
+    Foreign::new("application_name", SESSIONS),
+    Foreign::new("fallback_application_name", SESSIONS),
     Foreign::new(
         "options",
         Instead("give the role its settings with ALTER ROLE"),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::keys;
 
-/// `all` in batches of at most `most`, for a script lets nobody else in. In a
+/// `all` in batches of at most `most`, for the server runs nothing beside a script. In a
 /// cluster only those go together whose keys share a slot.
 pub(super) fn together<T>(
     all: impl IntoIterator<Item = T>,

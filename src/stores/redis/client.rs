@@ -42,7 +42,7 @@ pub(super) struct Store {
     pub(super) servers: Arc<Servers>,
     pub(super) registry: Arc<Registry>,
     closing: Closing,
-    /// The server's clock; of a cluster that of whoever answered last.
+    /// The server's clock; of a cluster that of the one that answered last.
     time: HeardClock,
     /// A denied PUBLISH has been told once.
     warned: AtomicBool,
@@ -121,7 +121,7 @@ impl Redis {
         self.0.closing.check_open()
     }
 
-    /// Whoever listens to `channel` is told when a lease is over that lasts for
+    /// The listeners of `channel` are told when a lease is over that lasts for
     /// `left` yet; its last millisecond is still owned.
     pub(super) fn ring_after(&self, channel: &str, left: Duration) {
         let at = self.now() + left + Duration::from_millis(1);
@@ -177,13 +177,13 @@ impl Redis {
             && error.kind() == ErrorKind::Conflict
             && bid.queue
         {
-            // It may stand in line behind what is no owner.
+            // It may stand in the queue behind what is no owner.
             let _ = self.leave(bid).await;
         }
         sent
     }
 
-    /// The error of a take that was not the first, once the place in line that
+    /// The error of a take that was not the first, once the place in the queue that
     /// an earlier one may have given to `bid` is given up.
     async fn undone(&self, bid: &Bid, error: Error) -> Error {
         if !bid.queue || self.leave(bid).await.is_ok() {
@@ -297,7 +297,7 @@ impl Backend for Redis {
             .filter(|score| is_score(score))
             .unwrap_or("");
         // In one text: each argument costs the server something, and these are
-        // read only when somebody is in the way.
+        // read only when another is in the way.
         let manner = format!(
             "{} {} {} {} {score}",
             u8::from(bid.queue),

@@ -165,7 +165,7 @@ impl Cluster {
         }
         let mut map = shares.clone();
         if !is_whole(&map) {
-            // Where they differ, somebody has to be asked all the same.
+            // Where they differ, a server has to be asked all the same.
             map.extend(answers.into_iter().flat_map(|word| word.shares));
             map = flatten(&map);
         }

@@ -39,7 +39,7 @@ pub(super) struct Config {
     pub(super) reserve: Duration,
     /// How many replicas must have a grant before it counts.
     pub(super) wait_replicas: u32,
-    /// Nobody takes before a restarted server has been up for one lease.
+    /// A restarted server grants nothing before it has been up for one lease.
     pub(super) restart_grace: bool,
     /// What is kept from a lease for clocks that differ.
     pub(super) margin: Duration,

@@ -41,7 +41,7 @@ pub(super) enum Purpose {
 }
 
 /// Hears the messages of a connection, in the task that reads from it: from
-/// there it is one step to whoever waits. It must not block.
+/// there it is one step to the waiter. It must not block.
 pub(super) type Ear = Arc<dyn Fn(&PushInfo) + Send + Sync>;
 
 /// One that hears nothing.

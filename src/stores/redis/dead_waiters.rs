@@ -53,7 +53,7 @@ fn lock(all: &Mutex<HashSet<MutexName>>) -> MutexGuard<'_, HashSet<MutexName>> {
 }
 
 /// Does what `reply` left, in the background and in the name of `by`. Nothing
-/// depends on it: whoever looks next goes on where this ended.
+/// depends on it: the next who looks goes on where this ended.
 pub(super) fn go_on(redis: &Redis, name: &MutexName, by: &str, reply: &Reply) {
     if reply.rest.is_none() {
         return;

@@ -69,7 +69,7 @@ impl Keys {
         self.owner.clone()
     }
 
-    /// Where ours hear that nobody owns any more. No peer's channel can have
+    /// Where ours hear that a mutex has become free. No peer's channel can have
     /// this name: theirs end in `}` or go on with a colon.
     pub(super) fn freed_channel(&self) -> String {
         format!("{}.freed", self.owner)
@@ -82,10 +82,10 @@ pub(super) fn name_in_use(prefix: &[u8], key: &[u8]) -> Option<MutexName> {
     name_of(prefix, key, &ends)
 }
 
-/// The mutex of `key`, if that is one of the keys that stay when nobody owns.
+/// The mutex of `key`, if that is one of the keys that stay when it is free.
 pub(super) fn name_at_rest(prefix: &[u8], key: &[u8]) -> Option<MutexName> {
     let name = name_of(prefix, key, &["}:fence", "}:schedule"])?;
-    // Where its keys lie in a cluster nobody could say of another.
+    // Of another it cannot be said where its keys lie in a cluster.
     name.fault().is_none().then_some(name)
 }
 

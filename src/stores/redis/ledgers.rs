@@ -22,7 +22,7 @@ use crate::backend::{Bookmark, LedgerLine, Ledgers, Page};
 use crate::error::Result;
 use crate::model::{MutexName, StoreTime};
 
-/// At most this many ledgers in one script: it lets nobody else in.
+/// At most this many ledgers in one script: the server runs nothing beside it.
 const BATCH: usize = 200;
 
 pub(super) async fn list(redis: &Redis, page: &Page) -> Result<Ledgers> {

@@ -69,7 +69,7 @@ pub(super) async fn list(redis: &Redis, page: &Page) -> Result<Listing> {
         }
         let lacking = (page.limit - entries.len()).saturating_add(1);
         let some = &rest[..rest.len().min(lacking.clamp(TOGETHER.0, TOGETHER.1))];
-        // Nobody at all: still the page has a time.
+        // No mutex at all: still the page has a time.
         let (more, at) = survey(redis, some).await?;
         now = now.max(at);
         entries.extend(more);

@@ -14,8 +14,8 @@ use crate::error::{Error, ErrorKind, Outcome, Result};
 use crate::model::text::shown;
 use crate::model::{ContenderId, FencingToken, MutexName, MutexOwner, StoreTime};
 
-/// At most this many mutexes in one call: a script lets nobody else in, here
-/// for two milliseconds or so.
+/// At most this many mutexes in one call: the server runs nothing beside a
+/// script, here for two milliseconds or so.
 const BATCH: usize = 400;
 
 /// Tokens end below this: where numbers of Lua lose digits.
@@ -102,7 +102,7 @@ pub(super) fn unreachable_keys(redis: &Redis, name: &MutexName) -> Option<String
 }
 
 /// Whether there is anything under a name whose keys cannot be asked about in
-/// a script. In a cluster nobody can say where it would be.
+/// a script. In a cluster it is not known where it would be.
 async fn is_there(redis: &Redis, name: &MutexName) -> Result<bool> {
     for end in ENDS {
         let mut command = redis::cmd("PTTL");
@@ -169,7 +169,7 @@ async fn ask(redis: &Redis, call: &Call) -> Result<(StoreTime, Vec<SeenMutex>)> 
     Ok((read_time(&now)?, parts.map(one).collect::<Result<_>>()?))
 }
 
-/// One line of a listing; `None` when nobody uses it.
+/// One line of a listing; `None` when it is not in use.
 fn entry(redis: &Redis, name: &MutexName, seen: SeenMutex, now: StoreTime) -> Option<Entry> {
     let damaged = |fault: String| Some(Entry::damaged(name.clone(), fault));
     if !seen.strange.is_empty() {

@@ -16,8 +16,8 @@ pub(super) enum OwnerEvent {
 }
 
 impl OwnerEvent {
-    /// The event in `payload`; `None` when it is none. Anybody may publish
-    /// anything, so that is no error.
+    /// The event in `payload`; `None` when it is none. Any client may
+    /// publish anything, so that is no error.
     pub(super) fn parse(payload: &[u8]) -> Option<Self> {
         let (event, id) = std::str::from_utf8(payload).ok()?.split_once(MARK)?;
         let id = ContenderId::new(id).ok()?;

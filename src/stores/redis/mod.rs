@@ -35,7 +35,7 @@
 //! | `ledgers` | all of them, a page at a time |
 //! | `list` | mutexes, a page at a time |
 //! | `walk` | a walk through all keys, in spells |
-//! | `prune` | removing what nobody has used for long |
+//! | `prune` | removing what no process has used for long |
 //! | `health` | what a person should know |
 //! | `skew` | whether the clocks of the servers agree |
 //! | `schema` | what has to be made before the first use: a user, and what it must be permitted |

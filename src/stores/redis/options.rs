@@ -25,22 +25,14 @@ typed_options! {
     /// tenure::stores::check(&options.into())?; // or Coordinator::connect(options).await
     /// # Ok::<(), tenure::Error>(())
     /// ```
-    pub struct RedisOptions;
-    /// How long an owner rests before it renews: `ttl`.
-    with_ttl: duration = "ttl";
-    /// How long renewals may fail before ownership ends: `transition`.
-    with_transition: duration = "transition";
-    /// How long a call may take: `call_timeout`.
-    with_call_timeout: duration = "call_timeout";
-    /// What is kept from a lease for clocks that differ: `margin`.
-    with_margin: duration = "margin";
+    pub struct RedisOptions with lease;
     /// What the names of keys and channels begin with: `prefix`.
     with_prefix: text = "prefix";
     /// How long a freed mutex is kept for the waiter that was told: `reserve`.
     with_reserve: duration = "reserve";
     /// How many replicas must have a grant before it counts: `wait_replicas`.
     with_wait_replicas: number = "wait_replicas";
-    /// Whether nobody takes before a restarted server has been up for one lease: `restart_grace`.
+    /// Whether a restarted server grants nothing before it has been up for one lease: `restart_grace`.
     with_restart_grace: switch = "restart_grace";
     /// A PEM file with the authorities that are trusted, over TLS: `tls_ca`.
     with_tls_ca: path = "tls_ca";

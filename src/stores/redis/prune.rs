@@ -1,4 +1,4 @@
-//! Removing what nobody has used for long: fences, and ledgers.
+//! Removing what no process has used for long: fences, and ledgers.
 
 use std::collections::BTreeSet;
 
@@ -18,7 +18,7 @@ use crate::model::MutexName;
 /// How many strides of keys one call looks at.
 const STRIDES: usize = 4;
 
-/// At most this many mutexes in one script: it lets nobody else in.
+/// At most this many mutexes in one script: the server runs nothing beside it.
 const BATCH: usize = 100;
 
 /// Where the next call goes on.

@@ -14,7 +14,7 @@ use super::server::Manner;
 use crate::backend::{Answer, Held};
 use crate::error::{Error, ErrorKind, Outcome, Result};
 
-/// At most this many grants in one call: a script lets nobody else in.
+/// At most this many grants in one call: the server runs nothing beside a script.
 const BATCH: usize = 200;
 
 pub(super) async fn renew(redis: &Redis, held: &[Held]) -> Vec<Result<Answer>> {

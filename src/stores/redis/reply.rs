@@ -91,7 +91,7 @@ impl Reply {
         })
     }
 
-    /// What a take of `bid` has come to: the number alone if nobody was in its
+    /// What a take of `bid` has come to: the number alone if none was in its
     /// way, which is the microsecond it was made.
     pub(super) fn of_take(value: Value, bid: &Bid, about: StoreTime) -> Result<Self> {
         let Value::Int(number) = value else {

@@ -1,11 +1,11 @@
 //! [`Sentinels`]: who is master in the eyes of most of them.
 //!
 //! A master that was replaced while it was cut off does not know it, and goes
-//! on answering whoever still reaches it. So the sentinels are asked again and
+//! on answering the clients that still reach it. So the sentinels are asked again and
 //! again, and only what most of them say counts: any two majorities share a
-//! sentinel, which names the new master once it has named it. Whoever takes at
-//! the new master has therefore asked later than everybody who was confirmed
-//! at the old one.
+//! sentinel, which names the new master once it has named it. A contender that
+//! takes at the new master has therefore asked later than every owner that was
+//! confirmed at the old one.
 //!
 //! Those of the URL are asked first. Where they are not enough, because the URL
 //! names too few or some of them were replaced, those that they know are asked
@@ -92,7 +92,7 @@ impl Sentinels {
         Ok(named)
     }
 
-    /// What all of them say, for a person to know. Nobody waits for it: looks
+    /// What all of them say, for a person to know. No caller waits for it: looks
     /// go on meanwhile.
     pub(super) async fn survey(
         self: &Arc<Self>,
@@ -107,7 +107,7 @@ impl Sentinels {
         self.listed.len()
     }
 
-    /// Asks until it is `enough`, or there is nobody left to ask.
+    /// Asks until it is `enough`, or there is none left to ask.
     async fn ask_all(
         self: &Arc<Self>,
         connector: &Connector,
@@ -149,7 +149,7 @@ impl Sentinels {
         (votes, troubles)
     }
 
-    /// Connections to those that nobody knows any more are not kept.
+    /// Connections to those that no sentinel knows any more are not kept.
     fn forget_others(&self, others: &[Address]) {
         let is_known = |at: &Address| self.listed.contains(at) || others.contains(at);
         self.connections().retain(|address, _| is_known(address));

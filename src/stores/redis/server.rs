@@ -25,7 +25,7 @@ pub(super) struct Server {
     connection: Connection,
     waiting: [OnceCell<Connection>; WAITING_CONNECTIONS],
     permits: Semaphore,
-    /// Which of `waiting` nobody uses.
+    /// Which of `waiting` are not in use.
     free: Mutex<Vec<usize>>,
 }
 

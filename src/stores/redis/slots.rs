@@ -171,7 +171,7 @@ fn address(node: &Value, asked: &Address) -> Option<Address> {
 
 /// Whether those who answer may speak for the cluster: they name so many nodes,
 /// of which so many are masters, and so many that are known from elsewhere are
-/// missing. A node that was reset names itself alone, and must miss nobody.
+/// missing. A node that was reset names itself alone, and must miss none.
 pub(super) fn may_speak(masters: usize, named: usize, missing: usize) -> bool {
     match masters {
         1 => missing < named,

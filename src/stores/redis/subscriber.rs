@@ -22,7 +22,7 @@ const BATCH: usize = 500;
 
 /// Says where a channel is to be subscribed.
 pub(super) trait Places: Send + Sync + 'static {
-    /// The server for `channel`; `None` while nobody knows.
+    /// The server for `channel`; `None` while it is not known.
     fn place(&self, channel: &str) -> Option<Route>;
 
     /// Whether anything can ever be subscribed there again.
@@ -162,7 +162,7 @@ async fn tend(post: Arc<Post>, registry: Arc<Registry>, connector: Connector, ro
     }
 }
 
-/// Who only listens asks nobody anything, and would go on listening to a master
+/// A listener asks the servers nothing, and would go on listening to a master
 /// that was replaced while it was cut off. The connection follows what is found.
 fn look_around(connector: &Connector, route: &Route) {
     let (Route::Master, Some(sentinels)) = (route, connector.sentinels.clone()) else {
@@ -198,7 +198,7 @@ impl Subscribed {
             ConnectionState::Connecting | ConnectionState::Down(_) => None,
         };
         // Subscriptions end with their connection, and what was published in
-        // between is sent to nobody again.
+        // between is not sent again.
         let lost: Vec<String> = self.subscribed.drain().map(|(name, _)| name).collect();
         self.registry.suspend(&lost);
         self.cut_off.extend(lost);

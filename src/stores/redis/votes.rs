@@ -1,8 +1,8 @@
 //! [`Votes`]: what sentinels say of who is master, and whether that decides it.
 //!
 //! Sentinels know each other, and need more than half of all they know for a
-//! fail-over. So does this: whoever counts fewer, because a URL names too few
-//! of them, could follow a minority while others follow the majority.
+//! fail-over. So does this: a client that counts fewer, because a URL names too
+//! few of them, could follow a minority while others follow the majority.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -48,13 +48,13 @@ struct Vote {
 
 pub(super) struct Votes {
     listed: Vec<Address>,
-    /// There are at least so many, whatever anybody knows.
+    /// There are at least so many, whatever the sentinels know.
     floor: usize,
     heard: HashMap<Voter, Vote>,
 }
 
 impl Votes {
-    /// Nobody of those that the URL lists has been heard yet. There are at least
+    /// None of those that the URL lists has been heard yet. There are at least
     /// `floor`.
     pub(super) fn of(listed: &[Address], floor: usize) -> Self {
         Self {
@@ -96,7 +96,7 @@ impl Votes {
         self.floor.max(word.known())
     }
 
-    /// How many there are: as many as the URL lists, or as anybody knows.
+    /// How many there are: as many as the URL lists, or as any sentinel knows.
     pub(super) fn all(&self) -> usize {
         let known = self.votes().map(|vote| self.known_to(&vote.word));
         known.max().unwrap_or(self.floor)
@@ -152,7 +152,7 @@ impl Votes {
         unasked
     }
 
-    /// Whether somebody does not say who it is, or whom it knows.
+    /// Whether a sentinel does not say who it is, or whom it knows.
     pub(super) fn is_partial(&self) -> bool {
         self.heard.values().any(|vote| !vote.word.is_whole())
     }

@@ -1,7 +1,7 @@
 //! A walk through all keys, in spells.
 //!
 //! SCAN knows no order, so nothing can be told before the walk is at its end.
-//! Many keys, or a slow way to them, make that long: whoever asks gets an empty
+//! Many keys, or a slow way to them, make that long: the caller gets an empty
 //! page to be continued, and goes on where the walk is.
 
 use std::collections::BTreeSet;

@@ -78,7 +78,7 @@ struct Channel {
     says: Says,
     listeners: Vec<(u64, HintSender)>,
     standing: Standing,
-    /// Tells the listeners when a lease is over, which nobody else would do.
+    /// Tells the listeners when a lease is over, which the server does not.
     alarm: Option<Alarm>,
 }
 
@@ -95,7 +95,7 @@ enum Standing {
     Pending,
     /// The server sends its messages.
     Confirmed,
-    /// Cannot be had now; nobody waits for it.
+    /// Cannot be had now; no caller waits for it.
     Refused,
 }
 
@@ -155,7 +155,7 @@ impl Registry {
         self.changed.notify_one();
     }
 
-    /// Returns when `channel` is subscribed, if anybody listens to it and it
+    /// Returns when `channel` is subscribed, if it has a listener and it
     /// can be had soon: an attempt after it finds what was missed before.
     pub(super) async fn ready(&self, channel: &str) {
         let pending = || {
@@ -206,7 +206,7 @@ impl Registry {
         self.channels().get(channel).map(|channel| channel.number)
     }
 
-    /// These are subscribed now. Whoever was cut off before, or went on
+    /// These are subscribed now. A listener that was cut off before, or went on
     /// without them, hears so.
     pub(super) fn confirm(&self, names: &[(String, u64)], resumed: bool) {
         let mut all = self.channels();
@@ -450,7 +450,7 @@ mod tests {
         assert_eq!(rings(&[500]).await, 500);
         assert_eq!(rings(&[600, 900]).await, 900, "it was renewed");
         assert_eq!(rings(&[9_000, 1_200]).await, 1_200, "another owns");
-        // Whoever has gone is told nothing, and whoever comes is told anew.
+        // A listener that has gone is told nothing, and one that comes is told anew.
         registry.ring("c", at(2_000), &clock);
         drop(stream);
         let mut other = listen();

@@ -3,9 +3,12 @@
 use std::time::Duration;
 
 use super::pool::Limits;
-use crate::backend::url::{Options, StoreUrl};
+use crate::backend::url::{Foreign, Options, StoreUrl};
 use crate::error::{Error, Result};
 use crate::model::LeaseTerms;
+use crate::stores::StoreOptions;
+use crate::stores::code::Own;
+use crate::stores::kit::Source;
 use crate::stores::typed::{Choice, choice};
 
 /// How the connection is secured.
@@ -69,8 +72,8 @@ pub(in crate::stores) struct Target {
 }
 
 impl Settings {
-    /// Takes the common options; the store takes its own and finishes.
-    pub(in crate::stores) fn take(options: &mut Options) -> Result<Self> {
+    /// Takes the common options.
+    fn take(options: &mut Options) -> Result<Self> {
         let terms = options.terms()?.unwrap_or_default();
         let connections = options.number("connections")?.unwrap_or(4);
         if !(1..=64).contains(&connections) {
@@ -88,11 +91,7 @@ impl Settings {
 }
 
 impl Target {
-    pub(in crate::stores) fn take(
-        url: &StoreUrl,
-        options: &mut Options,
-        usual_port: u16,
-    ) -> Result<Self> {
+    fn take(url: &StoreUrl, options: &mut Options, usual_port: u16) -> Result<Self> {
         let scheme = url.scheme();
         let [host] = url.hosts() else {
             return Err(Error::invalid(format!(
@@ -117,9 +116,53 @@ impl Target {
     }
 }
 
+/// What `all` says: the settings, what `more` takes of them, and the server that the URL names,
+/// unless the application has its `own` way to connect.
+pub(in crate::stores) fn read<O, T>(
+    all: &StoreOptions,
+    own: Option<&Own<O>>,
+    words: &[Foreign],
+    usual_port: u16,
+    more: impl FnOnce(&mut Options) -> Result<T>,
+) -> Result<(Settings, Option<Target>, T)> {
+    let url = all.url()?;
+    let mut options = url.options();
+    options.translate(super::words::FOREIGN)?;
+    options.translate(words)?;
+    let settings = Settings::take(&mut options)?;
+    let target = match own {
+        Some(_) => {
+            refuse_second_target(url)?;
+            None
+        }
+        None => Some(Target::take(url, &mut options, usual_port)?),
+    };
+    let more = more(&mut options)?;
+    options.finish()?;
+    Ok((settings, target, more))
+}
+
+/// What to connect to `server` with, and where that is, for messages.
+pub(in crate::stores) fn way<O: Clone + Send + Sync + 'static>(
+    server: &str,
+    target: Option<&Target>,
+    own: Option<&Own<O>>,
+    driver_options: impl FnOnce(&Target) -> O,
+) -> (Source<O>, String) {
+    match (target, own) {
+        (Some(target), _) => {
+            let place = format!("{server} at {}:{}", target.host, target.port);
+            let options = driver_options(target);
+            (Source::ready(move || options.clone()), place)
+        }
+        (None, Some(own)) => (own.options.clone(), own.place(server)),
+        (None, None) => unreachable!("without options of its own it has a target"),
+    }
+}
+
 /// Refuses what the application's own options say already. Of the URL's options, those of a
 /// [`Target`] are not known then.
-pub(in crate::stores) fn refuse_second_target(url: &StoreUrl) -> Result<()> {
+fn refuse_second_target(url: &StoreUrl) -> Result<()> {
     let is_bare = url.hosts().is_empty() && url.user().is_none() && url.path().is_empty();
     match is_bare && url.password().is_none() {
         true => Ok(()),

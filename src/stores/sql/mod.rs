@@ -6,7 +6,9 @@
 //! | `client` | the client: the seam to the rest |
 //! | `dialect` | what a database has of its own |
 //! | `question` | what every database is asked, and what it replies |
-//! | `config` | the options that both stores have |
+//! | `config` | what the options say that both stores have |
+//! | `options` | the same, set in code |
+//! | `words` | what URLs for other clients say, of both databases |
 //! | `origin` | what a connection is made with, asked for anew every time |
 //! | `schema` | the tables: made if they are missing, and explained |
 //! | `health` | what a person should know |
@@ -28,6 +30,7 @@ mod health;
 mod ledger;
 mod ledgers;
 mod list;
+mod options;
 mod origin;
 mod poll;
 mod pool;
@@ -36,16 +39,18 @@ mod question;
 mod row;
 pub(super) mod schema;
 mod watch;
+mod words;
 
 pub(super) use batch::Passed;
 #[cfg(feature = "mysql")]
 pub(super) use batch::{locked, padded};
 pub(super) use client::Client;
 pub use config::TlsMode;
-pub(super) use config::{Settings, Target, Tls, refuse_second_target};
+pub(super) use config::{Settings, Target, Tls, read, way};
 pub(super) use dialect::Dialect;
 pub(super) use ledger::{ByNotes, CLAIM_TRIES, LedgerRow, unexplained};
 pub(super) use ledgers::ledger_line;
+pub(super) use options::sql_options;
 pub(super) use origin::{NotConnected, Origin};
 pub(super) use poll::POLL;
 #[cfg(feature = "postgres")]
@@ -60,3 +65,6 @@ pub(super) use question::{
 pub(super) use row::{Row, text};
 #[cfg(feature = "postgres")]
 pub(super) use watch::Registry;
+pub(super) use words::LIMIT;
+#[cfg(feature = "mysql")]
+pub(super) use words::ON_OFF;

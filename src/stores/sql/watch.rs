@@ -28,7 +28,7 @@ struct Watched {
     is_watched: bool,
 }
 
-/// What is known of a name that somebody listens to.
+/// What is known of a name that has listeners.
 #[derive(Debug, Default)]
 struct Listened {
     /// Whether the watcher has not yet looked for its newest listener.
@@ -92,7 +92,7 @@ impl Registry {
     }
 
     /// The lease of `name` is over at `ends_at`, unless it is renewed; `None`
-    /// when nobody owns, or nobody knows.
+    /// when it is free, or not known.
     pub(in crate::stores) fn note_end(&self, name: &MutexName, ends_at: Option<Moment>) {
         if let Some(known) = self.watched().listeners.remembered(name) {
             known.ends_at = ends_at;
@@ -109,7 +109,7 @@ impl Registry {
         }
     }
 
-    /// Whether nobody listens.
+    /// Whether there are no listeners.
     pub(in crate::stores) fn is_empty(&self) -> bool {
         self.watched().listeners.is_empty()
     }
@@ -121,13 +121,13 @@ impl Registry {
         names.any(|(_, known)| known.is_new)
     }
 
-    /// When the first of the leases is over that somebody listens to.
+    /// When the first of the leases is over that have listeners.
     pub(in crate::stores) fn first_end(&self) -> Option<Moment> {
         self.watched().first_end()
     }
 
     /// Tells those who wait for a lease that is over at `now`. Its owner has
-    /// died, as far as is known: nobody else will tell them.
+    /// died, as far as is known, and will not tell them.
     pub(in crate::stores) fn tell_ended(&self, now: Moment) {
         let mut watched = self.watched();
         let names = watched.listeners.names();

@@ -67,7 +67,7 @@ impl Files {
         let database = match found.database {
             Some(database) if !is_empty(&database.file).map_err(fail)? => database,
             empty => {
-                // What lies beside a database that is gone belongs to nobody,
+                // What lies beside a database that is gone belongs to none,
                 // and would be taken for the new one's.
                 for side in &found.sides {
                     match std::fs::remove_file(side) {

@@ -108,7 +108,7 @@ impl Thread {
 }
 
 impl Drop for Client {
-    /// The thread notices that nobody can give it jobs any more.
+    /// The thread notices that no client can give it jobs any more.
     fn drop(&mut self) {
         drop(self.jobs.take());
         self.wake_thread();
@@ -166,7 +166,7 @@ impl Sqlite {
             .await
     }
 
-    /// Does `work` on the thread, which is told whether anybody still waits
+    /// Does `work` on the thread, which is told whether the caller still waits
     /// for it.
     async fn insist<T: Send + 'static>(
         &self,
@@ -191,8 +191,8 @@ impl Sqlite {
         self.ask(|worker| work(&mut worker.database)).await
     }
 
-    /// Frees something. Done also when nobody waits for the answer any more:
-    /// somebody waits for the mutex.
+    /// Frees something. Done also when the caller no longer waits for the answer:
+    /// others may wait for the mutex.
     async fn free(
         &self,
         work: impl FnOnce(&mut Database) -> Result<Answer> + Send + 'static,
@@ -274,7 +274,7 @@ impl Backend for Sqlite {
         let (sender, stream) = hints();
         let interest = interest.clone();
         let given = self.0.give(Order::new(move |worker| {
-            worker.add_listener(&interest, sender)
+            worker.add_listener(&interest, sender);
         }));
         match given {
             Ok(()) => Hints::new(stream),

@@ -71,7 +71,7 @@ impl HostBoot {
 
 /// The store's clock: the time since boot, moved to where the wall clock stood
 /// when the file was first used in this boot. The move is written in the file
-/// and the same for everybody, so that times can be read and outlive a boot; a
+/// and the same for all processes, so that times can be read and outlive a boot; a
 /// wall clock that is set later changes nothing.
 #[derive(Clone, Debug)]
 pub(super) struct BootClock {

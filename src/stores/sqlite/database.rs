@@ -22,7 +22,7 @@ use crate::model::StoreTime;
 /// More than there are statements: each is prepared once.
 const STATEMENTS: usize = 32;
 
-/// Of so many writes two are the thread's, whoever wants them. It lets SQLite
+/// Of so many writes two are the thread's, also when a caller wants them. It lets SQLite
 /// put the log back into the file when that has become long; the write after
 /// that begins the log anew. Both wait for the disk.
 const WRITES: u32 = 256;
@@ -34,7 +34,7 @@ const LOG_PAGES: u32 = 1000;
 const REOPENINGS: usize = 3;
 
 /// How long to wait at least while others open the file: a fleet that starts
-/// at once stands in line here.
+/// at once waits its turn here.
 const OPENING: Duration = Duration::from_secs(10);
 
 /// The file and the one connection to it.
@@ -83,7 +83,7 @@ impl Database {
         self.attempt(|open| {
             open.let_checkpoint(true)?;
             open.execute("BEGIN IMMEDIATE").map_err(failed)?;
-            // The time is read here, when nobody else can write any more: the
+            // The time is read here, when no other can write any more: the
             // wait for that may have been long.
             open.end(work(&open.table()))
         })
@@ -119,8 +119,8 @@ impl Database {
             };
             self.used.show();
             let done = work(&open);
-            // And afterwards: only what is in the file that everybody else
-            // finds has happened.
+            // And afterwards: only what is in the file that all others find
+            // has happened.
             if self.is_replaced() {
                 continue;
             }
@@ -152,7 +152,7 @@ impl Database {
         let may_write = self.may_write_at_once();
         let taken = self.attempt_at_once(|open| {
             // One transaction that begins as a look: who is refused takes no
-            // lock. It becomes a write only if nobody has written since it
+            // lock. It becomes a write only if no other has written since it
             // began; what it read is true then.
             open.execute("BEGIN").map_err(failed)?;
             let table = open.table();

@@ -2,9 +2,9 @@
 //!
 //! The file calls the present boot by the id that its first user saw. An id
 //! alone proves nothing: a container may see another than its host, or the
-//! same one after every boot. What proves it is a living user: whoever has the
+//! same one after every boot. What proves it is a living user: a process that has the
 //! file in use holds a lock of this kernel, and so shares its clock. So a new
-//! boot begins only when nobody else is there; all others go on with the clock
+//! boot begins only when no other process is there; all others go on with the clock
 //! that the file has.
 
 use rusqlite::{Connection, OptionalExtension, params};
@@ -89,7 +89,7 @@ fn set(connection: &Connection, name: &str, boot: &HostBoot) -> rusqlite::Result
 pub(super) fn read(connection: &Connection, boot: HostBoot) -> Result<BootClock> {
     let row = match Row::read(connection, &boot).map_err(failed)? {
         Some(row) => row,
-        // Nobody has ever been alone with it.
+        // No process has ever been alone with it.
         None => in_transaction(connection, |connection| {
             if Row::read(connection, &boot)?.is_none() {
                 set(connection, &boot.id, &boot)?;

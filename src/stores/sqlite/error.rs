@@ -13,7 +13,7 @@ pub(super) fn failed(error: rusqlite::Error) -> Error {
 }
 
 /// An error of a commit. One that ran out of disk was rolled back; after
-/// another the pages may be in the file for whoever recovers it.
+/// another the pages may be in the file for the process that recovers it.
 pub(super) fn commit_failed(error: rusqlite::Error) -> Error {
     let outcome = match error.sqlite_error_code() {
         Some(ErrorCode::DiskFull | ErrorCode::DatabaseBusy) => Outcome::DidNot,

@@ -19,7 +19,7 @@ const MAGIC: &[u8] = b"SQLite format 3\0";
 /// As much of the first page as is looked at.
 const PAGE: usize = 4096;
 
-/// Refuses a database of another program. An empty one is nobody's.
+/// Refuses a database of another program. An empty one is no program's yet.
 pub(super) fn examine(file: &File, path: &Path, log: &Path) -> Result<()> {
     let mut page = [0; PAGE];
     let length = read(file, &mut page, 0).map_err(|error| io_failed("read", path, error))?;

@@ -7,8 +7,8 @@
 //!   process may use that database.** Closing any descriptor of a file drops
 //!   all POSIX locks that the process has on it, SQLite's among them. So there
 //!   is one per file, kept until the file is deleted.
-//! - **Everybody who uses the file has its lock, shared** (`presence`). It is
-//!   how one who opens it learns whether somebody who lives has it in use. It
+//! - **Every process that uses the file has its lock, shared** (`presence`). It is
+//!   how one that opens it learns whether a process that lives has it in use. It
 //!   cannot be deleted apart from the database, ends with the process whatever
 //!   kills it, is seen through every name, mount and container, and does not
 //!   touch SQLite's locks, which are on other bytes. It outlasts the clients:
@@ -16,7 +16,7 @@
 //!   lease runs out.
 //!
 //! An earlier version had a shared `flock` and nothing else. So every client
-//! holds that too, and whoever holds one counts as alive. Any program that can
+//! holds that too, and a process that holds one counts as alive. Any program that can
 //! read the file may keep it from us, so nothing else rests on it.
 
 use std::fs::File;
@@ -87,9 +87,9 @@ impl Inode {
         !is_deleted || Arc::strong_count(self) > 1
     }
 
-    /// Enters the users of the file. Who finds nobody else there does `alone`
-    /// before anybody can come in; `limit` is how long to wait for one who
-    /// does.
+    /// Enters the users of the file. A process that finds no other there does
+    /// `alone` before another can come in; `limit` is how long to wait for one
+    /// that does.
     pub(super) fn enter(
         self: &Arc<Self>,
         path: &Path,
@@ -123,7 +123,7 @@ impl Inode {
             && self.flock(FlockOperation::NonBlockingLockExclusive);
         let done = if is_alone { alone() } else { Ok(()) };
         // From exclusive to shared is no single step with this one: another
-        // may have been alone in between. So nobody relies on what it did
+        // may have been alone in between. So no process relies on what it did
         // there.
         let has_flock = self.flock(FlockOperation::NonBlockingLockShared);
         self.stay(path, limit)?;

@@ -15,7 +15,7 @@ use crate::error::{Error, ErrorKind, Outcome, Result};
 use crate::model::text::shown;
 use crate::model::{ContenderId, FencingToken, MutexName, MutexOwner, StoreTime};
 
-/// Twice the longest lease that anybody can ask for.
+/// Twice the longest lease that can be asked for.
 pub(super) const LONGEST: Duration = Duration::from_secs(2 * 366 * 24 * 3600);
 
 /// What is in use or damaged; `{}` is the range of names.

@@ -7,12 +7,12 @@
 //! survives which failure.
 //!
 //! - **One clock.** Leases are measured on `CLOCK_BOOTTIME`, which all
-//!   processes of a host share and nobody can set; a grant of an earlier boot
-//!   is void. That the boot is another is believed only while nobody else has
-//!   the file in use. The wall clock decides nothing. Network file systems are refused,
+//!   processes of a host share and none can set; a grant of an earlier boot
+//!   is void. That the boot is another is believed only while no other process
+//!   has the file in use. The wall clock decides nothing. Network file systems are refused,
 //!   because the processes of another host have another clock.
 //! - **One connection** per client, with its prepared statements. A caller uses
-//!   it by itself when nobody is in the way; what would have to wait is done by
+//!   it by itself when no other is in the way; what would have to wait is done by
 //!   a thread.
 //! - **A wake file.** After the commit of a release the releaser writes to
 //!   `PATH-bell`; every waiting process watches that file and reads its rows
@@ -32,6 +32,7 @@
 //! | `open` | opening a file in a folder that others may write |
 //! | `header` | whose a database is, by its bytes alone |
 //! | `inode` | the file itself, held open and locked |
+//! | `job` | what is given to the thread, and how its answer is told |
 //! | `presence` | the lock that says who lives |
 //! | `table` | the rules of the store, over its rows |
 //! | `clock` | the clock that all processes of the host share |
@@ -40,7 +41,7 @@
 //! | `wake_file` | the file that says "look again" |
 //! | `ledger` | the run ledger of schedules |
 //! | `list` | mutexes, a page at a time |
-//! | `prune` | removing what nobody has used for long |
+//! | `prune` | removing what no process has used for long |
 //! | `schema` | the tables: made, looked at, explained |
 //! | `health` | what a person should know |
 //! | `error` | the driver's errors as ours |

@@ -48,15 +48,7 @@ typed_options! {
     /// tenure::stores::check(&options.into())?; // or Coordinator::connect(options).await
     /// # Ok::<(), tenure::Error>(())
     /// ```
-    pub struct SqliteOptions;
-    /// How long an owner rests before it renews: `ttl`.
-    with_ttl: duration = "ttl";
-    /// How long renewals may fail before ownership ends: `transition`.
-    with_transition: duration = "transition";
-    /// How long a call may take: `call_timeout`.
-    with_call_timeout: duration = "call_timeout";
-    /// What is kept from a lease for clocks that differ: `margin`.
-    with_margin: duration = "margin";
+    pub struct SqliteOptions with lease;
     /// Whether a commit waits for the disk: `synchronous`.
     with_synchronous: choice(Synchronous) = "synchronous";
     /// The permissions of a file that is created, octal as in `"0660"`: `mode`.

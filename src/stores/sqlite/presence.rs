@@ -1,12 +1,12 @@
 //! The lock that says who lives: shared by all who use a file, exclusive for
-//! one who finds nobody there.
+//! one who finds no other there.
 //!
 //! It is a lock of the *open file description* on one byte of the file, and
 //! not a `flock`, for two reasons:
 //!
 //! - To exclude others takes a descriptor that can write. Who may only read
-//!   the file can share this lock, and so pass for somebody who lives, which
-//!   costs nobody their tenure; it can keep nobody from sharing it.
+//!   the file can share this lock, and so pass for a user who lives, which
+//!   costs no owner its tenure; it can keep no process from sharing it.
 //! - From exclusive to shared is one step, and an attempt that fails takes
 //!   nothing away.
 //!
@@ -23,7 +23,7 @@ use nix::libc::{F_RDLCK, F_UNLCK, F_WRLCK, SEEK_SET, c_int, flock, off_t};
 /// Which byte: not one of SQLite's, which are the 512 from 2³⁰ on.
 const BYTE: off_t = 0x7e4e_0000;
 
-/// Excludes everybody else; false when another process is there.
+/// Excludes all others; false when another process is there.
 pub(super) fn take_alone(file: &File) -> io::Result<bool> {
     set(file, F_WRLCK)
 }

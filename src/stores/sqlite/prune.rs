@@ -1,7 +1,7 @@
-//! Removing rows that nobody has used for long.
+//! Removing rows that no process has used for long.
 //!
 //! A version is the microsecond of its grant on the wall clock, or later; that
-//! of a new row is the clock's. Both are read where nobody else can write, so
+//! of a new row is the clock's. Both are read where no other can write, so
 //! tokens rise over a removal while the wall clock does not go back by more
 //! than the row was old. One that is ahead of the clock stays.
 

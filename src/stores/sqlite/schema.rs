@@ -45,7 +45,7 @@ CREATE TABLE tenure_clock (
 /// Whose file this is.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Whose {
-    /// Nobody's: it is empty.
+    /// No program's yet: it is empty.
     Nobodys,
     Ours,
 }

@@ -3,7 +3,7 @@
 //!
 //! A statement takes ten microseconds, and the way to the thread and back
 //! several times as much. So a caller does by itself what can be done at once.
-//! It waits for nobody: not for the thread, nor for another process. What would
+//! It waits neither for the thread nor for another process. What would
 //! have to wait is given to the thread.
 
 use std::os::fd::OwnedFd;
@@ -17,7 +17,7 @@ pub(super) struct SharedConnection {
     /// `None` when the file has been closed.
     worker: Mutex<Option<Worker>>,
     /// How much the thread has been given, or wants to do, and has not done:
-    /// whoever comes now comes after that.
+    /// a caller that comes now comes after that.
     ahead: AtomicUsize,
     /// Wakes the thread.
     pub(super) wake: OwnedFd,

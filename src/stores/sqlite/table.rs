@@ -65,7 +65,7 @@ struct Grant {
 /// What a bid finds.
 #[derive(Debug)]
 pub(super) enum Look {
-    /// Somebody owns: its answer.
+    /// It is owned: the answer.
     Owned(Answer),
     Free {
         /// The number of the last grant.
@@ -78,7 +78,7 @@ pub(super) enum Look {
 pub(super) struct Sight {
     /// The number of the last grant.
     pub(super) version: u64,
-    /// Until when it owns; `None` when nobody does.
+    /// Until when it is owned; `None` when it is free.
     pub(super) owned_until: Option<StoreTime>,
 }
 
@@ -164,7 +164,7 @@ impl<'a> Table<'a> {
         Ok(Answer::refused(owner, self.now))
     }
 
-    /// Whether somebody owns what `bid` wants.
+    /// Whether another owns what `bid` wants.
     pub(super) fn look(&self, bid: &Bid) -> Result<Look> {
         match self.last(&bid.name)? {
             Some(grant) if !self.is_live(&grant) => Ok(Look::Free {
@@ -178,7 +178,7 @@ impl<'a> Table<'a> {
         }
     }
 
-    /// What `bid` is answered while somebody owns; `None` when it may take.
+    /// What `bid` is answered while it is owned; `None` when it may take.
     pub(super) fn answer_if_owned(&self, bid: &Bid) -> Result<Option<Answer>> {
         Ok(match self.look(bid)? {
             Look::Owned(answer) => Some(answer),

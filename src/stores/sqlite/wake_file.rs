@@ -29,7 +29,7 @@ use super::open;
 use crate::clock::Clock;
 use crate::error::Result;
 
-/// How often the wake file is looked at where nobody tells us.
+/// How often the wake file is looked at where the system does not tell us.
 pub(super) const POLL: Duration = Duration::from_millis(50);
 
 /// How often we see whether a wake file that was deleted is there again.

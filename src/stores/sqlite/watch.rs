@@ -2,7 +2,7 @@
 //!
 //! The wake file says only that something happened to some mutex of the file. One
 //! look at the rows that have a listener here finds out what, so that a
-//! release of another mutex wakes nobody.
+//! release of another mutex wakes no waiter.
 
 use super::database::Database;
 use super::table::Sight;
@@ -75,7 +75,7 @@ impl Registry {
     }
 }
 
-/// Whether another owns it, or nobody any more, or somebody at last.
+/// Whether another owns it, or it has become free, or owned.
 fn is_change(before: Sight, now: Sight) -> bool {
     before.version != now.version || before.owned_until.is_some() != now.owned_until.is_some()
 }

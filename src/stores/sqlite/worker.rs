@@ -50,8 +50,8 @@ enum Woken {
     ByMore,
 }
 
-/// Does jobs and listens to the wake file, until it is told to close or nobody
-/// can give it jobs any more.
+/// Does jobs and listens to the wake file, until it is told to close or no
+/// client can give it jobs any more.
 pub(super) fn work(shared: &SharedConnection, jobs: &Receiver<Box<dyn Job>>) {
     let mut next = shared.on_the_thread(Worker::listen);
     let mut in_a_row = 0;

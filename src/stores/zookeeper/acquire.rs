@@ -19,7 +19,7 @@ use crate::model::{ContenderId, MutexName};
 /// negative, and newcomers stand before all others.
 const LAST_SEQUENCE: i64 = (1 << 31) - (1 << 20);
 
-/// Whether nobody may stand at `sequence`. Others may have gone past the end.
+/// Whether no contender may stand at `sequence`. Others may have gone past the end.
 fn is_used_up(sequence: i64) -> bool {
     !(0..LAST_SEQUENCE).contains(&sequence)
 }
@@ -164,7 +164,7 @@ impl Store {
         Ok(Some((node, children)))
     }
 
-    /// Nobody wants what `nonce` has: whatever becomes of the caller, the
+    /// The caller does not want what `nonce` has: whatever becomes of it, the
     /// cleanup deletes it.
     pub(super) fn give_up(&self, nonce: Nonce) {
         self.places.leave(nonce, self.clock.now());

@@ -1,4 +1,4 @@
-//! Deletes nodes of ours that nobody wants any more.
+//! Deletes nodes of ours that are no longer wanted.
 //!
 //! A session outlives a lease: the node of a grant that was not renewed in
 //! time, or of a bid that was left while the connection was down, would stand

@@ -5,9 +5,9 @@
 //!
 //! In leases it cancels out: they are rests, an end less now. But ticks of
 //! schedules are due by it, and a schedule goes on under another client: two
-//! clients agree as far as both have heard the same clock. Whoever writes often
-//! (a leader claims every tick) follows a clock that is set; whoever only waits
-//! has the time since it joined the queue, and is moved forward by what it
+//! clients agree as far as both have heard the same clock. A client that
+//! writes often (a leader claims every tick) follows a clock that is set; one
+//! that only waits has the time since it joined the queue, and is moved forward by what it
 //! reads of others.
 
 use super::client::Store;

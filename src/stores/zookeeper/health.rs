@@ -80,7 +80,7 @@ impl Store {
     }
 
     /// Whether every server gives the session timeout that this one has given:
-    /// a session that moves has the other's from then on, and nobody tells.
+    /// a session that moves has the other's from then on, and is not told.
     async fn check_servers(&self, given: Duration) -> Option<Finding> {
         let servers: Vec<_> = self.config.hosts.split(',').collect();
         if servers.len() < 2 {

@@ -61,7 +61,7 @@ impl Store {
                 return Ok(ClaimAnswer::Refused(entry.clone()));
             }
             // In one transaction: only while the grant's node is there, which
-            // nobody can stand before. A ledger read from a server that lags
+            // no other can stand before. A ledger read from a server that lags
             // is refused by its version.
             let dir = self.config.paths.mutex(&held.name);
             let node = format!("{dir}/{}", owned.node.child);

@@ -67,10 +67,10 @@ impl Store {
         Ok(names)
     }
 
-    /// The mutex `name` with all who wait; `None` when nobody does.
+    /// The mutex `name` with all who wait; `None` when it has no contenders.
     async fn entry(&self, session: &Session, name: &MutexName) -> Result<Option<Entry>> {
         if !path::is_stray(name) && self.config.paths.check(name).is_err() {
-            // It has no path here, so nobody contends for it.
+            // It has no path here, so it has no contenders.
             return Ok(None);
         }
         let dir = self.config.paths.mutex(name);

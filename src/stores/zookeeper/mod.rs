@@ -30,7 +30,7 @@
 //! | `renew` | renewing and giving back |
 //! | `nodes` | which nodes are ours, and until when they count |
 //! | `proof` | until when a lease may rest on what was answered |
-//! | `cleanup` | deletes nodes of ours that nobody wants any more |
+//! | `cleanup` | deletes nodes of ours that are no longer wanted |
 //! | `watch` | who listens in this process, and what they are told |
 //! | `watch_room` | how much a client may watch |
 //! | `observe` | watches for those who only observe |
@@ -39,7 +39,7 @@
 //! | `ledger` | the run ledger of schedules |
 //! | `ledgers` | all of them, a page at a time |
 //! | `list` | mutexes, a page at a time |
-//! | `prune` | removing what nobody has used for long |
+//! | `prune` | removing what no process has used for long |
 //! | `schema` | the nodes that everything lies below |
 //! | `health` | what a person should know |
 //! | `path` | names as paths |

@@ -32,7 +32,7 @@ pub(super) struct BidPlace {
     pub(super) node: Option<Node>,
     /// Until when it owns, once it does.
     pub(super) owns_until: Option<Moment>,
-    /// Since when nobody wants it.
+    /// Since when its contender does not want it.
     pub(super) left_at: Option<Moment>,
     watch: Option<PredecessorWatch>,
     /// On its own node, once it owns and has been renewed, if there was room.
@@ -146,7 +146,7 @@ impl BidPlaces {
         }
     }
 
-    /// Nothing of `nonce` was found, and yet it may come: whoever tidies up
+    /// Nothing of `nonce` was found, and yet it may come: the cleanup
     /// must look for all there is.
     pub(super) fn doubt(&self, nonce: Nonce, session: i64) {
         self.doubts().insert(nonce, session);
@@ -206,7 +206,7 @@ impl BidPlaces {
         (place.name == *name).then_some(owned)
     }
 
-    /// From `now` on nobody wants the place of `nonce`.
+    /// From `now` on its contender does not want the place of `nonce`.
     pub(super) fn leave(&self, nonce: Nonce, now: Moment) {
         if let Some(place) = self.places().get_mut(&nonce) {
             place.left_at.get_or_insert(now);

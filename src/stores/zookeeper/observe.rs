@@ -19,7 +19,7 @@ use crate::model::MutexName;
 /// The pause after a look that failed.
 const AGAIN: Duration = Duration::from_millis(250);
 
-/// How long an observer may go on for nobody.
+/// How long an observer may go on without listeners.
 const ROUND: Duration = Duration::from_secs(10);
 
 /// How long after a look the next one is, where there is no room for a watch.

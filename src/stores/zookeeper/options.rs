@@ -9,7 +9,7 @@ use crate::stores::typed::{Choice, typed_options};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Acl {
-    /// Everybody.
+    /// Every client.
     Open,
     /// Who has the same credentials.
     Creator,

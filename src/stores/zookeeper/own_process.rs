@@ -1,7 +1,7 @@
-//! Whether whoever has connected to us is ourselves.
+//! Whether the process that has connected to us is this one.
 //!
 //! The port of a relay is open to every process of this host, and behind it
-//! our client certificate speaks for whoever comes. Any of them may come often,
+//! our client certificate speaks for every one that comes. Any of them may come often,
 //! so it must cost little to find out: the system is asked for the one
 //! connection, not for all, who is another user is sent away without looking at
 //! our own files, and these are looked at once for a whole crowd.
@@ -54,7 +54,7 @@ mod linux {
         let ours = OnceCell::new();
         let is_own = |ends: &Ends| {
             let found = find(ends)?;
-            // One that has gone again is nobody's.
+            // One that has gone again belongs to none.
             let me = rustix::process::geteuid().as_raw();
             let Some(socket) = found.filter(|socket| socket.uid == me) else {
                 return Ok(false);

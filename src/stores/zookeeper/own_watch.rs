@@ -30,7 +30,7 @@ impl OwnWatch {
     /// Whether something has happened to the node, or the session is over. Not
     /// to be asked again when it has.
     pub(super) fn has_fired(&mut self) -> bool {
-        // Nobody waits for it: it is asked at each renewal.
+        // No task waits for it: it is asked at each renewal.
         let mut nobody = Context::from_waker(Waker::noop());
         self.fired.as_mut().poll(&mut nobody).is_ready()
     }

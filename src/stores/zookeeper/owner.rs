@@ -147,7 +147,7 @@ pub(super) fn id(data: &[u8], child: &str) -> Result<ContenderId> {
         .map_or_else(|| ContenderId::new(child), Ok)
 }
 
-/// What is wrong with a node among the contenders: whoever waits behind it
+/// What is wrong with a node among the contenders: one that waits behind it
 /// could wait for ever.
 pub(super) fn fault_of(child: &str, data: &[u8], stat: &Stat) -> Option<String> {
     if stat.ephemeral_owner == 0 {

@@ -3,7 +3,7 @@
 //! A name is a path component as it stands, as it is for Curator and Simba: a
 //! name that the two would put at different paths would have two owners. So a
 //! name that cannot be one component (with `/`, or what the server refuses) is
-//! refused, unless the URL says that nobody shares these mutexes: then all that
+//! refused, unless the URL says that no peer shares these mutexes: then all that
 //! is not plain is percent-encoded, `%` as well, and two names never share a
 //! path.
 
@@ -80,8 +80,8 @@ impl Paths {
         }
     }
 
-    /// The mutex whose path component this is, also one that nobody here can
-    /// contend for.
+    /// The mutex whose path component this is, also one that no contender here
+    /// can have.
     pub(super) fn name(&self, component: &str) -> MutexName {
         match self.names {
             Names::Shared => MutexName::found(component.as_bytes()),
@@ -108,7 +108,7 @@ impl Paths {
         &self.schedules
     }
 
-    /// Always encoded: nobody else reads it, and what it says must be found
+    /// Always encoded: no peer reads it, and what it says must be found
     /// again whatever the URL says of names.
     pub(super) fn schedule(&self, name: &MutexName) -> String {
         format!("{}/{}", self.schedules, encode(name.as_str()))
@@ -159,8 +159,8 @@ pub(super) fn decode(component: &str) -> Option<MutexName> {
     (encode(name.as_str()) == component).then_some(name)
 }
 
-/// The name that is encoded as `component`, also one that nobody here can
-/// contend for.
+/// The name that is encoded as `component`, also one that no contender here
+/// can have.
 pub(super) fn found(component: &str) -> MutexName {
     match percent_decode_str(component).decode_utf8() {
         Ok(name) if encode(&name) == component => MutexName::found(name.as_bytes()),

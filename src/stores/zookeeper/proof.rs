@@ -14,7 +14,7 @@
 //!   answered as well, the leader has read it: it knows of every request that
 //!   was answered T/4 before A was sent.
 //! - A leader that has lost the others answers a `sync` all the same. Only a
-//!   write needs them: whoever leads next began after it was sent, and begins
+//!   write needs them: the next leader began after it was sent, and begins
 //!   with a whole T for every session.
 
 use std::collections::VecDeque;

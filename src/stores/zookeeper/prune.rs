@@ -1,4 +1,4 @@
-//! Removing nodes that nobody has used for long: ledgers of schedules, and
+//! Removing nodes that no process has used for long: ledgers of schedules, and
 //! parents without contenders.
 //!
 //! Most parents are container nodes, which the server itself removes. Tokens

@@ -247,7 +247,7 @@ async fn crowd(listener: &TcpListener) -> io::Result<Vec<(TcpStream, Ends)>> {
         if let (SocketAddr::V4(peer), Ok(SocketAddr::V4(local))) = (peer, near.local_addr()) {
             crowd.push((near, Ends { peer, local }));
         }
-        // An error comes again, when nobody else is there.
+        // An error comes again, when no other peer is there.
         next = match crowd.len() < CROWD {
             true => listener.accept().now_or_never().and_then(Result::ok),
             false => None,
@@ -290,7 +290,7 @@ mod tests {
         let hosts = [("127.0.0.1".to_owned(), at.port())];
         let way = Way::new(&hosts, &mut url.options()).unwrap();
         let relay = Relay::start(&way, &Clock::boot(), PATIENCE).unwrap();
-        // It hears at once that nobody talks to it.
+        // It hears at once that it is not talked to.
         let port = relay.hosts().rsplit(':').next().unwrap();
         let script = format!("exec 3<>/dev/tcp/127.0.0.1/{port}; read -r -t 30 <&3; echo $?");
         let stranger = std::process::Command::new("bash")

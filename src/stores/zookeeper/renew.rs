@@ -64,7 +64,7 @@ impl Store {
                     None => self.look_at(&session, held, &owned.node).await?,
                 };
                 if !is_there {
-                    // Somebody has deleted it.
+                    // Another has deleted it.
                     self.places.forget(held.nonce, Some(&owned.node));
                 } else if let Some(owned) = self.places.extend(held.nonce, session.id(), until, now)
                 {

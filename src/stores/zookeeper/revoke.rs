@@ -1,4 +1,4 @@
-//! Freeing by force, and mending what stands in everybody's way.
+//! Freeing by force, and mending what stands in the way of all.
 
 use futures_util::future::join_all;
 use zookeeper_client::Error as Fault;

@@ -1,6 +1,6 @@
 //! Setting up: the nodes that everything lies below.
 //!
-//! Nobody has to: they are made at the first use. It is for those who let a
+//! They need not be: they are made at the first use. It is for those who let a
 //! service use nodes and not make them, or who want them to stay.
 
 use std::fmt::Write as _;

@@ -75,7 +75,7 @@ impl Session {
         })?;
         if let Some(relay) = relay {
             // The driver goes on connecting for as long as the session may
-            // live, also to end it when nobody has it any more.
+            // live, also to end it when no client has it any more.
             let over = over(client.state_watcher());
             tokio::spawn(async move {
                 over.await;
@@ -177,7 +177,7 @@ impl Session {
         self.client.state() == SessionState::SyncConnected
     }
 
-    /// Asks the leader for a word whenever nobody did for T/8: a lease rests
+    /// Asks the leader for a word whenever this client did not for T/8: a lease rests
     /// on what was answered before it was granted.
     ///
     /// Returns when the driver does not work any more without saying so.
@@ -215,7 +215,7 @@ impl Session {
         }
     }
 
-    /// Returns when the server has ended the session, once nobody uses it.
+    /// Returns when the server has ended the session, once no call uses it.
     pub(super) async fn ended(self: Arc<Self>) {
         let over = over(self.client.state_watcher());
         drop(self);
@@ -239,8 +239,8 @@ fn terms(timeout: Duration) -> Result<LeaseTerms> {
     LeaseTerms::new(whole(timeout / 8), whole(timeout / 2))
 }
 
-/// How long to wait before a lost session is replaced. Whoever loses its
-/// session is seldom alone: all that an outage has cost theirs learn it at one
+/// How long to wait before a lost session is replaced. A client that loses
+/// its session is seldom alone: all that an outage has cost theirs learn it at one
 /// moment, and making a session is the dearest thing that they can ask for.
 fn pause(failures: u32, roll: f64, timeout: Duration) -> Duration {
     let (first, longest) = RECONNECT;

@@ -94,7 +94,7 @@ type Identity = (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>);
 fn identity(options: &mut Options) -> Result<Option<Identity>> {
     match (read(options, "tls_cert")?, read(options, "tls_key")?) {
         (Some(chain), Some(key)) => {
-            // Nobody else may show our certificate: see `own_process`.
+            // No other process may show our certificate: see `own_process`.
             if !super::own_process::CAN_TELL {
                 return Err(Error::invalid(
                     "client certificates for ZooKeeper (tls_cert, tls_key) need Linux",

@@ -46,14 +46,14 @@ impl Registry {
         self.watched().listeners.tell_observers(name);
     }
 
-    /// Hints may have been lost: everybody looks.
+    /// Hints may have been lost: all listeners look.
     pub(super) fn resumed(&self) {
         let mut watched = self.watched();
         watched.listeners.sweep();
         watched.listeners.tell_all(Hint::Resumed);
     }
 
-    /// Whether the observer of `name` may go: nobody wants to know.
+    /// Whether the observer of `name` may go: it has no listeners.
     pub(super) fn dismiss(&self, name: &MutexName) -> bool {
         let mut watched = self.watched();
         if watched.listeners.has_mere_observers(name) {

@@ -34,7 +34,7 @@ impl WatchRoom {
         self.take(path.len(), FOR_OWN)
     }
 
-    /// Room for whoever waits or observes.
+    /// Room for one that waits or observes.
     pub(super) fn for_others(&self, path: &str) -> Option<TakenRoom> {
         self.take(path.len(), FOR_ALL)
     }

@@ -57,7 +57,7 @@ async fn the_hang_of_one_mutex_does_not_delay_another() {
         healthy.push(lock.acquire().await.unwrap());
     }
     let sick = process.lock("sick").unwrap().acquire().await.unwrap();
-    // A row that somebody else has locked: every batch that it is part of hangs.
+    // A row that another has locked: every batch that it is part of hangs.
     faults.always_for(Call::Renew, &name("sick"), Fault::Hang);
     assert_eq!(sick.lost().await.cause, LossCause::Deadline);
     world.pass(secs(120)).await;

@@ -1,5 +1,5 @@
 //! A blip shorter than the window changes nothing; a longer one is lost before
-//! anyone else can win.
+//! another can win.
 
 use std::time::Duration;
 

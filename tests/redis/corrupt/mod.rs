@@ -1,5 +1,5 @@
 //! Every key of a mutex in every bad way, and every call on it: at most one
-//! owns, tokens rise, nobody waits for ever, an error has changed nothing,
+//! owns, tokens rise, no waiter waits for ever, an error has changed nothing,
 //! other mutexes are not hurt, and a revocation mends it.
 
 mod hash;
@@ -28,7 +28,7 @@ enum Base {
     Free,
     /// Owned.
     Held,
-    /// Owned, with somebody in line who listens.
+    /// Owned, with a waiter in the queue that listens.
     Contended,
 }
 
@@ -90,7 +90,7 @@ struct Scene<'a> {
 }
 
 impl<'a> Scene<'a> {
-    /// The mutex, and the ears of whoever waits for it.
+    /// The mutex, and the ears of the waiter.
     async fn set(server: &'a Redis, client: &'a Client, base: Base) -> (Self, Option<Hints>) {
         let name = fresh("corrupt");
         let first = bid(&name, "a", long());
@@ -375,7 +375,7 @@ async fn no_corrupt_state_makes_two_owners_or_hurts_another_mutex() {
     );
 }
 
-/// Whoever finds too many dead before it asks again, and has a place by then.
+/// A contender that finds too many dead before it asks again, and has a place by then.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_take_that_fails_behind_dead_waiters_leaves_no_place_behind() {
     let server = Redis::start().unwrap();

@@ -1,4 +1,4 @@
-//! The states that somebody may bring the keys of a mutex into.
+//! The states that a stranger may bring the keys of a mutex into.
 
 /// What is done to one key, as Lua: `k` is the key.
 pub(super) struct Damage {

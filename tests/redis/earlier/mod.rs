@@ -150,7 +150,7 @@ async fn they_hand_the_mutex_to_each_other_by_push() {
         assert!(earlier.take(LEASE).is_none(), "it stands in line");
         assert!(client.release(&held).await.unwrap().is_won());
         assert_eq!(ears.hears(), format!("simba:{{{mutex}}}:old released@@new"));
-        // Kept for the one who was told: nobody of ours comes before it.
+        // Kept for the one who was told: none of ours comes before it.
         lose(&client, &ours(&mutex).without_queue()).await;
         let grant = earlier.take(LEASE).expect("kept for it");
         ears.hears();

@@ -62,7 +62,7 @@ pub(crate) async fn a_process_that_dies_lingering_is_an_owner_that_died(url: &st
     let ttl = Duration::from_secs(1);
     let theirs = process(url, ttl).await;
     let (url, named) = (url.to_owned(), name.to_owned());
-    // All that ran of it is gone at once: nobody renews or releases.
+    // All that ran of it is gone at once: nothing renews or releases.
     let dying = std::thread::spawn(move || {
         let runtime = tokio::runtime::Runtime::new().unwrap();
         let (coordinator, lock) = runtime.block_on(async {

@@ -6,7 +6,7 @@ use tenure::backend::{Entry, Page};
 use tenure::model::MutexName;
 use tenure::{Coordinator, ErrorKind};
 
-/// A mutex that somebody has damaged.
+/// A mutex that was damaged.
 #[derive(Debug)]
 pub(crate) struct Damage {
     /// As a listing shows it.
@@ -36,7 +36,7 @@ pub(crate) async fn all(coordinator: &Coordinator, size: usize) -> Vec<Entry> {
 }
 
 /// Lists, locks and mends: `damage` has been done to the store of
-/// `coordinator`, in which nobody else is.
+/// `coordinator`, in which no other test is.
 pub(crate) async fn is_isolated_and_mended(coordinator: &Coordinator, damage: &[Damage]) {
     assert!(damage.len() >= 5, "several kinds");
     let lock = |name: &str| coordinator.lock(name).expect("a valid name");

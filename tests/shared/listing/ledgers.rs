@@ -72,7 +72,7 @@ async fn lists(client: &impl Backend, names: &[MutexName]) {
     assert_eq!(told, names, "{ledgers:?}");
 }
 
-/// `damaged` are ledgers that cannot be made out, in a store where nobody else
+/// `damaged` are ledgers that cannot be made out, in a store where no other test
 /// is: they hide no healthy one.
 #[allow(dead_code, reason = "some stores cannot be damaged like this")]
 pub(crate) async fn damage_hides_no_other(

@@ -1,5 +1,5 @@
-//! What every store must stand: rows, keys and nodes of mutexes that nobody
-//! uses are removed, and tokens and schedules do not suffer.
+//! What every store must stand: rows, keys and nodes of mutexes that are
+//! not used are removed, and tokens and schedules do not suffer.
 
 use std::time::Duration;
 
@@ -101,7 +101,7 @@ pub(crate) async fn removes_what_is_old(client: &impl Backend, count: usize, age
     mutexes
 }
 
-/// A schedule that nobody runs is forgotten by request only, and begins anew.
+/// A schedule that no process runs is forgotten by request only, and begins anew.
 pub(crate) async fn works_for_people(coordinator: &Coordinator) {
     let guard = coordinator.lock("m").expect("a name").acquire().await;
     let guard = guard.expect("a lock");

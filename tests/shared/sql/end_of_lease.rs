@@ -1,4 +1,4 @@
-//! The end of a lease that nobody frees.
+//! The end of a lease that its owner does not free.
 
 use std::time::{Duration, Instant};
 

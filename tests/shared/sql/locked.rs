@@ -49,7 +49,7 @@ async fn a_locked_row_costs_nobody_else_their_tenure() {
         .filter(|(_, guard, token)| guard.token().ok() != Some(*token));
     let lost: Vec<_> = lost.map(|(number, ..)| number).collect();
     assert!(lost.is_empty(), "lost beside the locked one: {lost:?}");
-    // And nobody stays sick.
+    // And none stays sick.
     drop((stranger, strangers));
     let again = coordinator.lock("one-of-twelve-05").unwrap();
     let again = tokio::time::timeout(Duration::from_secs(30), again.acquire());
@@ -138,7 +138,7 @@ async fn waiting_for_a_locked_row_costs_the_server_few_connections_and_ends_with
     })
     .await;
     let took = killed_at.elapsed();
-    // Nobody waits longer in the server than its client keeps its connection.
+    // No call waits longer in the server than its client keeps its connection.
     assert!(
         most <= 12,
         "{most} sessions wait for the row at a time, for three contenders"

@@ -1,4 +1,4 @@
-//! Rows, names and tables that nobody of ours would make, and every call on
+//! Rows, names and tables that no process of ours would make, and every call on
 //! them: at most one owns, tokens rise, nothing hangs, an error has changed
 //! nothing, and a revocation mends what it can.
 
@@ -173,7 +173,7 @@ async fn judge(client: &AnyBackend, case: &Case, neighbour: &Held) -> Result<boo
     let (won, failed) = match acted {
         Ok(won) => (won, false),
         Err(error) if error.outcome() == Outcome::DidNot => (None, true),
-        // Granted and of no use, says the store: whoever asked undoes it.
+        // Granted and of no use, says the store: the one who asked undoes it.
         Err(error) if error.kind() == ErrorKind::Conflict => {
             let undone = client.leave(&bid(&case.row, "c")).await;
             undone.map_err(|error| format!("cannot be undone: {error}"))?;
@@ -207,7 +207,7 @@ async fn is_mended(client: &AnyBackend, case: &Case) -> Result<(), String> {
     match client.acquire(&bid(&case.row, "d")).await {
         Ok(answer) if answer.is_won() => Ok(()),
         Ok(answer) => Err(format!("not free after a revocation: {answer:?}")),
-        // Its numbers are used up: somebody must say from where they go on.
+        // Its numbers are used up: a person must say from where they go on.
         Err(error) if case.column == "version" && error.retry() == Retry::Never => Ok(()),
         Err(error) => Err(format!("after a revocation: {error}")),
     }

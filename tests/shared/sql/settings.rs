@@ -8,7 +8,7 @@ use tenure_testkit::Whole as _;
 use crate::support::{bid, client, renew, terms, win};
 use crate::{SERVER, dialect};
 
-/// Fails when the suite runs on a version that nobody has written down yet.
+/// Fails when the suite runs on a version that is not written down yet.
 #[tokio::test]
 async fn the_doctor_knows_the_version_that_the_tests_run_on() {
     let store = client(&SERVER.url()).await.unwrap();

@@ -72,13 +72,14 @@ fn entries(directory: &Path) -> io::Result<Vec<PathBuf>> {
 }
 
 /// A clock that is set (libfaketime) must be of the same C library too, once the shell has ended.
+/// That C library stands before jemalloc, which would hang, as with the system's server.
 fn script(loader: &Path, program: &Path) -> String {
     let libraries = loader.parent().unwrap_or(loader).display();
     let (loader, program) = (loader.display(), program.display());
     format!(
         "#!/bin/sh\n\
          case \"${{LD_PRELOAD-}}\" in\n\
-         */libfaketime*) LD_PRELOAD='{libraries}/faketime/libfaketime.so.1' ;;\n\
+         */libfaketime*) LD_PRELOAD='{libraries}/faketime/libfaketime.so.1:libc.so.6' ;;\n\
          esac\n\
          exec '{loader}' --library-path '{libraries}' --argv0 \"$0\" '{program}' \"$@\"\n"
     )

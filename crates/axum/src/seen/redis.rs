@@ -69,7 +69,7 @@ where
 }
 
 /// Sets `key` to `value` unless a higher token has been seen for it: check and write in one script,
-/// so that nobody comes between. The fence is the one of [`InRedis`] for the resource `key`.
+/// so that no other comes between. The fence is the one of [`InRedis`] for the resource `key`.
 ///
 /// ```no_run
 /// # async fn write(mut connection: redis::aio::MultiplexedConnection, admitted: tenure_axum::Admitted) -> Result<(), tenure_axum::Refusal> {

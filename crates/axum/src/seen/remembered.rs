@@ -9,7 +9,7 @@ use tenure::model::FencingToken;
 const ROOM: usize = 10_000;
 
 /// The highest tokens that one process was told of, beside a store that may forget them: a cache
-/// that evicts, a table that somebody empties. Clones share them.
+/// that evicts, a table that is emptied. Clones share them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Remembered(Arc<Mutex<HashMap<String, FencingToken>>>);
 

@@ -1,5 +1,8 @@
 //! What every store of the highest seen must keep, and a server for it.
 
+#[macro_use]
+mod sql;
+
 use std::sync::Arc;
 
 use axum::Router;

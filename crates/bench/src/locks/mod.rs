@@ -33,6 +33,8 @@ pub use zookeeper_recipe::ZookeeperRecipe;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use sqlx::{Connection, Executor, PgConnection};
+
 use crate::Result;
 
 /// One kind of lock on one store, connected. Clones share the connection.
@@ -43,7 +45,7 @@ pub trait Locks: Clone + Send + Sync + Sized + 'static {
     /// Connects, and makes what has to be there.
     fn open(url: &str) -> impl Future<Output = Result<Self>> + Send;
 
-    /// The lock of this name, which nobody has taken through it yet.
+    /// The lock of this name, which was not taken through it yet.
     fn lock(&self, name: &str) -> Result<Self::Lock>;
 }
 
@@ -66,6 +68,16 @@ fn unique_id() -> String {
 /// The URL without Tenure's own settings, for drivers that do not know them.
 fn plain(url: &str) -> &str {
     url.split('?').next().unwrap_or(url)
+}
+
+/// A connection to PostgreSQL, where this `table` is made.
+async fn postgres(url: &str, table: &'static str) -> Result<PgConnection> {
+    let mut connection = PgConnection::connect(plain(url)).await?;
+    // Two that make a table at once meet in the catalogue.
+    connection.execute("SELECT pg_advisory_lock(0)").await?;
+    connection.execute(table).await?;
+    connection.execute("SELECT pg_advisory_unlock(0)").await?;
+    Ok(connection)
 }
 
 /// The path that a URL of the embedded store names.

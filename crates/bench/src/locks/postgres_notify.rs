@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use sqlx::postgres::PgListener;
-use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection};
+use sqlx::{AssertSqlSafe, PgConnection};
 use tokio::sync::{Mutex, watch};
 
-use super::{Lock, Locks, plain, unique_id};
+use super::{Lock, Locks, plain, postgres, unique_id};
 use crate::Result;
 
 const TABLE: &str =
@@ -38,10 +38,7 @@ impl Locks for PostgresNotify {
     type Lock = Row;
 
     async fn open(url: &str) -> Result<Self> {
-        let mut connection = PgConnection::connect(plain(url)).await?;
-        connection.execute("SELECT pg_advisory_lock(0)").await?;
-        connection.execute(TABLE).await?;
-        connection.execute("SELECT pg_advisory_unlock(0)").await?;
+        let connection = postgres(url, TABLE).await?;
         let mut listener = PgListener::connect(plain(url)).await?;
         listener.listen("told").await?;
         let (tell, told) = watch::channel(0);

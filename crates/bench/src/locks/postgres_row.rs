@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection};
+use sqlx::{AssertSqlSafe, PgConnection};
 use tokio::sync::Mutex;
 
-use super::{Lock, Locks, plain, unique_id};
+use super::{Lock, Locks, postgres, unique_id};
 use crate::Result;
 
 /// Long enough for a take and a free.
@@ -36,11 +36,7 @@ impl Locks for PostgresRow {
     type Lock = Row;
 
     async fn open(url: &str) -> Result<Self> {
-        let mut connection = PgConnection::connect(plain(url)).await?;
-        // Two that make a table at once meet in the catalogue.
-        connection.execute("SELECT pg_advisory_lock(0)").await?;
-        connection.execute(TABLE).await?;
-        connection.execute("SELECT pg_advisory_unlock(0)").await?;
+        let connection = postgres(url, TABLE).await?;
         Ok(Self(Arc::new(Mutex::new(connection))))
     }
 

@@ -59,7 +59,7 @@ impl Locks for RedisEvalsha {
 }
 
 impl Lock for Key {
-    /// Who is refused tries again when the lease has ended: nobody tells it anything.
+    /// Who is refused tries again when the lease has ended: the server tells it nothing.
     async fn take(&mut self) -> Result<()> {
         loop {
             let mut call = self.take.key(&self.key);

@@ -6,7 +6,7 @@ use super::Report;
 use super::number::digits;
 use crate::environment::Store;
 
-/// Nobody plans for a server that has nothing left.
+/// A server that has nothing left is not planned for.
 const BUSY: f64 = 0.5;
 /// The fleet to plan for.
 const PROCESSES: f64 = 10_000.0;

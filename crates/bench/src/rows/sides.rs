@@ -4,7 +4,7 @@ use crate::environment::Store;
 use crate::locks::Kind;
 use crate::report::{Goal, Side};
 
-/// For taking and freeing a lock that nobody else wants.
+/// For taking and freeing a lock that no other wants.
 pub(super) fn take_free(store: Store) -> Vec<Kind> {
     let mut kinds = vec![Kind::Tenure];
     kinds.extend(match store {

@@ -1,4 +1,4 @@
-//! Taking and freeing a lock that nobody else wants: one task, on one processor with the server.
+//! Taking and freeing a lock that no other wants: one task, on one processor with the server.
 
 use super::{Bench, sides};
 use crate::Result;
@@ -11,7 +11,7 @@ pub(super) fn measure(bench: &mut Bench<'_>, stage: &RunningStore) -> Result<()>
     let (store, key) = (stage.store(), stage.store().key());
     let kinds = sides::take_free(store);
     let url = stage.url(Lease::Usual);
-    // Whoever connects now is served on the same processor.
+    // A client that connects now is served on the same processor.
     stage.pin(&[bench.cpu])?;
     let mut workers = Vec::new();
     for kind in &kinds {

@@ -10,7 +10,7 @@ use super::{Command, WORD};
 use crate::Result;
 use crate::locks::Kind;
 
-/// Whoever says nothing for so long will never answer.
+/// A worker that says nothing for so long will never answer.
 const LONGEST: Duration = Duration::from_secs(180);
 
 /// Where a worker runs.

@@ -148,7 +148,7 @@ fn runner(words: &[OsString]) -> Option<usize> {
     words.iter().position(is_runner)
 }
 
-/// The line as one would type it, without what nobody else should see.
+/// The line as one would type it, without what others should not see.
 fn shown(words: &[OsString]) -> String {
     let mut line = vec!["tenure".to_owned()];
     let mut is_secret = false;

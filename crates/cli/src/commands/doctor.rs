@@ -15,7 +15,7 @@ use crate::exit::{self, Failure};
 use crate::output::{self, Format, Voice, brief, plain};
 use crate::store;
 
-/// Clocks that are further apart than this are not kept by anybody.
+/// Clocks that are further apart than this are not kept in time.
 const CLOCKS_APART: Duration = Duration::from_secs(5);
 
 /// One finding, as JSON.

@@ -67,7 +67,7 @@ pub(crate) async fn hold(
     }
 }
 
-/// What must be asked for, because nobody would expect it.
+/// What must be asked for, because a user would not expect it.
 fn check(hold: &Hold, (shell, _): Stranger) -> Result<(), Failure> {
     if hold.on_loss.is_none() && shell::is_interactive(shell) {
         return Err(Failure::usage(

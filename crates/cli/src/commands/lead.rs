@@ -124,7 +124,7 @@ async fn in_office(
             // in another term of office.
             return Ok(TermEnd::Ended(ExitCode::from(exit::STILL_RUNNING)));
         }
-        // Asked to end comes first: whoever stops us wants no new office.
+        // Asked to end comes first: the one who stops us wants no new office.
         if end.asked.is_some() {
             return Ok(TermEnd::Ended(exit::as_command(&end)));
         }

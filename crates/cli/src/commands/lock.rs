@@ -52,7 +52,7 @@ async fn refused(coordinator: &Coordinator, lock: &Lock, voice: &Voice) {
     });
 }
 
-/// Whoever stands for the name inside a run of the same name would wait for its
+/// A contender for the name inside a run of the same name would wait for its
 /// own end, and so would one in a script that holds it.
 pub(super) async fn refuse_waiting_for_ourselves(
     coordinator: &Coordinator,
@@ -77,7 +77,7 @@ pub(super) async fn refuse_waiting_for_ourselves(
         return Ok(());
     }
     let Ok(Some(owner)) = coordinator.owner(name).await else {
-        return Ok(()); // Whoever takes the lock hears of the trouble.
+        return Ok(()); // The one who takes the lock hears of the trouble.
     };
     let ours = holders
         .iter()

@@ -1,4 +1,4 @@
-//! `tenure prune`: remove what nobody has used for long.
+//! `tenure prune`: remove what no process has used for long.
 
 use std::process::ExitCode;
 

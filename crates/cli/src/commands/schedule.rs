@@ -166,7 +166,7 @@ fn failure(error: tenure::Error) -> Failure {
 struct Ending {
     is_near: Cell<bool>,
     is_somebody_left: Cell<bool>,
-    /// That somebody is left.
+    /// That a process is left.
     told: Notify,
 }
 

@@ -8,11 +8,11 @@ use tenure::model::{MutexName, Owner};
 use crate::output::{Voice, brief};
 
 /// Shows who holds `name` and for how long we have waited, for ever. Where
-/// nobody watches it is silent, or says it once if details were asked for.
+/// no person watches it is silent, or says it once if details were asked for.
 pub(super) async fn show(coordinator: &Coordinator, name: &MutexName, voice: &Voice) {
     let start = Instant::now();
     while voice.is_watched || voice.is_detailed() {
-        // Most waits are over before anybody could read of them.
+        // Most waits are over before a person could read of them.
         tokio::time::sleep(Duration::from_secs(1)).await;
         let by = match coordinator.owner(name).await {
             Ok(Some(owner)) => format!("held by {}", described(&owner)),

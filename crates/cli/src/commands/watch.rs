@@ -54,7 +54,7 @@ pub(crate) async fn watch(
         tokio::select! {
             change = complaints.unless_hopeless(changes.recv()) => match change {
                 Ok(Some(change)) if shown(&change, settings.output) => {}
-                // Nobody reads any more.
+                // The reader is gone.
                 Ok(_) => break Ok(ExitCode::SUCCESS),
                 Err(failure) => break Err(failure),
             },

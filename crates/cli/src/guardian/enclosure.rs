@@ -114,7 +114,7 @@ fn make(
 }
 
 fn take_in(cgroup: &Cgroup, command: Pid, guardian: Pid) -> Result<(), String> {
-    // Nobody reaps it before this has returned, so who has the number and the
+    // It is not reaped before this has returned, so who has the number and the
     // right parent is it, and stays it.
     match tree::ancestors(command).first() {
         Some(parent) if [guardian, getpid()].contains(parent) => cgroup.take_in(command),

@@ -237,7 +237,7 @@ impl GuardianHandle {
         }
     }
 
-    /// What it has said and nobody has read yet. It speaks before it acts, so
+    /// What it has said and was not read yet. It speaks before it acts, so
     /// its word is here if the command has heard.
     pub(super) fn last_words(&mut self) -> Vec<Word> {
         let mut piece = [0; 256];
@@ -267,7 +267,7 @@ impl GuardianHandle {
 
 impl Drop for GuardianHandle {
     fn drop(&mut self) {
-        // The line closes, and it does what is left to do. Nobody waits for it.
+        // The line closes, and it does what is left to do. It is not waited for.
         if let Some(mut process) = self.process.take() {
             let pid = self.pid;
             std::thread::spawn(move || {

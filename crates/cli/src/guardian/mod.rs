@@ -9,12 +9,12 @@
 //! both are sub-reapers, so the command's tree is always below one of them.
 //! Where a cgroup may be made, the command is also put into one of its own.
 //!
-//! A second one, the *witness*, is nobody's parent. It does the same, for the
+//! A second one, the *witness*, has no children. It does the same, for the
 //! case that this program and the guardian are killed at once, and takes the
 //! guardian's place when that one dies.
 //!
-//! A script that holds a lock by `tenure hold` has two guardians that are
-//! nobody's parent: its shell was there before them.
+//! A script that holds a lock by `tenure hold` has two guardians without
+//! children: its shell was there before them.
 //!
 //! | file | what it is |
 //! | --- | --- |

@@ -218,7 +218,7 @@ impl Post {
         let known: Vec<String> = known.map(|pid| pid.as_raw_pid().to_string()).collect();
         self.witness.tell(&format!("among {}", known.join(" ")));
         // Both are told of each other: neither ends the other, nor this program,
-        // should somebody move one into the command's cgroup.
+        // should one be moved into the command's cgroup.
         let apart = [getpid(), ancestor, self.witness.pid()];
         let apart = apart.map(|pid| pid.as_raw_pid().to_string());
         let apart = format!("apart {}", apart.join(" "));
@@ -274,7 +274,7 @@ impl Post {
     }
 
     /// Whether a guardian has told the command to end, and whom it could not
-    /// tell, of which nobody has read yet.
+    /// tell, as far as it has not been read yet.
     pub(crate) fn acts(&mut self) -> (bool, Vec<Pid>) {
         let mut words = self.witness.last_words();
         words.extend(self.parent.iter_mut().flat_map(GuardianHandle::last_words));
@@ -286,7 +286,7 @@ impl Post {
         (self.has_acted, refused.collect())
     }
 
-    /// Lets the guardian go: whoever it left behind is our child then. Returns
+    /// Lets the guardian go: what it left behind is our child then. Returns
     /// what it had to say to its end.
     fn dismiss_guardian(&mut self) -> Vec<Word> {
         let Some(mut parent) = self.parent.take() else {

@@ -60,13 +60,13 @@ pub(crate) fn main(mut words: impl Iterator<Item = OsString>) -> ExitCode {
     };
     if role == Role::Parent {
         let command: Vec<OsString> = words.collect();
-        // Whoever is orphaned below it becomes its child.
+        // A process that is orphaned below it becomes its child.
         let is_set = set_child_subreaper(Some(getpid())).is_ok();
         if !is_set || guardian.start(&command).is_err() {
             return ExitCode::from(exit::SYSTEM);
         }
     }
-    // Out of the way of whoever wants to unmount the caller's directory.
+    // Out of the way of an unmount of the caller's directory.
     let _ = chdir("/");
     guardian.run()
 }
@@ -153,7 +153,7 @@ impl Guardian {
         }
     }
 
-    /// Hears all that has been said; false when nobody is at the other end.
+    /// Hears all that has been said; false when the other end is closed.
     fn listen(&mut self, text: &mut Vec<u8>) -> bool {
         let mut is_open = true;
         loop {
@@ -177,7 +177,7 @@ impl Guardian {
         }
         while let Some(end) = text.iter().position(|byte| *byte == b'\n') {
             let line: Vec<u8> = text.drain(..=end).collect();
-            // Whoever speaks nonsense is not to be trusted to renew.
+            // A program that speaks nonsense is not to be trusted to renew.
             let line = str::from_utf8(&line).unwrap_or_default();
             if self.hear(line).is_none() {
                 return false;
@@ -244,14 +244,14 @@ impl Guardian {
         Some(())
     }
 
-    /// Tells what became of the command, and reaps whoever else has died.
+    /// Tells what became of the command, and reaps the others that have died.
     fn look_after_children(&mut self) {
         while let Ok(Some(_)) = self.children.read_signal() {}
         if self.role != Role::Parent {
             return;
         }
         if let Some(command) = self.command.filter(|_| !self.has_ended) {
-            // Left unreaped, so that its number is nobody else's for as long
+            // Left unreaped, so that its number is not given to another for as long
             // as this program may signal its group.
             let wanted = WaitIdOptions::EXITED | WaitIdOptions::STOPPED;
             let quietly = WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
@@ -262,8 +262,8 @@ impl Guardian {
                     self.say_stopped(status.stopping_signal());
                     let stopped = WaitIdOptions::STOPPED | WaitIdOptions::NOHANG;
                     if let Ok(Some(status)) = waitid(WaitId::Pid(command), stopped) {
-                        // What was consumed may be another stop, after somebody
-                        // had dealt with the first. Who has dealt with this one
+                        // What was consumed may be another stop, after the
+                        // first had been dealt with. Who has dealt with this one
                         // sees that it is over.
                         self.say_stopped(status.stopping_signal());
                     }
@@ -344,11 +344,11 @@ impl Guardian {
         timerfd_settime(&self.timer, TimerfdTimerFlags::ABSTIME, &alarm).is_ok()
     }
 
-    /// Nobody renews any more, or nobody can be told: the tree must end now.
+    /// The program renews no more, or cannot be told: the tree must end now.
     fn abandon(mut self) -> ExitCode {
         let shell = self.command.filter(|_| self.role == Role::Script);
         let is_script_there = shell.is_some_and(|shell| start_of(shell).is_some());
-        // There is nobody else to tell, and nobody to wait for.
+        // There is no program to tell, and none to wait for.
         let end = self.end();
         self.tree.remove_cgroup();
         if is_script_there {

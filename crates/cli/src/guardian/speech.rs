@@ -1,4 +1,4 @@
-//! Speaking without waiting for somebody who does not listen.
+//! Speaking without waiting for a reader who does not listen.
 
 use std::fmt::Display;
 
@@ -17,11 +17,11 @@ pub(crate) fn is_heard(patience: Timespec) -> bool {
     let stderr = std::io::stderr();
     let mut fds = [PollFd::new(&stderr, PollFlags::OUT)];
     let ready = poll(&mut fds, Some(&patience));
-    // A pipe that nobody has open for reading is an error, and never waits.
+    // A pipe without readers is an error, and never waits.
     ready.is_ok_and(|ready| ready > 0) && !fds[0].revents().contains(PollFlags::ERR)
 }
 
-/// Says it, if anybody hears it.
+/// Says it, if there is a reader.
 pub(super) fn say(message: &dyn Display) {
     if is_heard(PATIENCE) {
         Voice::new(true, 0).error(message);

@@ -62,7 +62,7 @@ type Front = io::BufReader<UnixStream>;
 pub(crate) fn main() -> ExitCode {
     detach();
     let Ok((order, front)) = receive() else {
-        // Whoever started it is gone.
+        // The program that started it is gone.
         return ExitCode::from(exit::SYSTEM);
     };
     let voice = Voice::new(order.quiet, order.verbose).only_if_heard();
@@ -80,7 +80,7 @@ pub(crate) fn main() -> ExitCode {
         voice.error(&failure.message);
         failure.code
     });
-    // Before anything was held; afterwards nobody listens any more.
+    // Before anything was held; afterwards the shell listens no more.
     if let Ok(mut line) = line() {
         let _ = line.write_all(format!("failed {code}\n").as_bytes());
     }
@@ -147,7 +147,7 @@ async fn take(order: &Order, front: Front, voice: &Voice) -> Result<u8, Failure>
     let mut complaints = Complaints::about(&coordinator, 1, voice);
     let held = hold(order, shell, &coordinator, (front, shell_ended), voice);
     let ended = complaints.telling(Box::pin(held)).await;
-    // Undoes what may have been won for somebody who is gone. What could not be
+    // Undoes what may have been won for a script that is gone. What could not be
     // told to the store runs out by itself.
     store::close(&coordinator, &ended).await;
     ended

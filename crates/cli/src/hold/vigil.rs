@@ -59,7 +59,7 @@ impl Vigil<'_> {
             }
             Ending::ShellEnded => {
                 // Who started it is gone: what it left behind is ended before
-                // the lock is freed. Whoever waits for its stderr need not wait
+                // the lock is freed. A reader of its stderr need not wait
                 // for the store.
                 if self.pair.is_some() {
                     let grace = self.grace.min(self.guard.tenure().remaining());

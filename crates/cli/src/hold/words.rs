@@ -21,8 +21,8 @@ struct Told<'a> {
     pid: i32,
 }
 
-/// Tells the shell `pid` that it holds the lock, and where; false when nobody
-/// reads.
+/// Tells the shell `pid` that it holds the lock, and where; false when it
+/// does not read.
 pub(crate) fn held(id: &str, held: &Held, pid: i32, settings: &Settings) -> bool {
     if settings.output == Format::Json {
         return output::json(&Told {

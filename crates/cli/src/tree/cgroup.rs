@@ -1,8 +1,8 @@
 //! A cgroup of the command's own, where one may be made.
 //!
-//! The kernel keeps the list of who is in it. Whoever is born in it stays in
-//! it, whatever becomes of its parents, its group, its session and its
-//! environment; only root, or whoever owns the group, can take a process out.
+//! The kernel keeps the list of who is in it. A process that is born in it stays
+//! in it, whatever becomes of its parents, its group, its session and its
+//! environment; only root, or the owner of the group, can take a process out.
 //! So it is found also by one who is no ancestor.
 
 use std::collections::HashSet;
@@ -20,7 +20,7 @@ use super::process::start_of;
 
 const PREFIX: &str = "tenure-";
 /// How often, and how soon, a group is tried to be removed that still counts
-/// somebody who is just dying. Who tries has other things to do.
+/// a process that is just dying. Who tries has other things to do.
 const TRIES: u32 = 10;
 const PAUSE: Duration = Duration::from_millis(2);
 /// How many groups that others left one program removes: its own command waits.
@@ -119,7 +119,7 @@ impl Cgroup {
         format!("/proc/self/fd/{}", self.folder.as_raw_fd()).into()
     }
 
-    /// Whether nobody is in it, nor in one below it, also nobody whose number
+    /// Whether no process is in it, nor in one below it, also none whose number
     /// cannot be seen from here; or it is no more.
     pub(super) fn is_empty(&self) -> bool {
         let events = fs::read_to_string(self.place().join("cgroup.events"));
@@ -130,7 +130,7 @@ impl Cgroup {
 
     /// Who is in it, or in one below it: of a `tenure` inside the command, say.
     pub(super) fn pids(&self) -> HashSet<Pid> {
-        // Mostly nobody is left when somebody looks.
+        // Mostly no process is left by then.
         if self.is_empty() {
             return HashSet::new();
         }
@@ -152,7 +152,7 @@ impl Cgroup {
         write(&self.place().join("cgroup.kill"), "1").is_ok()
     }
 
-    /// Removes it, unless somebody is in it.
+    /// Removes it, unless a process is in it.
     pub(crate) fn remove(&self) {
         for _ in 0..TRIES {
             match self.remove_once() {
@@ -168,7 +168,7 @@ impl Cgroup {
         if !is_there {
             return Ok(());
         }
-        // Those below are of whoever is still in it.
+        // Those below are of the processes that are still in it.
         if !self.is_empty() {
             return Err(io::ErrorKind::ResourceBusy.into());
         }
@@ -242,7 +242,7 @@ fn find(mounts: &str, groups: &str) -> Option<(PathBuf, PathBuf)> {
 }
 
 /// Whether `ours` is one below which we may make groups: systemd has every group
-/// to itself that it has not delegated, whoever owns the folder.
+/// to itself that it has not delegated, also where we own the folder.
 fn may_make(top: &Path, ours: &Path, is_systemd: bool, has_mark: fn(&Path) -> bool) -> bool {
     for group in ours.ancestors() {
         if has_mark(group) {
@@ -252,7 +252,7 @@ fn may_make(top: &Path, ours: &Path, is_systemd: bool, has_mark: fn(&Path) -> bo
         if matches!(kind, Some("service" | "scope" | "slice")) {
             return false;
         }
-        // What is between is somebody's to whom it was delegated.
+        // What is between is a user's to whom it was delegated.
         if group == top {
             break;
         }
@@ -313,7 +313,7 @@ mod tests {
             ("system.slice/cron.service", false, false),
             ("user.slice/user-0.slice/session-3.scope", false, false),
             ("system.slice/given.service", true, true),
-            // Of a run inside a run, or whoever else it was given to.
+            // Of a run inside a run, or another that it was given to.
             ("system.slice/given.service/tenure-7-ab", true, true),
             // That one's own systemd, which has not given it on.
             ("user.slice/given.service/app.slice/x.scope", false, false),

@@ -16,7 +16,7 @@ pub(crate) struct Process {
     pub(super) group: Option<Pid>,
     /// Whether it can still do anything.
     pub(super) is_alive: bool,
-    /// When it was started: with the number, nobody else's.
+    /// When it was started: with the number, no other process's.
     pub(super) start: u64,
     /// Where its program lies in memory, if that may be known.
     pub(super) image: Option<Image>,
@@ -69,7 +69,7 @@ impl Process {
         })
     }
 
-    /// Sends it `signal`, and nobody else who has its number by now.
+    /// Sends it `signal`, and no other process that has its number by now.
     ///
     /// # Errors
     /// When it is there and may not be signalled.

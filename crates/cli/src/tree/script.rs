@@ -13,7 +13,7 @@ use rustix::process::Pid;
 use super::process::{self, Process};
 use super::{Image, Signs, Stranger, Tree};
 
-/// What stands in the environment of whoever is started under a lock.
+/// What stands in the environment of all that is started under a lock.
 pub(crate) const MARK: &str = "TENURE_MARK";
 /// What was started within so many ticks, hundredths of a second, was started
 /// together.

@@ -1,4 +1,4 @@
-//! Ending a tree: politely, then by force, until nobody is left.
+//! Ending a tree: politely, then by force, until no process is left.
 
 use rustix::process::{Pid, Signal};
 
@@ -9,14 +9,14 @@ const SECOND: u64 = 1_000_000_000;
 const PAUSE: u64 = 5_000_000;
 /// How long those that have been killed may take to be gone.
 const PATIENCE: u64 = 2 * SECOND;
-/// How many looks in a row must find nobody. One is not enough: whoever is born
-/// while we read, by a parent that dies before we come to it, is not seen.
+/// How many looks in a row must find no process. One is not enough: one that is
+/// born while we read, by a parent that dies before we come to it, is not seen.
 const LOOKS: u8 = 3;
 
 /// What to do next.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
-    /// Nobody is left.
+    /// No process is left.
     Done,
     /// These are left, and cannot be ended.
     Left(Vec<Pid>),
@@ -30,7 +30,7 @@ pub(crate) struct Sweep {
     /// When those who were asked are killed.
     force_at: u64,
     was_asked: bool,
-    /// How many looks in a row have found nobody.
+    /// How many looks in a row have found no process.
     empty: u8,
     /// Whether they have been killed once, one by one.
     was_forced: bool,
@@ -55,9 +55,9 @@ impl Sweep {
 
     pub(crate) fn step(&mut self, tree: &Tree, now: u64) -> Step {
         if now >= self.force_at {
-            // At once, and every time: some may have been born since. Nobody
-            // there is nobody left: another walk over all processes of the host
-            // would only say so again.
+            // At once, and every time: some may have been born since. With
+            // none there, none is left: another walk over all processes of the
+            // host would only say so again.
             let (living, mut refused) = tree.signal(Signal::KILL);
             let is_first = !std::mem::replace(&mut self.was_forced, true);
             // The usual end does not wait for the cgroup: it is empty then.

@@ -87,7 +87,7 @@ fn who_is_in_the_cgroup_is_a_member_and_whoever_descends_from_it() {
     let mut all = [
         process(10, 1, 10),
         process(20, 1, 20),
-        process(21, 20, 21), // moved out by somebody
+        process(21, 20, 21), // moved out
         process(30, 1, 30),
         process(31, 10, 31), // our own child
     ];

@@ -37,7 +37,7 @@ impl Keys {
         Self(keys)
     }
 
-    /// The next one; never when nobody can type.
+    /// The next one; never where there is no keyboard.
     pub(crate) async fn next(&mut self) -> Key {
         match self.0.recv().await {
             Some(key) => key,
@@ -46,7 +46,7 @@ impl Keys {
     }
 }
 
-/// Returns when somebody asks for the end.
+/// Returns when the user asks for the end.
 pub(crate) async fn asked_to_quit() {
     let mut keys = Keys::listen();
     while keys.next().await != Key::Quit {}

@@ -26,7 +26,7 @@ impl Screen {
     pub(crate) fn is_there() -> bool {
         let stdout = io::stdout();
         let is_dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb" || term.is_empty());
-        // In the background the terminal is somebody else's.
+        // In the background the terminal is another program's.
         stdout.is_terminal()
             && !is_dumb
             && tcgetpgrp(&stdout).is_ok_and(|group| group == rustix::process::getpgrp())

@@ -1,4 +1,4 @@
-//! The command's own cgroup, where one may be made: whoever it started is
+//! The command's own cgroup, where one may be made: what it started is
 //! found, whatever it has thrown away.
 
 use std::fs;
@@ -234,7 +234,7 @@ fn its_group_is_gone_after_every_end() {
 }
 
 /// A guardian that does not come to its first word must not make this program
-/// deaf: nobody could end it but by SIGKILL.
+/// deaf: it could be ended only by SIGKILL.
 #[test]
 fn asked_to_end_before_the_command_begins_it_does_and_leaves_no_group() {
     let place = place();
@@ -269,8 +269,8 @@ fn asked_to_end_before_the_command_begins_it_does_and_leaves_no_group() {
     panic!("the guardian is never stopped in time");
 }
 
-/// All three are killed, so nobody is there to do anything. The next that comes
-/// clears up after them, but ends nobody: it does not know who that is.
+/// All three are killed, so none is there to do anything. The next that comes
+/// clears up after them, but ends no process: it does not know whose that is.
 #[test]
 fn an_empty_group_that_was_left_is_removed_by_the_next_and_nobody_is_ended() {
     let place = place();
@@ -354,7 +354,7 @@ fn an_empty_group_is_left_alone_while_its_unseen_maker_lives() {
     };
     let mut gone = Command::new("true").spawn().unwrap();
     gone.wait().unwrap();
-    // In a place of its own: whoever else is run meanwhile clears up, too.
+    // In a place of its own: another run meanwhile clears up, too.
     let home = Home::new();
     let alone = place.join(format!("alone-{}-{}", std::process::id(), home.mutex()));
     let group = alone.join(format!("tenure-{}-0", gone.id()));
@@ -418,7 +418,7 @@ fn without_the_right_to_make_a_group_it_does_without() {
 fn in_a_delegated_group_also_another_users_process_is_ended() {
     let place = match place() {
         Ok(place) if rustix::process::getuid().is_root() => place,
-        // Nobody else can delegate one; what happens then is tested above.
+        // No other user can delegate one; what happens then is tested above.
         _ => return println!("not tested: only root can delegate a group"),
     };
     let home = Home::new();

@@ -1,4 +1,4 @@
-//! What others have damaged, and what nobody uses any more.
+//! What others have damaged, and what is not used any more.
 
 use serde_json::Value;
 use tenure_testkit::servers::Redis;

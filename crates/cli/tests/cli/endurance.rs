@@ -114,7 +114,7 @@ fn two_hundred_runs_at_once_each_have_their_turn() {
     let mut runs: Vec<_> = (0..200)
         .map(|_| start(&mut home.tenure(["run", home.mutex(), "--", "sh", "-c", script])))
         .collect();
-    // Whoever comes first, the last has to wait for all others.
+    // In any order, the last has to wait for all others.
     let end = Instant::now() + PATIENCE * 8;
     while runs
         .iter_mut()

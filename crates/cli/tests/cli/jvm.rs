@@ -74,7 +74,7 @@ async fn an_owner_that_would_go_on_is_revoked_only_if_that_is_asked_for() {
     peer.close().await.unwrap();
 }
 
-/// Whoever learns of it is revoked as ever.
+/// A peer that learns of it is revoked as ever.
 #[test]
 fn an_owner_of_ours_needs_no_further_word() {
     let home = Home::on(Store::ZooKeeper, super::stores::Lease::Usual);

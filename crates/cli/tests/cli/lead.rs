@@ -122,7 +122,7 @@ fn a_neighbour_can_ask_who_leads() {
         let lines = BufReader::new(started.0.stderr.take().unwrap()).lines();
         let mut lines = lines.map(Result::unwrap);
         let line = lines.find(|line| line.contains("http://")).unwrap();
-        // Somebody must go on listening, or what it says next would end it.
+        // The test must go on listening, or what it says next would end it.
         std::thread::spawn(move || lines.for_each(drop));
         let address = line.split("http://").nth(1).unwrap();
         (started, address.trim_end_matches("/leader").to_owned())

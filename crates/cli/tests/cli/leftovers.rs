@@ -1,4 +1,4 @@
-//! Nobody goes on beside what is left of a command.
+//! No owner goes on beside what is left of a command.
 
 use std::fs;
 use std::process::{Child, Command, Stdio};
@@ -7,12 +7,12 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use super::support::{Home, Started, bounded, code, eventually, is_running, signal, start, text};
 
-/// Leaves somebody behind who does not listen.
+/// Leaves a process behind that does not listen.
 const LEAVES_DEAF: &str = "echo $$ > command; \
     sh -c 'trap \"\" TERM; echo $$ > deaf; while :; do sleep 0.05; done' & \
     while [ ! -s deaf ]; do sleep 0.01; done";
 
-/// The grace is for an owner; whoever lost the lock has none.
+/// The grace is for an owner; one that lost the lock has none.
 #[test]
 fn a_revocation_ends_what_is_left_of_a_command_at_once() {
     let home = Home::new();
@@ -58,7 +58,7 @@ fn said(program: &mut Started) -> String {
 }
 
 /// A home where a program of one user can start one of another, as sudo does. Only root can make
-/// such a program; as anybody else there is none to be had, and nothing to see.
+/// such a program; as another user there is none to be had, and nothing to see.
 struct TwoUsers {
     home: Home,
 }
@@ -87,7 +87,7 @@ impl TwoUsers {
         Some(Self { home })
     }
 
-    /// The program, as a user who is nobody.
+    /// The program, as a user without rights.
     fn tenure(&self, words: &[&str]) -> Command {
         let mut program = self.home.command("setpriv");
         program.args(["--reuid=65534", "--regid=65534", "--clear-groups"]);
@@ -110,7 +110,7 @@ impl TwoUsers {
     }
 }
 
-/// A process of the other user, which nobody but root can end.
+/// A process of the other user, which only root can end.
 struct Other(Pid);
 
 impl Drop for Other {

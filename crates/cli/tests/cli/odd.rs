@@ -234,7 +234,7 @@ fn is_empty(folder: &Path) -> bool {
     std::fs::read_dir(folder).unwrap().next().is_none()
 }
 
-/// The words, each at most as long as somebody reads.
+/// The words, each at most as long as a person reads.
 fn brief(words: &[OsString]) -> String {
     let shown = words.iter().map(|word| {
         let word = format!("{word:?}");

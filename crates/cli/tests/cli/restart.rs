@@ -113,7 +113,7 @@ fn outlives_a_restart(
     true
 }
 
-/// How long the lease of the home's mutex lasts, in milliseconds; 0 when nobody owns it.
+/// How long the lease of the home's mutex lasts, in milliseconds; 0 when it is free.
 pub(crate) fn time_left(home: &Home) -> u64 {
     let output = home.output(["status", "--output", "json", home.mutex()]);
     let row: Value = serde_json::from_slice(&output.stdout).unwrap();

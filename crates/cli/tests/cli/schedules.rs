@@ -285,7 +285,7 @@ fn status_says_which_are_schedules_and_which_are_reentrant_locks() {
     run(&["HSET", "stock", "a-client:7", "2"]);
     run(&["PEXPIRE", "stock", "600000"]);
     run(&["SET", "redisson_lock_token:{stock}", "5"]);
-    // Redisson's plain locks have no token, and look like anybody's hash.
+    // Redisson's plain locks have no token, and look like any other hash.
     run(&["HSET", "plain", "a-client:8", "1"]);
     run(&["PEXPIRE", "plain", "600000"]);
     run(&["HSET", "settings", "colour", "blue"]);

@@ -1,4 +1,4 @@
-//! Who gets to know the password in a store's URL: nobody who need not.
+//! Who gets to know the password in a store's URL: none who need not.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

@@ -58,7 +58,7 @@ impl Store {
                 );
                 MARIADB.sql(&sql).unwrap();
             }
-            // The file, everybody, and whoever says so.
+            // The file, every user, and a client that says so.
             Self::Sqlite | Self::Postgres | Self::ZooKeeper => {}
         }
     }

@@ -113,7 +113,7 @@ impl Home {
         command
     }
 
-    /// Whether nobody holds the mutex, or will soon not.
+    /// Whether the mutex is free, or will soon be.
     pub(crate) fn becomes_free(&self) -> bool {
         bounded(&mut self.run_next("true")).status.code() == Some(0)
     }

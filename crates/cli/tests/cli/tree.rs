@@ -173,7 +173,7 @@ fn what_is_left_when_the_command_ends_is_ended_before_the_lock_is_freed() {
 fn one_that_may_not_be_ended_is_named_and_has_a_code_of_its_own() {
     let home = Home::new();
     if !rustix::process::getuid().is_root() {
-        // Only root can make a process of another user; as anybody else there
+        // Only root can make a process of another user; as another user there
         // is none to be had, and nothing to see.
         return;
     }
@@ -183,7 +183,7 @@ fn one_that_may_not_be_ended_is_named_and_has_a_code_of_its_own() {
         assert!(done.unwrap().success(), "{words:?}");
     };
     run(&["chmod", "0777", place.to_str().unwrap()]);
-    // A program that becomes another user's when nobody runs it, as sudo does.
+    // A program that becomes another user's when it is run, as sudo does.
     let become_other = home.path("become-other");
     run(&["cp", "/usr/bin/setpriv", become_other.to_str().unwrap()]);
     run(&["chmod", "4755", become_other.to_str().unwrap()]);

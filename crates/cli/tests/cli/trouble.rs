@@ -338,7 +338,7 @@ fn an_outage_is_told_and_its_end(store: Store) {
     for speaker in [&leader, &waiter, &holder, &watcher, &scheduler] {
         speaker.says(WELL);
     }
-    // Whoever of the two was first, it is the leader that stays.
+    // Whichever of the two was first, it is the leader that stays.
     leader.says("leading m again, token ");
     for speaker in [&leader, &waiter, &holder, &watcher, &scheduler] {
         let said = speaker.said();

@@ -236,8 +236,8 @@ fn with_few_files_the_oldest_makes_room() {
 }
 
 /// Beside those who are slow it answers long before the first of them have to go. A machine that
-/// stood still proves nothing, so there is more than one try: whoever was kept out would be so
-/// every time.
+/// stood still proves nothing, so there is more than one try: a client that was kept out would
+/// be so every time.
 fn answers_in_time(server: &Server, slow: impl Fn() -> Vec<TcpStream>) {
     let mut taken = Vec::new();
     for _ in 0..5 {

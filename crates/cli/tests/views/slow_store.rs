@@ -1,4 +1,4 @@
-//! The dashboard of a store that takes longer to list than anybody waits.
+//! The dashboard of a store that takes longer to list than a person waits.
 
 use std::time::{Duration, Instant};
 
@@ -51,7 +51,7 @@ fn a_store_whose_first_page_takes_longer_than_anybody_waits_is_shown_all_the_sam
     let redis = Redis::start().unwrap();
     fill(&redis);
     // Each answer comes this much later, as from afar: eighteen SCANs, one
-    // after the other, are more than anybody waits for.
+    // after the other, are more than a person waits for.
     let far = Proxy::start(redis.address()).unwrap();
     let home = Home::new();
     let url = format!("redis://127.0.0.1:{}", far.port());

@@ -100,7 +100,7 @@ fn two_hundred_and_fifty_six_who_send_a_byte_now_and_then_keep_nobody_out() {
                 let mut slow: Vec<TcpStream> = (0..256).map(|_| server.connect()).collect();
                 for byte in request.as_bytes().iter().cycle() {
                     for stream in &mut slow {
-                        // Whoever was sent away comes again.
+                        // One that was sent away comes again.
                         if stream.write_all(&[*byte]).is_err() {
                             *stream = server.connect();
                         }
@@ -122,7 +122,7 @@ fn two_hundred_and_fifty_six_who_send_a_byte_now_and_then_keep_nobody_out() {
                 });
                 taken.max().unwrap()
             };
-            // A machine that stood still proves nothing; whoever is kept out is so every time.
+            // A machine that stood still proves nothing; a client that is kept out is so every time.
             let is_fast = (0..3).map(longest).any(|it| it < Duration::from_secs(9));
             assert!(is_fast, "{} answers late every time", server.path);
         });

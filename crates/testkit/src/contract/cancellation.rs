@@ -21,7 +21,7 @@ async fn polled<T>(work: impl Future<Output = T>, times: usize) -> Option<T> {
     None
 }
 
-/// An acquire that was dropped half way can be left, and is in nobody's way.
+/// An acquire that was dropped half way can be left, and is in no contender's way.
 pub async fn a_dropped_acquire_can_be_left(subject: &impl Subject) {
     let case = Case::new(subject);
     let (here, there) = (case.client().await, case.client().await);

@@ -119,7 +119,7 @@ impl<'a, S: Subject> Case<'a, S> {
         MutexName::new(format!("{}-{what}", self.tag)).expect("a valid name")
     }
 
-    /// An id that nobody else carries.
+    /// An id that no other carries.
     pub(crate) fn id(&self, what: &str) -> ContenderId {
         let number = self.counter.fetch_add(1, Ordering::Relaxed);
         ContenderId::new(format!("{what}-{number}-{}", self.tag)).expect("a valid id")
@@ -294,7 +294,7 @@ impl<'a, S: Subject> Case<'a, S> {
         owner.has_owner(now)
     }
 
-    /// Nobody must own `name`.
+    /// `name` must be free.
     pub(crate) async fn is_free(&self, client: &S::Backend, name: &MutexName, why: &str) {
         let (owner, now) = self.owner(client, name).await;
         assert!(

@@ -26,7 +26,7 @@ pub async fn a_second_bid_is_refused_and_told_who_owns(subject: &impl Subject) {
     case.still_owns(&there, &win, "a refused bid").await;
 }
 
-/// However many ask at once for a name that nobody has used before.
+/// However many ask at once for a name that was never used before.
 pub async fn of_many_bids_at_once_exactly_one_wins(subject: &impl Subject) {
     const CLIENTS: usize = 4;
     const BIDS: usize = 32;

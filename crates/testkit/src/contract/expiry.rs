@@ -7,7 +7,7 @@ use tenure::backend::{Backend, LeaseBound};
 use super::case::{ROUNDING, not_applicable};
 use super::{Case, Subject};
 
-/// Until the holder's own deadline nobody else is granted the mutex.
+/// Until the owner's own deadline no other is granted the mutex.
 pub async fn a_grant_is_exclusive_for_its_whole_lease(subject: &impl Subject) {
     let case = Case::new(subject);
     let (here, there) = (case.client().await, case.client().await);
@@ -71,7 +71,7 @@ pub async fn the_lease_ends_where_the_store_says(subject: &impl Subject) {
     }
 }
 
-/// What is over cannot be extended, even while nobody has taken it.
+/// What is over cannot be extended, even while it has not been taken.
 pub async fn an_expired_grant_cannot_be_renewed(subject: &impl Subject) {
     let case = Case::new(subject);
     let (here, there) = (case.client().await, case.client().await);

@@ -94,7 +94,7 @@ pub async fn a_candidate_is_told_after_a_release(subject: &impl Subject) {
         .await;
 }
 
-/// Streams that were dropped are in nobody's way.
+/// Streams that were dropped are in no listener's way.
 ///
 /// A single hint may get lost, that is no broken promise; so one release of
 /// three has to be heard. Who is told then wins.
@@ -119,7 +119,7 @@ pub async fn a_dropped_stream_is_in_nobodys_way(subject: &impl Subject) {
             .await
             .is_some()
         {
-            // Nobody else is there, and the release is over.
+            // No other is there, and the release is over.
             case.win(&there, &waiter.bid).await;
             return;
         }
@@ -145,7 +145,7 @@ pub async fn hints_do_not_storm(subject: &impl Subject) {
         case.lose(&here, &rival, "somebody owns").await;
         let elsewhere = case.win(&here, &case.bid(&other, "a")).await;
         case.release(&here, &elsewhere.held).await;
-        // Taken as they come: a stream may drop what nobody fetches.
+        // Taken as they come: a stream may drop what is not fetched.
         let pause = if round < 25 {
             Duration::from_millis(2)
         } else {

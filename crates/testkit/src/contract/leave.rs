@@ -4,7 +4,7 @@ use tenure::backend::Backend;
 
 use super::{Case, Subject, Waiter};
 
-/// A win that nobody wants is undone.
+/// A win that is not wanted is undone.
 pub async fn leaving_undoes_a_win(subject: &impl Subject) {
     let case = Case::new(subject);
     let (here, there) = (case.client().await, case.client().await);
@@ -34,7 +34,7 @@ pub async fn leaving_under_a_shared_id_needs_a_nonce(subject: &impl Subject) {
     }
 }
 
-/// A twin under the same id is somebody else.
+/// A twin under the same id is another contender.
 pub async fn leaving_undoes_only_its_own_bid(subject: &impl Subject) {
     let case = Case::new(subject);
     let (here, there) = (case.client().await, case.client().await);
@@ -59,7 +59,7 @@ pub async fn leaving_with_nothing_is_harmless(subject: &impl Subject) {
         .await;
 }
 
-/// Leaving again undoes nobody else.
+/// Leaving again undoes no other.
 pub async fn leaving_twice_is_harmless(subject: &impl Subject) {
     let case = Case::new(subject);
     let (here, there) = (case.client().await, case.client().await);

@@ -229,7 +229,7 @@ pub async fn a_plan_is_written_before_any_tick(subject: &impl Subject) {
     assert!(finish(&client, &held, TickEnd::new(0, true)).await);
 }
 
-/// Whoever comes next finds the plan and its origin, and cannot write it anew.
+/// The next leader finds the plan and its origin, and cannot write it anew.
 pub async fn a_plan_that_stands_is_not_written_again(subject: &impl Subject) {
     let case = Case::new(subject);
     let Some((client, first)) = owner(&case).await else {
@@ -303,7 +303,7 @@ pub async fn the_end_of_a_tick_is_recorded(subject: &impl Subject) {
     }
 }
 
-/// An end that comes after somebody else's claim is not written.
+/// An end that comes after another's claim is not written.
 pub async fn an_end_after_anothers_claim_is_refused(subject: &impl Subject) {
     let case = Case::new(subject);
     let Some((client, first)) = owner(&case).await else {

@@ -67,7 +67,7 @@ pub async fn all_ledgers_are_listed_page_by_page(subject: &impl Subject) {
             let Some(next) = ledgers.next_page(&page) else {
                 break;
             };
-            // Whoever has lost the listing asks by name: the same is told.
+            // A caller that has lost the listing asks by name: the same is told.
             let by_name = Page::first(limit).after(ledgers.next.clone().expect("a next"));
             page = if fastrand::bool() { by_name } else { next };
         }

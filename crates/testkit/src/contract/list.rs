@@ -22,7 +22,7 @@ async fn pages<S: Subject>(case: &Case<'_, S>, client: &S::Backend, limit: usize
             None => break,
             Some(ref next) => {
                 assert!(page.after.as_ref() < Some(next), "no progress at {next:?}");
-                // Whoever has lost the listing asks by name: the same is told.
+                // A caller that has lost the listing asks by name: the same is told.
                 let by_name = Page::first(limit).after(next.clone());
                 let asked = fastrand::bool();
                 let following = listing.next_page(&page).expect("there is a next");
@@ -115,7 +115,7 @@ pub async fn a_listing_tells_who_waits(subject: &impl Subject) {
     case.release(&client, &win.held).await;
 }
 
-/// A mutex that nobody owns or waits for is not listed.
+/// A mutex without owner and waiters is not listed.
 pub async fn a_free_mutex_is_not_listed(subject: &impl Subject) {
     let case = Case::new(subject);
     let (client, other) = (case.client().await, case.client().await);

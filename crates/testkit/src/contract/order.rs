@@ -49,7 +49,7 @@ pub async fn waiters_are_served_in_the_order_of_arrival(subject: &impl Subject) 
     case.release(&clients[last], &owner.held).await;
 }
 
-/// Between the release and the told waiter's take, nobody slips in.
+/// Between the release and the told waiter's take, no other slips in.
 pub async fn nobody_overtakes_the_waiter_that_was_told(subject: &impl Subject) {
     let case = Case::new(subject);
     let (here, there) = (case.lasting_client().await, case.lasting_client().await);
@@ -147,7 +147,7 @@ pub async fn a_waiter_that_queues_again_keeps_its_place(subject: &impl Subject) 
     late.win_by_hints(&case, &there, limit, "it is last").await;
 }
 
-/// A bid that does not want to wait is in nobody's way.
+/// A bid that does not want to wait is in no waiter's way.
 pub async fn a_bid_that_does_not_queue_takes_no_place(subject: &impl Subject) {
     let case = Case::new(subject);
     let (here, there) = (case.lasting_client().await, case.lasting_client().await);

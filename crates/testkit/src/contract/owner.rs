@@ -6,7 +6,7 @@ use tenure::model::MutexOwner;
 use super::case::{ROUNDING, shows};
 use super::{Case, Subject};
 
-/// A name that nobody ever used has no owner, and asking changes nothing.
+/// A name that was never used has no owner, and asking changes nothing.
 pub async fn nobody_owns_an_unknown_name(subject: &impl Subject) {
     let case = Case::new(subject);
     let client = case.client().await;

@@ -1,4 +1,4 @@
-//! Removing what nobody uses, while tokens rise.
+//! Removing what is not used, while tokens rise.
 
 use std::time::Duration;
 
@@ -46,7 +46,7 @@ pub async fn tokens_rise_over_a_pruning(subject: &impl Subject) {
     }
 }
 
-/// Nobody loses what it owns.
+/// No owner loses what it owns.
 pub async fn what_is_owned_survives_a_pruning(subject: &impl Subject) {
     let case = Case::new(subject);
     let (client, other) = (case.lasting_client().await, case.client().await);
@@ -65,7 +65,7 @@ pub async fn what_is_owned_survives_a_pruning(subject: &impl Subject) {
     case.release(&client, &win.held).await;
 }
 
-/// Nobody loses its place.
+/// No waiter loses its place.
 pub async fn who_waits_survives_a_pruning(subject: &impl Subject) {
     let case = Case::new(subject);
     let (here, there) = (case.lasting_client().await, case.lasting_client().await);

@@ -21,7 +21,7 @@ pub async fn a_release_frees_at_once(subject: &impl Subject) {
     }
 }
 
-/// Releasing twice does no harm, whoever owns by then.
+/// Releasing twice does no harm, also when another owns by then.
 pub async fn a_second_release_is_refused_and_harmless(subject: &impl Subject) {
     let case = Case::new(subject);
     let (here, there) = (case.client().await, case.client().await);
@@ -81,7 +81,7 @@ pub async fn a_release_with_another_nonce_is_refused(subject: &impl Subject) {
         .await;
 }
 
-/// Other names go on as they were; a name that nobody ever used is refused.
+/// Other names go on as they were; a name that was never used is refused.
 pub async fn a_release_touches_no_other_name(subject: &impl Subject) {
     let case = Case::new(subject);
     let client = case.client().await;

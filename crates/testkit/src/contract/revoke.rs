@@ -11,7 +11,7 @@ async fn revoke(client: &impl Backend, name: &MutexName, token: Option<FencingTo
     answer.unwrap_or_else(|error| panic!("revoke failed: {error:?}"))
 }
 
-/// Whoever owns does so no longer, and its calls say so.
+/// The owner owns no longer, and its calls say so.
 pub async fn a_revocation_frees_whoever_owns(subject: &impl Subject) {
     let case = Case::new(subject);
     let (here, there) = (case.client().await, case.client().await);

@@ -39,7 +39,7 @@ pub async fn a_busy_client_does_not_starve_a_waiter(subject: &impl Subject) {
     panic!("a busy client took {ROUNDS} times before the one that waits");
 }
 
-/// A mutex left alone for two wake-ups goes to whoever waits for it.
+/// A mutex left alone for two wake-ups goes to the one that waits for it.
 pub async fn a_mutex_left_alone_goes_to_the_waiter(subject: &impl Subject) {
     let case = Case::new(subject);
     let (here, there) = (case.lasting_client().await, case.lasting_client().await);

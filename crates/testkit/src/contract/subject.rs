@@ -35,7 +35,7 @@ pub trait Subject {
 
     /// What the store is meant to be without. One that it lacks and does not
     /// name here fails the suite: a wrapper that forgets to pass a part on
-    /// would be seen by nobody.
+    /// would not be seen.
     fn lacks(&self) -> &[Part] {
         &[]
     }

@@ -52,7 +52,7 @@ pub async fn the_owner_may_renew_in_the_transition(subject: &impl Subject) {
     case.judged(attempt).await;
 }
 
-/// Nobody else is granted the mutex before the transition's end.
+/// No other is granted the mutex before the transition's end.
 pub async fn others_are_refused_in_the_transition(subject: &impl Subject) {
     let sentence = "others_are_refused_in_the_transition";
     let case = Case::new(subject);

@@ -55,7 +55,7 @@ pub enum Fault {
     None,
     /// It fails before it is applied: unreachable, certainly did nothing.
     Fail,
-    /// It is lost on its way: not applied, but nobody can know.
+    /// It is lost on its way: not applied, but the caller cannot know.
     LoseRequest,
     /// It is applied and its answer is lost: unreachable, may have happened.
     LoseAnswer,

@@ -11,7 +11,7 @@ use super::{Fault, HintFault};
 pub struct Rates {
     /// Calls that fail before they are applied, and say so.
     pub fail: f64,
-    /// Calls that are lost on their way: not applied, and nobody can know.
+    /// Calls that are lost on their way: not applied, and the caller cannot know.
     pub lose_request: f64,
     /// Calls that are applied and whose answer is lost.
     pub lose_answer: f64,

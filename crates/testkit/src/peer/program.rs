@@ -53,7 +53,7 @@ pub fn main(args: impl IntoIterator<Item = String>) -> i32 {
 /// Writes a line at once, past whatever the test harness does with output.
 pub(super) fn say(line: &str) {
     let mut out = io::stdout().lock();
-    // Nobody may be listening any more.
+    // The reader may be gone.
     let _ = writeln!(out, "{line}").and_then(|()| out.flush());
 }
 

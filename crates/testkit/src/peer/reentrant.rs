@@ -53,7 +53,7 @@ async fn turn(lock: &tenure::ReentrantLock, args: &Args, levels: u64) -> Result<
         nested.push(lock.acquire().await?);
     }
     if let Some(hold) = args.hold {
-        // Whoever is stopped for too long finds out here.
+        // A holder that is stopped for too long finds out here.
         let _ = outer.protect(tokio::time::sleep(hold)).await;
     }
     drop(nested);

@@ -1,4 +1,4 @@
-//! Certificates for servers and clients that nobody else trusts.
+//! Certificates for servers and clients that no other program trusts.
 
 use std::path::Path;
 use std::process::Command;

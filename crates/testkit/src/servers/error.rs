@@ -5,7 +5,7 @@ use std::io;
 
 use super::find::Missing;
 
-/// A server that could not be started, stopped or asked, in words for whoever reads the test's
+/// A server that could not be started, stopped or asked, in words for the reader of the test's
 /// output: the end of the server's log is part of them.
 #[derive(Clone)]
 pub struct ServerError(String);

@@ -218,7 +218,7 @@ impl Server {
             // Debian has a server in `sbin` and its tools in `bin`.
             places.extend(folder.map(|folder| folder.with_file_name("bin")));
             if main {
-                // Whoever names a server wants that one, not another that happens to be there.
+                // A user who names a server wants that one, not another that happens to be there.
                 return pick(program, &places).ok_or_else(|| missing(places));
             }
         }

@@ -12,7 +12,7 @@ use super::error::ServerError;
 
 /// Waits until this process is gone, however it went, then kills what it left and cleans up.
 ///
-/// Nobody ever writes to the pipe, so `read` returns when the kernel closes its other end. The
+/// Nothing is ever written to the pipe, so `read` returns when the kernel closes its other end. The
 /// directory is renamed first: a server that is just starting can then no longer record its
 /// process id and gives up, so none is missed. Removing is tried again because the children of a
 /// killed server may live a moment longer and write.
@@ -90,7 +90,7 @@ pub(super) fn servant() -> Option<(u32, u32)> {
     })
 }
 
-/// Gives a file to the servers' user, and to nobody else.
+/// Gives a file to the servers' user, and to no other.
 pub(super) fn give(path: &Path, mode: u32) -> std::io::Result<()> {
     fs::set_permissions(path, fs::Permissions::from_mode(mode))?;
     match servant() {

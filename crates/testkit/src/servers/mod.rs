@@ -3,7 +3,7 @@
 //!
 //! Each launcher starts the installed program in a directory of its own, on a port of its own,
 //! and returns when the server answers in its own protocol. As root it runs the server as
-//! `nobody`. A program that is not installed is an error that says how to get it: tests fail,
+//! another user. A program that is not installed is an error that says how to get it: tests fail,
 //! they are not skipped.
 //!
 //! ```no_run

@@ -14,7 +14,7 @@ use super::mariadb::{MariaDb, base, greets, release, usual};
 use super::process::Recipe;
 use super::{home, template};
 
-/// A small redo log, as for MariaDB, and no files that nobody here reads.
+/// A small redo log, as for MariaDB, and no files that no test reads.
 const SMALL: [&str; 4] = [
     "--innodb-redo-log-capacity=8M",
     "--skip-log-bin",

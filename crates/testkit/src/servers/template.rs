@@ -36,7 +36,7 @@ pub(super) fn copy(
     if !template.is_dir() {
         make_atomically(&template, make)?;
     }
-    // Anyone can make a directory of this name; only our own user's contents are trusted.
+    // Any user can make a directory of this name; only our own user's contents are trusted.
     if fs::metadata(&template)?.uid() != user {
         return Err(ServerError::new(format!(
             "{} is not ours",

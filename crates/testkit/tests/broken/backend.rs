@@ -179,7 +179,7 @@ impl Broken {
         }
     }
 
-    /// Gets whoever owns or stands before `bid` out of its way.
+    /// Gets the owner, and all that stand before `bid`, out of its way.
     async fn push_aside(&self, bid: &Bid) -> Result<()> {
         if self.is(Flaw::TwoWinners) {
             return self.inner.revoke(&bid.name, None).await.map(drop);
@@ -258,7 +258,7 @@ impl Backend for Broken {
         }
         if matches!(self.flaw, Flaw::TwoWinners | Flaw::Overtaking) {
             let seen = self.inner.owner(&bid.name).await?;
-            // Between the look and the take somebody else may have taken.
+            // Between the look and the take another may have taken.
             tokio::task::yield_now().await;
             if !seen.owner().has_owner(seen.now()) {
                 self.push_aside(&bid).await?;

@@ -63,7 +63,7 @@ fn a_sentinel_replaces_a_killed_master() {
     let [first, second] = redis.nodes();
     assert_eq!(redis.master_port(), Some(first.port()));
     first.kill().unwrap();
-    // Whoever changes its role drops its clients, so an error is no answer yet.
+    // A server that changes its role drops its clients, so an error is no answer yet.
     let role = |node: &Redis, role| node.command(&["ROLE"]).is_ok_and(|is| is.starts_with(role));
     wait::until_true("a new master", || {
         redis.master_port() == Some(second.port()) && role(second, "master")

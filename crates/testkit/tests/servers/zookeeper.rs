@@ -36,7 +36,7 @@ fn an_ensemble_goes_on_without_its_leader() {
     assert_ne!(first.port(), second.port());
     first.start().unwrap();
     assert_eq!(first.mode().unwrap(), "follower");
-    // Without a majority nobody leads.
+    // Without a majority none leads.
     let others = ensemble
         .members()
         .iter()

@@ -9,7 +9,7 @@
 //! overtaking each other; partitions, both ways and one way; the store down,
 //! restarted, restarted empty; processes killed and paused for longer than
 //! their lease; hints lost and doubled; local work that does not end; winners
-//! that nobody polls; clocks whose speeds are up to 0.2 % apart, as promised.
+//! that are not polled; clocks whose speeds are up to 0.2 % apart, as promised.
 
 mod chance;
 mod judge;

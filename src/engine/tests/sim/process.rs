@@ -30,7 +30,7 @@ pub(super) struct Process {
     /// Local work that never ends when it is told to.
     pub(super) is_stuck: bool,
     pub(super) owes_quiesce: Option<u64>,
-    /// Has won, and nobody has picked it up.
+    /// Has won, and its user has not picked it up.
     pub(super) is_unclaimed: bool,
     /// How fast its clock runs.
     pub(super) speed: f64,

@@ -33,7 +33,7 @@ pub(super) struct Tally {
     pub(super) released: u64,
     /// Tenures won after an attempt whose outcome was unknown.
     pub(super) after_unknown: u64,
-    /// Tenures that nobody picked up.
+    /// Tenures that no user picked up.
     pub(super) unclaimed: u64,
     steps: u64,
 }
@@ -83,12 +83,12 @@ enum Coming {
     StoreUp {
         forgets: bool,
     },
-    /// Somebody ends a contention as a user would.
+    /// A contention is ended as a user would.
     Stops {
         process: usize,
     },
     Starts,
-    /// Somebody polls again the future that won.
+    /// The future that won is polled again.
     Attends {
         process: usize,
         tenure_number: u64,
@@ -298,7 +298,7 @@ impl World {
     }
 
     /// A process hears what came for it, unless it has stopped listening for
-    /// that: a call that it has dropped answers nobody.
+    /// that: the answer to a call that it has dropped is not heard.
     fn hear(&mut self, process: usize, event: Event, of: Option<Of>) -> Result<(), String> {
         let p = &mut self.processes[process];
         if p.is_paused {
@@ -422,7 +422,7 @@ impl World {
                     self.tally.unclaimed += u64::from(cause == LossCause::Unclaimed);
                 }
                 Effect::Quiesce { tenure_number, .. } if !p.is_stuck => {
-                    // Without anybody there is no local side to end.
+                    // Without a user there is no local side to end.
                     let longest = if p.is_unclaimed { 0 } else { 300 };
                     let after = self.chance_millis(0, longest);
                     let event = Event::Quiesced { tenure_number };

@@ -77,7 +77,7 @@ impl RedisHash {
     /// The unlock channel as the registry knows it.
     fn ear(&self, name: &MutexName) -> String {
         let channel = names::channel(name);
-        // Nobody listens before a first attempt has been refused, which asks.
+        // No waiter listens before its first attempt has been refused, which asks.
         if self.by_shard.get().copied().unwrap_or(false) {
             sharded(&channel)
         } else {
@@ -119,7 +119,7 @@ impl RedisHash {
         self.free_and(name, holder, token, publish).await
     }
 
-    /// The same, told by this command; empty to tell nobody.
+    /// The same, told by this command; empty to tell no waiter.
     async fn free_and(
         &self,
         name: &MutexName,
@@ -209,7 +209,7 @@ impl Backend for RedisHash {
         let answer = self.ask_take(bid, "0").await?.answer(Some(&bid.terms))?;
         let left = answer.owner().remaining(answer.now());
         if let Some(left) = left.filter(|_| bid.queue && !answer.is_won()) {
-            // Nobody stands in line here: all who wait come when it is over.
+            // There is no queue here: all who wait come when it is over.
             self.redis.ring_after(&self.ear(&bid.name), left);
         }
         Ok(answer)

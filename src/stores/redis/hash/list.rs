@@ -1,6 +1,6 @@
 //! Which reentrant locks are held, for people.
 //!
-//! Their keys look like anybody's. Those that ours, or Redisson's fenced locks,
+//! Their keys look like any other program's. Those that ours, or Redisson's fenced locks,
 //! have taken are found by the token beside them; any other by its name.
 
 use redis::{FromRedisValue, Value};
@@ -19,7 +19,7 @@ const MOST: usize = 10_000;
 /// How many keys the server looks at in one SCAN: about a millisecond.
 const STRIDE: usize = 5_000;
 
-/// At most this many locks in one script: it lets nobody else in.
+/// At most this many locks in one script: the server runs nothing beside it.
 const BATCH: usize = 200;
 
 pub(super) async fn survey(hash: &RedisHash, wanted: &[MutexName]) -> Result<Vec<Hold>> {

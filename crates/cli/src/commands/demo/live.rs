@@ -1,7 +1,5 @@
 //! The view of the demo on a screen.
 
-use std::time::{Duration, Instant};
-
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout};
 use ratatui::style::Style;
@@ -9,12 +7,11 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Paragraph};
 
 use super::picture::{Note, Picture, Process, ProcessState, Tone};
+use super::processes::NAMES;
 use super::{LEASE, PERIOD, TITLE};
 use crate::output::brief;
 use crate::view::{Palette, Screen};
 
-/// Often enough for a bar that moves.
-const FRAME: Duration = Duration::from_millis(50);
 /// On a screen of fewer lines the log needs them more than the eye needs air.
 const ROOMY: u16 = 20;
 
@@ -22,25 +19,17 @@ const ROOMY: u16 = 20;
 pub(super) struct Live {
     screen: Screen,
     palette: Palette,
-    drawn: Option<Instant>,
 }
 
 impl Live {
     /// Takes the screen, if there is one.
     pub(super) fn begin() -> Option<Self> {
         let screen = Screen::is_there().then(|| Screen::take().ok()).flatten()?;
-        Some(Self {
-            screen,
-            palette: Palette::new(),
-            drawn: None,
-        })
+        let palette = Palette::new();
+        Some(Self { screen, palette })
     }
 
     pub(super) fn show(&mut self, picture: &Picture) {
-        if self.drawn.is_some_and(|at| at.elapsed() < FRAME) {
-            return;
-        }
-        self.drawn = Some(Instant::now());
         let palette = self.palette;
         // A screen that went away ends nothing: a signal does, if any.
         let _ = self.screen.draw(|frame| draw(frame, picture, palette));
@@ -49,164 +38,132 @@ impl Live {
 
 fn draw(frame: &mut Frame<'_>, picture: &Picture, palette: Palette) {
     let area = frame.area();
-    let is_roomy = area.height >= ROOMY;
-    let width = usize::from(area.width);
-    let air = || is_roomy.then(Line::default);
-    let mut lines = vec![title(picture, palette)];
-    lines.extend(air());
-    lines.extend([leader(picture, palette), lease(picture, palette, width)]);
-    lines.extend(air());
-    lines.extend((0..picture.list.len()).map(|who| process(picture, who, palette)));
-    lines.extend(air());
-    lines.extend([
-        schedule(picture, palette, width),
-        resource(picture, palette),
-    ]);
+    let (is_roomy, width) = (area.height >= ROOMY, usize::from(area.width));
+    let at = picture.start.elapsed().as_secs_f64();
+    let title = vec![
+        Span::styled(" tenure demo ", palette.title()),
+        Span::styled(format!(" {at:4.1}s  {TITLE}"), palette.quiet()),
+    ];
+    let processes = (0..picture.list.len()).map(|who| row(picture, who, palette));
+    // With air between them, if there is room for it.
+    let parts = [
+        vec![Line::from(title)],
+        vec![leader(picture, palette), lease(picture, palette, width)],
+        processes.collect(),
+        vec![
+            schedule(picture, palette, width),
+            resource(picture, palette),
+        ],
+    ];
+    let lines = parts.join(&[Line::default()][..usize::from(is_roomy)]);
     let height = u16::try_from(lines.len()).unwrap_or(u16::MAX);
-    let [head, log] =
-        Layout::vertical([Constraint::Length(height), Constraint::Min(3)]).areas(area);
+    let parts = [Constraint::Length(height), Constraint::Min(3)];
+    let [head, log] = Layout::vertical(parts).areas(area);
     frame.render_widget(Paragraph::new(lines), head);
-    let block = if is_roomy {
-        Block::bordered().title(" what happens ")
-    } else {
-        Block::new()
+    let block = match is_roomy {
+        true => Block::bordered().title(" what happens "),
+        false => Block::new(),
     };
     let block = block.border_style(palette.quiet());
     let room = usize::from(block.inner(log).height);
     let last = picture.notes.len().saturating_sub(room);
     let notes = picture.notes[last..].iter();
-    let notes: Vec<_> = notes.map(|line| note(line, picture, palette)).collect();
+    let notes: Vec<_> = notes.map(|line| note(line, palette)).collect();
     frame.render_widget(Paragraph::new(notes).block(block), log);
 }
 
-fn label(text: &str, palette: Palette) -> Span<'static> {
-    Span::styled(format!(" {text:<10}"), palette.quiet())
-}
-
-fn title(picture: &Picture, palette: Palette) -> Line<'static> {
-    let at = picture.elapsed().as_secs_f64();
-    Line::from(vec![
-        Span::styled(" tenure demo ", palette.title()),
-        Span::styled(format!(" {at:4.1}s  {TITLE}"), palette.quiet()),
-    ])
+/// A line about one thing.
+fn about<'a>(label: &str, palette: Palette, spans: impl IntoIterator<Item = Span<'a>>) -> Line<'a> {
+    let label = Span::styled(format!(" {label:<10}"), palette.quiet());
+    Line::from_iter([label].into_iter().chain(spans))
 }
 
 fn leader(picture: &Picture, palette: Palette) -> Line<'static> {
-    let mut line = vec![label("leader", palette)];
-    match picture.last_leader() {
-        Some(process) if process.state == ProcessState::Leading => {
-            let token = process.token.unwrap_or_default();
-            let renewals = process.renewals;
-            line.extend([
-                Span::styled(process.name, palette.good().patch(palette.title())),
-                Span::raw(format!("   token {token}   renewed {renewals} times")),
-            ]);
+    let Some((who, token, _)) = picture.history.leader() else {
+        return about("leader", palette, [Span::raw("nobody yet")]);
+    };
+    let Process { name, state, .. } = picture.list[who];
+    let lease = match picture.left().is_zero() {
+        true => "its lease is over",
+        false => "its lease still runs",
+    };
+    let text = match state {
+        ProcessState::Leading => {
+            let name = Span::styled(name, palette.good().patch(palette.title()));
+            return about(
+                "leader",
+                palette,
+                [name, format!("   token {token}").into()],
+            );
         }
-        Some(process) => {
-            let name = process.name;
-            let lease = if picture.left().is_zero() {
-                "its lease is over"
-            } else {
-                "its lease still runs"
-            };
-            let text = match process.state {
-                ProcessState::Killed => format!("nobody: {name} is dead, {lease}"),
-                ProcessState::Paused => format!("nobody: {name} sleeps, {lease}"),
-                _ => format!("nobody: {name} has stepped down"),
-            };
-            line.push(Span::styled(text, palette.bad()));
-        }
-        None => line.push(Span::raw("nobody yet")),
-    }
-    Line::from(line)
+        ProcessState::Killed => format!("nobody: {name} is dead, {lease}"),
+        ProcessState::Paused => format!("nobody: {name} sleeps, {lease}"),
+        _ => format!("nobody: {name} has stepped down"),
+    };
+    about("leader", palette, [Span::styled(text, palette.bad())])
 }
 
 fn lease(picture: &Picture, palette: Palette, width: usize) -> Line<'static> {
     let left = picture.left();
     let part = (left.as_secs_f64() / LEASE.as_secs_f64()).clamp(0.0, 1.0);
     let room = width.saturating_sub(24).min(60);
-    #[allow(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        clippy::cast_precision_loss
-    )]
-    let full = (part * room as f64).round() as usize;
-    Line::from(vec![
-        label("lease", palette),
+    #[allow(clippy::cast_precision_loss)]
+    let is_left = |at: &usize| (*at as f64 + 0.5) <= part * room as f64;
+    let full = (0..room).filter(is_left).count();
+    let spans = [
         Span::styled("█".repeat(full), palette.left(part)),
         Span::styled("░".repeat(room - full), palette.quiet()),
         Span::raw(format!(" {} left", brief(left))),
-    ])
+    ];
+    about("lease", palette, spans)
 }
 
-fn process(picture: &Picture, who: usize, palette: Palette) -> Line<'static> {
-    let process = &picture.list[who];
-    let (mark, state, style) = looks(process, palette);
-    let mut counts = String::new();
-    if let Some(token) = process.token {
-        let Process { writes, ticks, .. } = process;
-        counts = format!("token {token:<3} {writes:>3} writes {ticks:>3} ticks");
-    }
+fn row(picture: &Picture, who: usize, palette: Palette) -> Line<'static> {
+    let (process, history) = (&picture.list[who], &picture.history);
+    let (looks, style) = match process.state {
+        ProcessState::Waiting => ("○ waiting", Style::new()),
+        ProcessState::Leading => ("● leading", palette.good().patch(palette.title())),
+        ProcessState::Paused => ("◌ paused", palette.warning()),
+        ProcessState::Killed => ("✗ killed", palette.bad()),
+        ProcessState::Ended => ("· ended", palette.quiet()),
+    };
+    let (writes, ticks) = (history.writes(who), history.ticks());
+    let ticks = ticks.filter(|(_, by, _)| *by == who).count();
+    let counts = |token| format!("token {token:<3} {writes:>3} writes {ticks:>3} ticks");
     Line::from(vec![
         Span::styled(format!(" {:<10}", process.name), palette.one_of(who)),
-        Span::styled(format!("{mark} {state:<8}"), style),
+        Span::styled(format!("{looks:<10}"), style),
         Span::styled(format!(" pid {:<8}", process.pid), palette.quiet()),
-        Span::raw(counts),
+        Span::raw(history.token(who).map(counts).unwrap_or_default()),
     ])
-}
-
-fn looks(process: &Process, palette: Palette) -> (&'static str, &'static str, Style) {
-    match process.state {
-        ProcessState::Waiting => ("○", "waiting", Style::new()),
-        ProcessState::Leading => ("●", "leading", palette.good().patch(palette.title())),
-        ProcessState::Paused => ("◌", "paused", palette.warning()),
-        ProcessState::Killed => ("✗", "killed", palette.bad()),
-        ProcessState::Ended => ("·", "ended", palette.quiet()),
-    }
 }
 
 /// The last ticks, each with the initial of who ran it.
 fn schedule(picture: &Picture, palette: Palette, width: usize) -> Line<'static> {
-    let every = brief(PERIOD);
-    let last = picture
-        .ticks
-        .last_key_value()
-        .map_or_else(String::new, |(number, who)| {
-            format!("tick {number} by {}  ", picture.list[*who].name)
-        });
-    let mut line = vec![
-        label("schedule", palette),
-        Span::raw(format!("every {every}  {last:<18}")),
-    ];
+    let ticks = picture.history.ticks();
+    let told = |(number, who, _): (u64, usize, u64)| format!("tick {number} by {}  ", NAMES[who]);
+    let last = ticks.max().map(told).unwrap_or_default();
+    let every = Span::raw(format!("every {}  {last:<18}", brief(PERIOD)));
     let room = width.saturating_sub(45).min(60);
-    let first = picture.ticks.len().saturating_sub(room);
-    line.extend(picture.ticks.values().skip(first).map(|who| {
-        let initial = &picture.list[*who].name[..1];
-        Span::styled(initial, palette.one_of(*who))
-    }));
-    Line::from(line)
+    let first = picture.history.ticks().count().saturating_sub(room);
+    let latest = picture.history.ticks().skip(first);
+    let initials = latest.map(|(_, who, _)| Span::styled(&NAMES[who][..1], palette.one_of(who)));
+    about("schedule", palette, [every].into_iter().chain(initials))
 }
 
 fn resource(picture: &Picture, palette: Palette) -> Line<'static> {
-    let (accepted, refused) = (picture.accepted(), picture.refused);
-    let mut line = vec![
-        label("resource", palette),
-        Span::raw(format!("{accepted} writes accepted, ")),
-    ];
-    let style = if refused > 0 {
-        palette.bad()
-    } else {
-        Style::new()
+    let (accepted, refused) = (picture.history.accepted.values(), picture.history.refused);
+    let style = match refused {
+        0 => Style::new(),
+        _ => palette.bad(),
     };
-    line.push(Span::styled(format!("{refused} refused"), style));
-    Line::from(line)
+    let accepted = Span::raw(format!("{} writes accepted, ", accepted.sum::<u64>()));
+    let refused = Span::styled(format!("{refused} refused"), style);
+    about("resource", palette, [accepted, refused])
 }
 
-fn note(note: &Note, picture: &Picture, palette: Palette) -> Line<'static> {
-    let who = picture
-        .list
-        .iter()
-        .position(|process| process.name == note.who);
+fn note(note: &Note, palette: Palette) -> Line<'static> {
+    let who = NAMES.iter().position(|name| *name == note.who);
     let style = match note.tone {
         Tone::Plain => Style::new(),
         Tone::Good => palette.good(),
@@ -228,6 +185,9 @@ mod tests {
     use ratatui::backend::TestBackend;
     use ratatui::style::Color;
 
+    use std::time::Duration;
+
+    use super::super::contender::{Act, Did};
     use super::*;
     use crate::moment;
 
@@ -235,11 +195,21 @@ mod tests {
         let mut picture = Picture::new();
         picture.enter("ada", 11);
         picture.enter("ben", 12);
+        picture.list[1].state = ProcessState::Leading;
+        let (at, late) = (moment::now(), Duration::ZERO);
+        let until = at + 2_000_000_000;
         for number in 0..100 {
-            picture.note("ada", &format!("line {number}"), Tone::Bad);
-            picture.ticks.insert(number, usize::from(number > 90));
+            picture.note("ada", format!("line {number}"), Tone::Bad);
+            let (who, token) = if number > 90 { (1, 42) } else { (0, 41) };
+            let did = Did::Tick { number, late };
+            let act = Act {
+                token,
+                at,
+                until,
+                did,
+            };
+            picture.history.acts.push((who, act));
         }
-        picture.elected(1, 42, moment::now() + 2_000_000_000);
         picture
     }
 

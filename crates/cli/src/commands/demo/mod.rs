@@ -36,7 +36,7 @@ use std::time::Duration;
 use rustix::process::Signal;
 
 pub(crate) use contender::{CONTENDER, main as contender};
-use processes::Said;
+use processes::Processes;
 use story::Story;
 
 use crate::exit::{self, Failure};
@@ -70,30 +70,22 @@ pub(crate) async fn demo() -> Result<ExitCode, Failure> {
     let place = url_of(&folder.path().join("tenure.db"))?;
     let (ttl, transition) = (TTL.as_millis(), TRANSITION.as_millis());
     let url = format!("{place}?ttl={ttl}ms&transition={transition}ms");
-    let mut story = Story::new();
-    story.note("demo", TITLE);
+    let processes = Processes::start(&url);
+    let processes = processes.map_err(|error| Failure::system("start processes", &error))?;
+    let mut story = Story::open(TITLE, processes);
     let is_watched = story.is_watched();
-    let told = async {
-        story.open(&url)?;
-        tell(&mut story).await
-    };
     // Dropped at a signal, the story ends its processes and clears the screen.
     let ended = tokio::select! {
-        ended = tokio::time::timeout(LONGEST, told) => ended,
+        ended = tokio::time::timeout(LONGEST, tell(&mut story)) => ended,
         signal = signals.end() => return Ok(exit::by_signal(signal.as_raw())),
         () = quit(is_watched) => return Ok(exit::by_signal(Signal::INT.as_raw())),
     };
     let why = match ended {
-        Ok(Ok(())) => None,
-        Ok(Err(why)) => Some(why),
+        Ok(told) => told.err(),
         Err(_) => Some("it took too long".to_owned()),
     };
-    if let Some(why) = &why {
-        story.recount();
-        story.note("demo", &format!("FAILED: {why}"));
-    }
-    let well = story.close() && why.is_none();
-    Ok(ExitCode::from(if well { 0 } else { exit::FAILED }))
+    story.close(why.as_deref());
+    Ok(ExitCode::from(if why.is_none() { 0 } else { exit::FAILED }))
 }
 
 /// Returns when a person who watches has seen enough.
@@ -128,10 +120,10 @@ async fn tell(story: &mut Story) -> Result<(), String> {
     let third = story.election(Some(second), "takes over").await?;
     story.writes(third, picture).await?;
     story.signal(second, Signal::CONT, "wakes up and believes to lead");
-    let steps_down = |who, said: &Said| who == second && *said == Said::Deposed;
-    let heard = story.until(PATIENCE, steps_down).await?;
     let what = "the paused leader stepped down by its own clock";
-    story.expect(heard.is_some(), what)?;
+    let steps_down = |story: &Story| story.deposed == Some(second);
+    story.until(steps_down, what).await?;
+    story.expect(true, what)?;
     story.writes(third, picture / 2).await?;
 
     // Who leaves in order is replaced at once.
@@ -141,8 +133,7 @@ async fn tell(story: &mut Story) -> Result<(), String> {
     let fourth = story.election(Some(third), "takes over").await?;
     let gap = since.elapsed();
     story.writes(fourth, picture).await?;
-    let gap_text = brief(gap);
-    let what = format!("a resignation hands over without waiting for the lease: {gap_text}");
-    story.expect(gap < lease, &what)?;
+    let what = "a resignation hands over without waiting for the lease";
+    story.expect(gap < lease, format!("{what}: {}", brief(gap)))?;
     story.dismiss().await
 }

@@ -1,9 +1,9 @@
 //! What there is to see: who takes part, who leads, what has happened.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::time::{Duration, Instant};
 
+use super::history::History;
 use crate::moment;
 
 /// What a process is doing.
@@ -21,11 +21,8 @@ pub(super) struct Process {
     pub(super) name: &'static str,
     pub(super) pid: u32,
     pub(super) state: ProcessState,
-    /// Its last one.
-    pub(super) token: Option<u64>,
-    pub(super) renewals: u64,
-    pub(super) writes: u64,
-    pub(super) ticks: u64,
+    /// Dead, and all that it said has been heard.
+    pub(super) is_gone: bool,
 }
 
 /// How a note is meant.
@@ -40,7 +37,7 @@ pub(super) enum Tone {
 #[derive(Clone, Debug)]
 pub(super) struct Note {
     pub(super) at: Duration,
-    pub(super) who: String,
+    pub(super) who: &'static str,
     pub(super) what: String,
     pub(super) tone: Tone,
 }
@@ -48,22 +45,16 @@ pub(super) struct Note {
 impl fmt::Display for Note {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { who, what, .. } = self;
-        let at = self.at.as_secs_f64();
-        write!(f, "{at:6.2}s  {who:<9} {what}")
+        write!(f, "{:6.2}s  {who:<9} {what}", self.at.as_secs_f64())
     }
 }
 
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Picture {
-    start: Instant,
+    pub(super) start: Instant,
     pub(super) list: Vec<Process>,
     pub(super) notes: Vec<Note>,
-    /// Which tick was run by whom.
-    pub(super) ticks: BTreeMap<u64, usize>,
-    /// The writes that were refused.
-    pub(super) refused: u64,
-    /// Who was elected last, and when its lease ends; a time of [`moment`].
-    lease: Option<(usize, u64)>,
+    pub(super) history: History,
 }
 
 impl Picture {
@@ -72,66 +63,34 @@ impl Picture {
             start: Instant::now(),
             list: Vec::new(),
             notes: Vec::new(),
-            ticks: BTreeMap::new(),
-            refused: 0,
-            lease: None,
+            history: History::default(),
         }
     }
 
     pub(super) fn enter(&mut self, name: &'static str, pid: u32) {
+        let (state, is_gone) = (ProcessState::Waiting, false);
         self.list.push(Process {
             name,
             pid,
-            state: ProcessState::Waiting,
-            token: None,
-            renewals: 0,
-            writes: 0,
-            ticks: 0,
+            state,
+            is_gone,
         });
     }
 
-    pub(super) fn note(&mut self, who: &str, what: &str, tone: Tone) -> &Note {
+    pub(super) fn note(&mut self, who: &'static str, what: impl Into<String>, tone: Tone) -> &Note {
+        let (at, what) = (self.start.elapsed(), what.into());
         self.notes.push(Note {
-            at: self.elapsed(),
-            who: who.to_owned(),
-            what: what.to_owned(),
+            at,
+            who,
+            what,
             tone,
         });
         self.notes.last().expect("one was just made")
     }
 
-    pub(super) fn elapsed(&self) -> Duration {
-        self.start.elapsed()
-    }
-
-    pub(super) fn accepted(&self) -> u64 {
-        self.list.iter().map(|process| process.writes).sum()
-    }
-
-    pub(super) fn elected(&mut self, who: usize, token: u64, until: u64) {
-        let process = &mut self.list[who];
-        process.token = Some(token);
-        process.renewals = 0;
-        process.state = ProcessState::Leading;
-        self.lease = Some((who, until));
-    }
-
-    pub(super) fn renewed(&mut self, who: usize, until: u64) {
-        self.list[who].renewals += 1;
-        // Also one that died since: its lease goes on without it.
-        if self.lease.is_some_and(|(owner, _)| owner == who) {
-            self.lease = Some((who, until));
-        }
-    }
-
-    /// Who was elected last.
-    pub(super) fn last_leader(&self) -> Option<&Process> {
-        self.lease.map(|(who, _)| &self.list[who])
-    }
-
-    /// How long the lease lasts if nobody renews it.
+    /// How long the lease lasts if it is not renewed.
     pub(super) fn left(&self) -> Duration {
-        let until = self.lease.map_or(0, |(_, until)| until);
+        let until = self.history.leader().map_or(0, |(.., until)| until);
         Duration::from_nanos(until.saturating_sub(moment::now()))
     }
 }

@@ -1,4 +1,4 @@
-//! Who leads, and when the next run is: for whoever asked for details.
+//! Who leads, and when the next run is: for a user who asked for details.
 
 use std::time::{Duration, SystemTime};
 
@@ -48,7 +48,7 @@ pub(super) async fn tell(scheduler: &Scheduler, coordinator: &Coordinator, voice
     }
 }
 
-/// Whoever leads from now on.
+/// The leader from now on.
 async fn next(others: &mut Option<Observer>) -> String {
     if let Some(observer) = others
         && let Some(state) = observer.next().await

@@ -114,7 +114,7 @@ pub(super) async fn watch(
     ended
 }
 
-/// Shows it until somebody asks for the end, or looking again cannot help.
+/// Shows it until the user asks for the end, or looking again cannot help.
 async fn show(
     mut screen: Screen,
     names: &[MutexName],

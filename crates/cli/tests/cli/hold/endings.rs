@@ -1,5 +1,5 @@
-//! However a script, its holder or its guardians end, nobody works without
-//! the lock, and nobody is left.
+//! However a script, its holder or its guardians end, no command works without
+//! the lock, and none is left.
 
 use std::fs;
 use std::process::Stdio;
@@ -36,7 +36,7 @@ fn a_script_that_ends_without_a_release_frees_the_lock_after_all_that_it_started
     assert!(is_free(&home));
 }
 
-/// The grace is for an owner; whoever lost the lock has none.
+/// The grace is for an owner; one that lost the lock has none.
 #[test]
 fn a_revocation_ends_what_a_script_left_behind_at_once() {
     let home = Home::new();
@@ -216,7 +216,7 @@ fn inside_a_run_it_ends_with_the_run() {
     assert_eq!(next.status.code(), Some(0), "{}", text(&next.stderr));
 }
 
-/// The holder and its guardians say what happens; that nobody reads it must
+/// The holder and its guardians say what happens; that it is not read must
 /// not keep them from doing it.
 #[test]
 fn a_stderr_that_nobody_reads_or_that_is_closed_saves_no_script() {

@@ -83,8 +83,8 @@ fn where_no_shell_reads_it_must_be_named() {
     nobody_is_left(&home);
 }
 
-/// Whoever waits for the end of a pipe that the script has closed must not
-/// wait for the holder.
+/// A reader that waits for the end of a pipe that the script has closed must
+/// not wait for the holder.
 #[test]
 fn the_holder_keeps_no_pipe_of_the_script_open() {
     let home = Home::new();

@@ -128,7 +128,7 @@ fn nobody_of_a_hold_shows_the_password() {
     }
 }
 
-/// Words that nobody reads must not keep the holder from renewing.
+/// Words that are not read must not keep the holder from renewing.
 #[test]
 fn an_outage_that_nobody_hears_of_costs_no_lock() {
     for verbose in ["", "-vvv"] {

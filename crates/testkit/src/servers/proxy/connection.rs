@@ -79,7 +79,7 @@ impl Drop for Counted {
     }
 }
 
-/// Resets a connection that nobody has carried yet.
+/// Resets a connection that was not carried yet.
 pub(super) fn refuse(client: TcpStream) {
     drop(Reset::new(client));
 }
@@ -121,7 +121,7 @@ pub(super) async fn carry(client: TcpStream, server: SocketAddr, counted: Counte
         _ = rules.wait_for(|rules| cut(rules) || silent(rules)) => {}
     }
     if silent(&control.watch().borrow()) {
-        // Both sockets stay open, and nobody carries their bytes.
+        // Both sockets stay open, and their bytes are not carried.
         let _ = control.watch().wait_for(cut).await;
     }
 }

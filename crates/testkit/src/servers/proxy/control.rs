@@ -91,7 +91,7 @@ impl Control {
         }
     }
 
-    /// Counts the messages of one connection that go this way, if anybody can.
+    /// Counts the messages of one connection that go this way, if they can be told apart.
     pub(super) fn messages(&self, way: Way) -> Option<Messages> {
         self.speech
             .filter(|_| way == Way::ToServer)

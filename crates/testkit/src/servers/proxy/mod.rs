@@ -33,7 +33,7 @@ pub enum Flow {
     Pass,
     /// They pass, this much later. Their order and the bandwidth stay.
     Delay(Duration),
-    /// They do not arrive, nor does the end of the connection; nobody is told. As with lost
+    /// They do not arrive, nor does the end of the connection; neither side is told. As with lost
     /// packets, TCP delivers them if the network heals before the connection is cut.
     Hold,
 }
@@ -109,7 +109,7 @@ impl Proxy {
 
     /// Lets `messages` more of the clients' pass, at least one, counted over all connections,
     /// and then holds the bytes both ways: the server has got the last of them, whole, and
-    /// nobody hears anything more. Only for a proxy that was told what is
+    /// neither side hears anything more. Only for a proxy that was told what is
     /// [spoken](Proxy::speaking).
     pub fn partition_after(&self, messages: u64) {
         self.control.set_messages(Some(messages));
@@ -143,7 +143,7 @@ impl Proxy {
     }
 
     /// Silences the connections there are, until they are cut: both sides stay open, nothing
-    /// passes, nobody is told. New ones pass. So it is when something on the way has forgotten
+    /// passes, neither side is told. New ones pass. So it is when something on the way has forgotten
     /// a flow.
     pub fn silence(&self) {
         self.control.change(|rules| rules.silenced += 1);

@@ -8,7 +8,7 @@ use crate::servers::wait;
 
 /// An ensemble; each member can be paused, killed and restarted on its own.
 ///
-/// While there is no majority a member serves nobody, so bring one back with
+/// While there is no majority a member serves no client, so bring one back with
 /// [`Process::spawn`](crate::servers::Process::spawn), which does not wait.
 #[derive(Debug)]
 pub struct ZooKeeperEnsemble {

@@ -244,7 +244,7 @@ impl World {
         self.start()
     }
 
-    /// Somebody owns, as long as somebody wants to.
+    /// One process owns, as long as one wants to.
     pub(super) fn expect_recovered(&mut self) -> Result<(), String> {
         let wants = |p: &Process| !p.is_dead && !p.machine.is_finished();
         let wanting = self.processes.iter().filter(|p| wants(p)).count();
@@ -260,7 +260,7 @@ impl World {
         Ok(())
     }
 
-    /// All can be stopped; whoever comes next finds the mutex free, with none
+    /// All can be stopped; the next process finds the mutex free, with none
     /// but the dead before it, and leaves nothing behind.
     pub(super) fn expect_clean_end(&mut self) -> Result<(), String> {
         self.stop_all()?;
