@@ -162,9 +162,22 @@ impl Driver {
             if let Event::Renewed { sent, .. } = &event {
                 self.sent = *sent;
             }
+            let closes = matches!(event, Event::Stop(Stop::Closed));
             let effects = self.machine.on(self.engine.clock().now(), event);
             next = self.carry_out_all(effects, slot);
+            if closes && next.is_none() && self.machine.is_quieting() {
+                next = self.ends_at_once();
+            }
         }
+    }
+
+    /// A user that was told of a loss and does not say that it has ended: a guard
+    /// that is still in scope. A close waits no longer for that than for a guard
+    /// that owns.
+    fn ends_at_once(&self) -> Option<Event> {
+        let tenure_number = self.tenure_number;
+        let at_once = self.sink.ends_at_once(LossCause::Closed);
+        at_once.then_some(Event::Quiesced { tenure_number })
     }
 
     /// What has come of the call, or of the hints.

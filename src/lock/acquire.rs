@@ -101,7 +101,7 @@ impl<'a> Acquisition<'a> {
         let mut word = self.word.lock().unwrap_or_else(PoisonError::into_inner);
         let heard = word
             .as_ref()
-            .map_or(Heard::Nothing, |word| word.take_heard());
+            .map_or(Heard::Nothing, |word| word.pass_on_heard());
         Arc::clone(word.insert(Arc::new(Word::new(heard))))
     }
 

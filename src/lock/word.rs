@@ -99,6 +99,14 @@ impl Word {
         std::mem::replace(&mut self.said().heard, Heard::Nothing)
     }
 
+    /// What the store has said, for the word of the next contention. This one
+    /// hears nothing more, so who waits for it is told that it is over.
+    pub(super) fn pass_on_heard(&self) -> Heard {
+        let mut heard = Heard::Answer;
+        self.say(|said| std::mem::swap(&mut said.heard, &mut heard));
+        heard
+    }
+
     async fn when<T>(&self, look: impl Fn(&mut Said) -> Option<T>) -> T {
         poll_fn(|cx| self.poll_when(cx, &look)).await
     }

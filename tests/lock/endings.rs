@@ -37,6 +37,23 @@ async fn a_guard_that_is_lost_does_not_bar_the_others_of_its_process() {
     next.release().await.unwrap();
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_guard_that_is_lost_and_in_scope_does_not_keep_a_close_from_freeing() {
+    let world = World::new();
+    let coordinator = world.coordinator();
+    let options = LockOptions::default().with_max_hold(Duration::from_secs(1));
+    let hung = coordinator.lock_with("m", options).unwrap();
+    let hung = hung.acquire().await.unwrap();
+    tokio::time::sleep(Duration::from_secs(1) + SOON).await;
+    assert!(hung.is_lost());
+    let begin = world.clock.now();
+    let _ = coordinator.close().await;
+    let other = world.coordinator().lock("m").unwrap();
+    let next = other.acquire().await.unwrap();
+    assert!(world.clock.now().since(begin) < SOON, "the rest of a lease");
+    drop((hung, next));
+}
+
 #[tokio::test]
 async fn a_guard_that_held_too_long_is_not_handed_on() {
     let coordinator = tenure::Coordinator::connect("memory:").await.unwrap();

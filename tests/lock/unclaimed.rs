@@ -113,6 +113,28 @@ async fn a_wait_ends_in_time_though_what_it_won_was_not_picked_up() {
     assert_eq!(world.clock.now().since(begin), wait);
 }
 
+/// The wait is over before the first answer, which is waited for; and what it
+/// won is not picked up.
+#[tokio::test(start_paused = true)]
+async fn a_wait_that_is_over_ends_though_what_it_won_was_not_picked_up() {
+    let world = World::new();
+    let (coordinator, faults) = world.with_faults();
+    faults.always(Call::Acquire, Fault::DelayAfter(SOON));
+    let lock = coordinator.lock("m").unwrap();
+    let wait = SOON / 10;
+    let mut acquire = Box::pin(lock.acquire_within(wait));
+    assert!(poll_once(acquire.as_mut()).is_pending());
+    tokio::time::sleep(wait * 2).await;
+    assert!(poll_once(acquire.as_mut()).is_pending(), "no answer yet");
+    tokio::time::sleep(terms().ttl() * 2).await;
+    assert!(lock.owner().await.unwrap().is_none(), "it went back");
+    faults.always(Call::Acquire, Fault::Hang);
+    let begin = world.clock.now();
+    let won = acquire.await.unwrap();
+    assert!(won.is_none(), "{won:?}");
+    assert_eq!(world.clock.now(), begin, "at once");
+}
+
 #[tokio::test(start_paused = true)]
 async fn one_that_is_picked_up_in_time_is_kept() {
     let world = World::new();

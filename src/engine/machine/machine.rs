@@ -90,6 +90,11 @@ impl Machine {
         matches!(self.state, MachineState::Owning(_))
     }
 
+    /// Whether its tenure is over and the local side has not ended.
+    pub(crate) fn is_quieting(&self) -> bool {
+        matches!(self.state, MachineState::Quieting(_))
+    }
+
     pub(crate) fn settings(&self) -> &ContentionSettings {
         &self.course.settings
     }

@@ -45,16 +45,21 @@ pub(in crate::stores) fn judge(
     margin: Duration,
     then: &str,
 ) -> Option<Finding> {
-    let first = readings.iter().max_by_key(|it| it.ahead)?;
-    let last = readings.iter().min_by_key(|it| it.ahead)?;
     if readings.len() < 2 {
         return None;
     }
+    // The two that differ most for sure: an answer that came late says little,
+    // and must not hide what the others say.
+    let first = readings.iter().max_by_key(|it| it.ahead - it.unsure)?;
+    let last = readings.iter().min_by_key(|it| it.ahead + it.unsure)?;
     let micros = |number: i64| Duration::from_micros(u64::try_from(number).unwrap_or(0));
     let apart = micros(first.ahead - last.ahead);
     let unsure = micros(first.unsure + last.unsure);
     if apart <= margin + unsure {
-        let within = format!("{} servers, {apart:.1?} apart at most", readings.len());
+        let latest = readings.iter().map(|it| it.ahead + it.unsure).max()?;
+        let earliest = readings.iter().map(|it| it.ahead - it.unsure).min()?;
+        let most = micros(latest - earliest);
+        let within = format!("{} servers, {most:.1?} apart at most", readings.len());
         return Some(Finding::good("clocks", within));
     }
     let last = format!("of that of {}", last.who);
@@ -98,5 +103,20 @@ mod tests {
         assert_eq!(judged(&near), Some(Severity::Good));
         let far = [reading("a", 0, 500), reading("b", 39_000, 500)];
         assert_eq!(judged(&far), Some(Severity::Warning));
+        let late = reading("c", 50_000, 40_000);
+        let hidden = [reading("a", 0, 500), reading("b", 45_000, 500), late];
+        assert_eq!(judged(&hidden), Some(Severity::Warning));
+    }
+
+    #[test]
+    fn what_is_not_sure_is_counted_in() {
+        let reading = |ahead, unsure| ServerClock {
+            who: String::new(),
+            ahead,
+            unsure,
+        };
+        let all = [reading(0, 1_000), reading(5_000, 2_000)];
+        let judged = judge(&all, Duration::from_millis(37), "").unwrap();
+        assert_eq!(judged.detail, "2 servers, 8.0ms apart at most");
     }
 }

@@ -62,6 +62,11 @@ impl MySql {
     ) -> Result<Connection, NotConnected> {
         let options = self.origin.options(MySqlConnectOptions::password).await?;
         let options = for_statements(options).host(host).port(port);
+        if options.get_socket().is_some() {
+            // It would lead to this host's server, whatever the host is.
+            let by_socket = "this client connects by a socket of its host";
+            return Err(sqlx::Error::Configuration(by_socket.into()).into());
+        }
         Ok(options.connect().await.map_err(error::in_clear)?)
     }
 

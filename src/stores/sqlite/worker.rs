@@ -26,6 +26,8 @@ pub(super) struct Worker {
     pub(super) database: Database,
     pub(super) wake_file: WakeFile,
     registry: Registry,
+    /// When it last listened to the wake file.
+    listened_at: Instant,
     pub(super) closing: bool,
 }
 
@@ -114,6 +116,7 @@ impl Worker {
             database,
             wake_file,
             registry: Registry::default(),
+            listened_at: Instant::now(),
             closing: false,
         })
     }
@@ -137,6 +140,7 @@ impl Worker {
 
     /// Tells the listeners what the wake file, or the end of a lease, has to say.
     fn listen(&mut self) -> Next {
+        self.listened_at = Instant::now();
         let mut heard = self.wake_file.heard();
         if self.database.take_reopened() {
             heard = Heard::Again;
@@ -173,14 +177,14 @@ impl Worker {
 
     /// Until a job, the wake file, or the end of a lease that a waiter waits for.
     fn wait(&self) -> Wait {
-        let limits = [self.wake_file.interval(), self.until_first_end()];
+        // From when it last listened: jobs must not put that off.
+        let listens = self.wake_file.interval();
+        let listens = listens.map(|interval| self.listened_at + interval);
+        let ends = self.until_first_end();
+        let ends = ends.map(|left| Instant::now() + left);
         Wait {
             wake_file: self.wake_file.fd(),
-            until: limits
-                .into_iter()
-                .flatten()
-                .min()
-                .map(|left| Instant::now() + left),
+            until: [listens, ends].into_iter().flatten().min(),
         }
     }
 
