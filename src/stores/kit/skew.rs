@@ -3,10 +3,12 @@
 use std::time::Duration;
 
 use crate::backend::Finding;
+#[cfg(any(feature = "mysql", feature = "redis"))]
 use crate::clock::{Clock, Moment};
 
-/// What a server's clock says.
+/// What a server's clock says, where more than one is asked.
 #[derive(Debug)]
+#[cfg(any(feature = "mysql", feature = "redis"))]
 pub(in crate::stores) struct ServerClock {
     who: String,
     /// Microseconds before our own clock, which counts from another beginning.
@@ -15,6 +17,7 @@ pub(in crate::stores) struct ServerClock {
     unsure: i64,
 }
 
+#[cfg(any(feature = "mysql", feature = "redis"))]
 impl ServerClock {
     /// What `who` said its time is, in microseconds, when it was `asked` for.
     pub(in crate::stores) fn heard(who: &str, asked: Moment, micros: i64) -> Self {
@@ -40,6 +43,7 @@ impl ServerClock {
 
 /// What the readings say of the two clocks that differ most. `then` says what
 /// is so at a clock that is ahead, as in "where a fail-over leads to it".
+#[cfg(any(feature = "mysql", feature = "redis"))]
 pub(in crate::stores) fn judge(
     readings: &[ServerClock],
     margin: Duration,
@@ -84,7 +88,7 @@ pub(in crate::stores) fn ahead(
     )
 }
 
-#[cfg(test)]
+#[cfg(all(test, any(feature = "mysql", feature = "redis")))]
 mod tests {
     use super::*;
     use crate::backend::Severity;
