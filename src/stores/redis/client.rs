@@ -182,7 +182,7 @@ impl Redis {
             && bid.queue
         {
             // It may stand in line behind what is no owner.
-            let _ = self.leave(bid).await;
+            let _ = Box::pin(self.leave(bid)).await;
         }
         sent
     }
@@ -232,12 +232,12 @@ impl Redis {
             self.0
                 .servers
                 .run_and_wait(call, &manner, is_taken, config.wait_replicas, limit);
-        let (value, acknowledged) = waited.await?;
+        let (value, acknowledged) = Box::pin(waited).await?;
         let reply = read(value)?;
         if !reply.is_won() || acknowledged >= u64::from(config.wait_replicas) {
             return Ok(reply);
         }
-        let undone = undo().await;
+        let undone = Box::pin(undo()).await;
         let outcome = if undone.is_ok() {
             Outcome::DidNot
         } else {
@@ -317,15 +317,15 @@ impl Backend for Redis {
                 break;
             }
             is_again = true;
-            reply = match self.take(bid, &call).await {
+            reply = match Box::pin(self.take(bid, &call)).await {
                 Ok(reply) => reply,
-                Err(error) => return Err(self.undone(bid, error).await),
+                Err(error) => return Err(Box::pin(self.undone(bid, error)).await),
             };
         }
         self.heed(&reply);
         dead_waiters::go_on(self, &bid.name, bid.contender.as_str(), &reply);
         match reply.answer(Some(&bid.terms)) {
-            Err(error) if is_again => Err(self.undone(bid, error).await),
+            Err(error) if is_again => Err(Box::pin(self.undone(bid, error)).await),
             answer => answer,
         }
     }
