@@ -181,7 +181,7 @@ impl Redis {
             && error.kind() == ErrorKind::Conflict
             && bid.queue
         {
-            // It may stand in line behind what is no owner.
+            // It may stand in the queue behind what is no owner.
             let _ = Box::pin(self.leave(bid)).await;
         }
         sent
@@ -301,7 +301,7 @@ impl Backend for Redis {
             .filter(|score| is_score(score))
             .unwrap_or("");
         // In one text: each argument costs the server something, and these are
-        // read only when somebody is in the way.
+        // read only when another is in the way.
         let (queue, waits) = (u8::from(bid.queue), self.waits());
         let manner = format!("{queue} {} {waits} {score}", self.0.manner);
         let arguments = [bid.contender.as_str(), &nonce, &lease, &manner];

@@ -109,7 +109,7 @@ impl RedisHash {
         self.redis.send_take(bid, &call, undo).await
     }
 
-    /// Nobody stands in line here: all who wait come when the lease is over that
+    /// There is no queue here: all who wait come when the lease is over that
     /// stood in the way of `bid`.
     fn ring_when_over(&self, bid: &Bid, answer: &Answer) {
         let left = answer.owner().remaining(answer.now());
