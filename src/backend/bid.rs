@@ -84,11 +84,21 @@ impl Bid {
     /// A bid that queues, with a new nonce and an id that others may share.
     #[must_use]
     pub fn new(name: MutexName, contender: ContenderId, terms: LeaseTerms) -> Self {
+        Self::under(Nonce::random(), name, contender, terms)
+    }
+
+    /// The same under this nonce.
+    pub(crate) fn under(
+        nonce: Nonce,
+        name: MutexName,
+        contender: ContenderId,
+        terms: LeaseTerms,
+    ) -> Self {
         Self {
             name,
             contender,
             terms,
-            nonce: Nonce::random(),
+            nonce,
             unique_id: false,
             queue: true,
             score: None,

@@ -65,15 +65,17 @@ impl Contention {
 
 impl Drop for Contention {
     fn drop(&mut self) {
+        let Some(at_drop) = self.at_drop.take() else {
+            return;
+        };
         // In a fork a thread that is not there may hold what the slot needs.
         if self.slot.is_forked() {
             return;
         }
-        match self.at_drop.take() {
-            Some(AtDrop::Stop(stop)) => self.slot.say(Event::Stop(stop)),
-            Some(AtDrop::Abandon) => self.slot.say(Event::Abandoned),
-            None => {}
-        }
+        self.slot.say(match at_drop {
+            AtDrop::Stop(stop) => Event::Stop(stop),
+            AtDrop::Abandon => Event::Abandoned,
+        });
     }
 }
 

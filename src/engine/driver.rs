@@ -307,8 +307,9 @@ impl Driver {
                 deadline,
                 reading,
             } => {
-                let clock = self.engine.clock().clone();
-                let (tenure, lease) = Tenure::begin(held, clock, deadline, reading, self.sent);
+                let (birth, clock) = (self.engine.birth(), self.engine.clock().clone());
+                let (tenure, lease) =
+                    Tenure::begin(birth, held, clock, deadline, reading, self.sent);
                 self.tenure_number = tenure_number;
                 self.lease = Some(lease);
                 self.reporter.well();

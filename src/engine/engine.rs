@@ -262,6 +262,11 @@ impl Engine {
         &self.0.runtime
     }
 
+    /// The process that connected.
+    pub(super) fn birth(&self) -> Birth {
+        self.0.birth
+    }
+
     /// An error in a fork of the process that connected.
     pub(super) fn check_birth(&self) -> Result<()> {
         self.0.birth.check()

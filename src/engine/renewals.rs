@@ -1,7 +1,8 @@
 //! [`Renewals`]: what is to be renewed and when, in batches.
 //!
-//! When the earliest renewal is due, everything that is due soon goes with it;
-//! from then on those names share a tick.
+//! When the earliest renewal is due, everything that is due in a third of a period
+//! goes with it; from then on those names share a tick. So what a process holds
+//! is renewed in two batches each period at most, whenever it was taken.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,8 +16,12 @@ use crate::backend::{AnyBackend, Backend, Held};
 use crate::clock::{Clock, Moment};
 use crate::error::{Error, ErrorKind, Outcome};
 
-/// A renewal may go this part of its period early, to share a batch.
-const COMPANY: u32 = 8;
+/// A renewal may go this part of its period early, to share a batch. Ticks that
+/// stay apart are further apart than that, so a period has one less of them, and
+/// each costs a store that renews all of a session at once as much as one name
+/// does. With a half, everything would come in one burst, and names that come
+/// and go would be renewed nearly twice as often as they need.
+const COMPANY: u32 = 3;
 
 /// After so many answers others get their turn.
 const AT_A_STRETCH: usize = 128;

@@ -40,17 +40,8 @@ struct OwnEnd {
 }
 
 impl Tenure {
-    pub(crate) fn begin(
-        held: Held,
-        clock: Clock,
-        deadline: Moment,
-        reading: ClockReading,
-        sent: Sight,
-    ) -> (Self, Arc<Lease>) {
-        Self::begin_in(Birth::here(), held, clock, deadline, reading, sent)
-    }
-
-    pub(super) fn begin_in(
+    /// A tenure in the process of `birth`: in a fork of it, it is none.
+    pub(super) fn begin(
         birth: Birth,
         held: Held,
         clock: Clock,

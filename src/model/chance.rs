@@ -1,7 +1,7 @@
 //! Chance that no two processes share.
 
 use std::hash::{Hash, Hasher};
-use std::sync::OnceLock;
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Instant, SystemTime};
 
@@ -36,17 +36,43 @@ pub(crate) fn uuid() -> uuid::Uuid {
 /// begin and ask at different nanoseconds, two machines have different names,
 /// addresses or boots, and the copy of a machine goes on at another time.
 fn here_and_now() -> u128 {
-    static FIRST: OnceLock<(Instant, SystemTime, String)> = OnceLock::new();
+    static BEGINNING: LazyLock<(u128, Instant)> = LazyLock::new(beginning);
     static CALLS: AtomicU64 = AtomicU64::new(0);
-    let first = FIRST.get_or_init(|| (Instant::now(), SystemTime::now(), host::host_name()));
-    let process = (std::process::id(), std::thread::current().id(), first);
-    let call = CALLS.fetch_add(1, Ordering::Relaxed);
-    let moment = (Instant::now(), SystemTime::now(), call);
+    // What is copied with a process is hashed once. What its copy has
+    // otherwise is asked for at each call, and added so that two calls which
+    // differ in one of it never make the same.
+    let call = u128::from(CALLS.fetch_add(1, Ordering::Relaxed)) << 64;
+    let since_epoch = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    [
+        call | u128::from(std::process::id()),
+        BEGINNING.1.elapsed().as_nanos(),
+        since_epoch.map_or(0, |time| time.as_nanos()),
+    ]
+    .into_iter()
+    .fold(BEGINNING.0, |mixed, part| mix(mixed ^ part))
+}
+
+/// What tells where and when this process first asked, and when that was.
+fn beginning() -> (u128, Instant) {
+    let first = Instant::now();
+    let process = (std::process::id(), std::thread::current().id());
+    let place = (host::address(), host::host_name());
     let mut digest = Digest(hmac_sha256::Hash::new());
-    (host::address(), process, moment).hash(&mut digest);
+    (place, process, first, SystemTime::now()).hash(&mut digest);
     let digest = digest.0.finalize();
     let half = digest.first_chunk().expect("it has 32 bytes");
-    u128::from_ne_bytes(*half)
+    (u128::from_ne_bytes(*half), first)
+}
+
+/// Another number for each number, in which every bit depends on all.
+fn mix(mut bits: u128) -> u128 {
+    // The first digits of pi, made odd: multiplying by it can be undone.
+    const ODD: u128 = 0x3243_f6a8_885a_308d_3131_98a2_e037_0735;
+    for _ in 0..2 {
+        bits = bits.wrapping_mul(ODD);
+        bits ^= bits >> 64;
+    }
+    bits.wrapping_mul(ODD)
 }
 
 /// Whatever can be hashed, in 256 bits.
@@ -77,5 +103,21 @@ mod tests {
         all.sort_unstable();
         all.dedup();
         assert_eq!(all.len(), 4000);
+    }
+
+    #[test]
+    fn a_change_anywhere_changes_everything() {
+        let mut rng = fastrand::Rng::with_seed(7);
+        let mut flipped = 0;
+        for _ in 0..200 {
+            let bits = rng.u128(..);
+            for at in 0..128 {
+                let other = mix(mix(bits ^ (1 << at)));
+                flipped += (other ^ mix(mix(bits))).count_ones();
+            }
+        }
+        // Half of the bits, as of a random number.
+        let share = f64::from(flipped) / (200.0 * 128.0 * 128.0);
+        assert!((0.49..0.51).contains(&share), "{share}");
     }
 }

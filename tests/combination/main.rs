@@ -2,6 +2,7 @@
 #![cfg(feature = "redis")]
 
 mod absent;
+mod after_crash;
 mod aged;
 mod builder;
 mod contract;

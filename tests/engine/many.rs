@@ -5,7 +5,7 @@ use tenure_testkit::fault::Call;
 use crate::support::{World, secs};
 
 #[tokio::test(start_paused = true)]
-async fn a_thousand_held_locks_are_renewed_in_a_few_batches() {
+async fn a_thousand_held_locks_are_renewed_in_two_batches_each_period() {
     let world = World::new();
     let (process, faults) = world.process();
     let mut guards = Vec::new();
@@ -20,10 +20,9 @@ async fn a_thousand_held_locks_are_renewed_in_a_few_batches() {
     let before = faults.calls(Call::Renew);
     world.pass(secs(100)).await; // ten periods
     let batches = faults.calls(Call::Renew) - before;
-    assert!(
-        batches <= 100,
-        "{batches} batches in ten periods: not aligned"
-    );
+    // Two in a period, and one for where it is cut.
+    assert!(batches <= 21, "{batches} batches in ten periods");
+    assert!(batches >= 15, "all in one burst: {batches} in ten periods");
     assert!(guards.iter().all(|guard| !guard.is_lost()));
 }
 

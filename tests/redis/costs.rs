@@ -73,6 +73,19 @@ async fn a_free_mutex_is_taken_by_six_calls_and_freed_by_five() {
     }
 }
 
+/// A call is moved into its box when it is made: what it may do in rare cases
+/// must not make it large.
+#[tokio::test]
+async fn the_future_of_a_call_is_small() {
+    let client = client(shared()).await;
+    let bid = bid(&fresh("small"), "a", long());
+    let held = win(&client, &bid).await;
+    let taking = size_of_val(&client.acquire(&bid));
+    let freeing = size_of_val(&client.release(&held));
+    println!("{taking} and {freeing} bytes");
+    assert!(taking <= 2_000 && freeing <= 1_100, "{taking}, {freeing}");
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_fence_of_a_mutex_in_use_lives_on() {
     let client = client(shared()).await;

@@ -49,7 +49,7 @@ impl Effort {
             rounds: 5,
             millis: 1_000,
             hand_overs: 11,
-            watch_millis: 3_000,
+            watch_millis: 2_000,
             names: vec![1, 10, 100, 1_000, 10_000],
             waiting: 1_000,
             waiters: vec![1, 10, 100, 1_000],

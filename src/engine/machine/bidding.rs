@@ -36,13 +36,10 @@ pub(super) struct Bidding {
 impl Bidding {
     /// A new bid: new nonce, first attempt.
     pub(super) fn begin(course: &mut Course, now: Moment) -> MachineState {
+        let nonce = course.random.nonce();
         let settings = &course.settings;
-        let mut bid = Bid::new(
-            settings.name.clone(),
-            settings.contender.clone(),
-            settings.terms,
-        )
-        .with_nonce(course.random.nonce());
+        let (name, contender) = (settings.name.clone(), settings.contender.clone());
+        let mut bid = Bid::under(nonce, name, contender, settings.terms);
         bid.unique_id = settings.unique_id;
         bid.shares_fence = settings.shares_fence;
         bid.queue = settings.mode != Mode::Try;

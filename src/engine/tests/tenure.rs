@@ -29,7 +29,7 @@ fn begin_in(birth: Birth, clock: &Clock) -> (Tenure, Arc<Lease>) {
         store: StoreTime::from_millis(1),
     };
     let (sent, deadline) = (clock.look_before(), now + SECOND * 10);
-    Tenure::begin_in(birth, held, clock.clone(), deadline, reading, sent)
+    Tenure::begin(birth, held, clock.clone(), deadline, reading, sent)
 }
 
 #[tokio::test(start_paused = true)]

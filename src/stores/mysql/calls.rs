@@ -6,6 +6,7 @@ use sqlx::mysql::{MySqlArguments, MySqlDatabaseError, MySqlQueryResult, MySqlRow
 use sqlx::{AssertSqlSafe, Row as _};
 
 use super::dialect::{Connection, MySql};
+use super::statements::AT_ONCE;
 use crate::backend::{Bid, Held};
 use crate::model::{FencingToken, MutexName, StoreTime};
 use crate::stores::sql::{
@@ -55,6 +56,7 @@ questions! {
     Insert => (), Reads;
     Renew => Renewed, Writes, |renewed| renewed.at;
     CanSkip => bool, Reads;
+    CanGiveUp => bool, Reads;
     Now => StoreTime, Reads, |now| Some(*now);
 }
 
@@ -71,11 +73,13 @@ impl Answers<Take> for MySql {
         on: &mut Connection,
         Take { bid, below }: &Take,
     ) -> sqlx::Result<Option<u64>> {
-        let skips = self.skips();
-        let name = bid.name.as_str();
+        let (to, name) = (&self.statements, bid.name.as_str());
+        let at_once = self.gives_up_at_once();
+        let skips = self.skips() && !at_once;
         let mut query = match skips {
-            true => query(&self.statements.take_unlocked).bind(name),
-            false => query(&self.statements.take),
+            true => query(&to.take_unlocked).bind(name),
+            false if at_once => query(&to.take_at_once),
+            false => query(&to.take),
         };
         query = query
             .bind(bid.contender.as_str())
@@ -84,7 +88,11 @@ impl Answers<Take> for MySql {
         if !skips {
             query = query.bind(name);
         }
-        let done = query.bind(name).bind(*below).execute(&mut *on).await?;
+        let done = match query.bind(name).bind(*below).execute(&mut *on).await {
+            // As if it had been gone around.
+            Err(error) if at_once && number_of(&error) == Some(LOCKED) => return Ok(None),
+            done => done?,
+        };
         if done.rows_affected() == 0 || done.last_insert_id() > 0 {
             return Ok((done.rows_affected() > 0).then(|| done.last_insert_id()));
         }
@@ -231,6 +239,23 @@ impl Answers<CanSkip> for MySql {
         let tried = on.execute(skip).await;
         // Whatever else is wrong will be said when something is renewed.
         Ok(tried.err().as_ref().and_then(number_of) != Some(1064))
+    }
+}
+
+/// Another transaction holds the row.
+const LOCKED: u16 = 1205;
+
+/// Whether the server can give up at once where another holds a row.
+pub(super) struct CanGiveUp;
+
+impl Answers<CanGiveUp> for MySql {
+    async fn answer(&self, on: &mut Connection, _: &CanGiveUp) -> sqlx::Result<bool> {
+        // Prepared, as a take is.
+        let tried = sqlx::query(AssertSqlSafe(format!("{AT_ONCE}SELECT 1")));
+        match tried.fetch_one(on).await {
+            Err(error) if number_of(&error).is_none() => Err(error),
+            tried => Ok(tried.is_ok()),
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use sqlx::error::DatabaseError;
 use sqlx::mysql::{MySqlConnectOptions, MySqlConnection};
 use sqlx::{ConnectOptions as _, Connection as _, Executor as _};
 
-use super::calls::{CanSkip, Now};
+use super::calls::{CanGiveUp, CanSkip, Now};
 use super::config::for_statements;
 use super::schema::{self, Layout};
 use super::statements::Statements;
@@ -31,6 +31,8 @@ pub(in crate::stores) struct MySql {
     layout: Mutex<Layout>,
     /// Whether the server can go around rows that others hold.
     skips: OnceLock<bool>,
+    /// Whether it can give up at once where another holds a row.
+    gives_up: OnceLock<bool>,
     /// Whether it has been said that the versions will soon be used up.
     pub(super) warned: AtomicBool,
 }
@@ -49,6 +51,7 @@ impl MySql {
             margin,
             layout: Mutex::new(Layout::narrowest()),
             skips: OnceLock::new(),
+            gives_up: OnceLock::new(),
             warned: AtomicBool::new(false),
         }
     }
@@ -77,6 +80,11 @@ impl MySql {
     /// Whether the server can go around rows that others hold.
     pub(super) fn skips(&self) -> bool {
         self.skips.get().copied().unwrap_or(false)
+    }
+
+    /// Whether it can give up at once where another holds a row.
+    pub(super) fn gives_up_at_once(&self) -> bool {
+        self.gives_up.get().copied().unwrap_or(false)
     }
 }
 
@@ -156,6 +164,9 @@ impl Dialect for MySql {
         client.ask(Now).await?;
         let skips = client.ask(CanSkip).await?;
         let _ = client.dialect().skips.set(skips);
+        // MariaDB before 10.3 says that it can, and waits.
+        let gives_up = skips && client.ask(CanGiveUp).await?;
+        let _ = client.dialect().gives_up.set(gives_up);
         Ok(())
     }
 

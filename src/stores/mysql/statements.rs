@@ -37,6 +37,9 @@ pub(super) const COMMITS: &str = "@@autocommit";
 /// MySQL 8.0, MariaDB 10.6.
 pub(super) const SKIP: &str = " FOR UPDATE SKIP LOCKED";
 
+/// A statement that waits for no row. MariaDB.
+pub(super) const AT_ONCE: &str = "SET STATEMENT innodb_lock_wait_timeout = 0 FOR ";
+
 /// A number below zero, in a table of another make, is none.
 pub(super) const COLUMNS: &str = "mutex, owner_id, \
      CAST(GREATEST(acquired_at, 0) AS UNSIGNED) AS acquired_at, \
@@ -57,6 +60,10 @@ pub(super) struct Statements {
     /// first. Nothing but the inner question may find the row by its key, or
     /// MySQL reads it there, and waits.
     pub(super) take_unlocked: Arc<str>,
+    /// [`take`](Self::take), which fails at once where another transaction holds
+    /// the row. Half the work of going around it, and MariaDB's alone: the
+    /// shortest wait that MySQL knows is a second.
+    pub(super) take_at_once: Arc<str>,
     /// The stamp that this session's last statement left, if it is that of the
     /// grant in the row: the name twice, and the id.
     pub(super) stamp: Arc<str>,
@@ -83,13 +90,14 @@ impl Statements {
         // NULL is in tables of other makes only.
         let is_free = format!("IFNULL(m.transition_at, 0) < {NOW} AND {COMMITS}");
         let grant = format!("{IS_NAME} AND {IS_OWNER} AND version = ? AND transition_at >= {NOW}");
+        let take = format!(
+            "UPDATE {table} AS m SET {granted} WHERE m.mutex = ? AND {is_free} \
+             AND BINARY CONVERT(m.mutex USING utf8mb4) = ? AND IFNULL(m.version, 0) < ?",
+            granted = granted(),
+        );
         Self {
-            take: format!(
-                "UPDATE {table} AS m SET {granted} WHERE m.mutex = ? AND {is_free} \
-                 AND BINARY CONVERT(m.mutex USING utf8mb4) = ? AND IFNULL(m.version, 0) < ?",
-                granted = granted(),
-            )
-            .into(),
+            take_at_once: format!("{AT_ONCE}{take}").into(),
+            take: take.into(),
             take_unlocked: format!(
                 "UPDATE (SELECT m.mutex FROM {table} AS m WHERE m.mutex = ? AND {is_free} \
                  LIMIT 1{SKIP}) AS unlocked STRAIGHT_JOIN {table} AS m \

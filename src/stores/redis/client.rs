@@ -38,6 +38,8 @@ pub struct Redis(pub(super) Arc<Store>);
 /// What the parts of a client share.
 pub(super) struct Store {
     pub(super) config: Arc<Config>,
+    /// What scripts are told of it in one text: reserve ms, cluster 0/1.
+    manner: Box<str>,
     clock: Clock,
     pub(super) servers: Arc<Servers>,
     pub(super) registry: Arc<Registry>,
@@ -96,7 +98,9 @@ impl Redis {
             end.clone(),
         );
         tokio::spawn(subscriber);
+        let is_cluster = u8::from(config.is_cluster());
         Self(Arc::new(Store {
+            manner: format!("{} {is_cluster}", millis(config.reserve)).into(),
             config,
             time: HeardClock::guessed(clock.now()),
             clock,
@@ -178,7 +182,7 @@ impl Redis {
             && bid.queue
         {
             // It may stand in the queue behind what is no owner.
-            let _ = self.leave(bid).await;
+            let _ = Box::pin(self.leave(bid)).await;
         }
         sent
     }
@@ -228,12 +232,12 @@ impl Redis {
             self.0
                 .servers
                 .run_and_wait(call, &manner, is_taken, config.wait_replicas, limit);
-        let (value, acknowledged) = waited.await?;
+        let (value, acknowledged) = Box::pin(waited).await?;
         let reply = read(value)?;
         if !reply.is_won() || acknowledged >= u64::from(config.wait_replicas) {
             return Ok(reply);
         }
-        let undone = undo().await;
+        let undone = Box::pin(undo()).await;
         let outcome = if undone.is_ok() {
             Outcome::DidNot
         } else {
@@ -289,7 +293,7 @@ impl Backend for Redis {
                 .await;
         }
         let (nonce, lease) = (bid.nonce.to_string(), millis(bid.terms.lease()).to_string());
-        let seen = bid.seen.map_or(0, FencingToken::store).to_string();
+        let seen = bid.seen.map(|token| token.store().to_string());
         // Ours have a fraction; anything else is not a score of this store.
         let score = bid
             .score
@@ -298,15 +302,12 @@ impl Backend for Redis {
             .unwrap_or("");
         // In one text: each argument costs the server something, and these are
         // read only when another is in the way.
-        let manner = format!(
-            "{} {} {} {} {score}",
-            u8::from(bid.queue),
-            self.reserve(),
-            self.cluster(),
-            self.waits()
-        );
-        let arguments = [bid.contender.as_str(), &nonce, &lease, &seen, &manner];
-        let call = Lua::Take.call(&keys.all(), &arguments);
+        let (queue, waits) = (u8::from(bid.queue), self.waits());
+        let manner = format!("{queue} {} {waits} {score}", self.0.manner);
+        let arguments = [bid.contender.as_str(), &nonce, &lease, &manner];
+        let seen = seen.as_deref();
+        let arguments: Vec<&str> = arguments.into_iter().chain(seen).collect();
+        let call = Lua::Take.about(&keys, &arguments);
         let mut reply = self.take(bid, &call).await?;
         // Free, behind dead ones: whether it is ours is known once they are
         // out of the way.
@@ -316,15 +317,15 @@ impl Backend for Redis {
                 break;
             }
             is_again = true;
-            reply = match self.take(bid, &call).await {
+            reply = match Box::pin(self.take(bid, &call)).await {
                 Ok(reply) => reply,
-                Err(error) => return Err(self.undone(bid, error).await),
+                Err(error) => return Err(Box::pin(self.undone(bid, error)).await),
             };
         }
         self.heed(&reply);
         dead_waiters::go_on(self, &bid.name, bid.contender.as_str(), &reply);
         match reply.answer(Some(&bid.terms)) {
-            Err(error) if is_again => Err(self.undone(bid, error).await),
+            Err(error) if is_again => Err(Box::pin(self.undone(bid, error)).await),
             answer => answer,
         }
     }
@@ -335,9 +336,8 @@ impl Backend for Redis {
 
     async fn release(&self, held: &Held) -> Result<Answer> {
         let grant = grant_of(held);
-        let manner = format!("{} {}", self.reserve(), self.cluster());
-        let arguments = [held.contender.as_str(), &grant, &manner];
-        let call = Lua::Release.call(&self.keys(&held.name).all(), &arguments);
+        let arguments = [held.contender.as_str(), &grant, &self.0.manner];
+        let call = Lua::Release.about(&self.keys(&held.name), &arguments);
         let reply = self.reply(&call).await?;
         dead_waiters::go_on(self, &held.name, held.contender.as_str(), &reply);
         reply.answer(None)
@@ -346,7 +346,7 @@ impl Backend for Redis {
     async fn leave(&self, bid: &Bid) -> Result<()> {
         let (nonce, reserve) = (bid.nonce.to_string(), self.reserve());
         let arguments = [bid.contender.as_str(), &nonce, &reserve, self.cluster()];
-        let call = Lua::Leave.call(&self.keys(&bid.name).all(), &arguments);
+        let call = Lua::Leave.about(&self.keys(&bid.name), &arguments);
         let reply = self.reply(&call).await?;
         dead_waiters::go_on(self, &bid.name, bid.contender.as_str(), &reply);
         Ok(())
@@ -413,7 +413,7 @@ impl Administration for Redis {
         let token = token.map_or_else(String::new, |token| token.store().to_string());
         let reserve = self.reserve();
         let arguments = [token.as_str(), &reserve, self.cluster()];
-        let call = Lua::Revoke.call(&self.keys(name).all(), &arguments);
+        let call = Lua::Revoke.about(&self.keys(name), &arguments);
         let reply = self.reply(&call).await?;
         dead_waiters::go_on(self, name, "revoked", &reply);
         reply.answer(None)

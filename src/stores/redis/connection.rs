@@ -116,6 +116,11 @@ impl Connection {
         if let Some(found) = self.found(&self.shared.state.borrow()) {
             return found;
         }
+        Box::pin(self.soon_live()).await
+    }
+
+    /// The connection, when the attempt under way has ended.
+    async fn soon_live(&self) -> Result<Arc<LiveConnection>> {
         let mut states = self.shared.state.subscribe();
         loop {
             if let Some(found) = self.found(&states.borrow_and_update()) {

@@ -10,6 +10,13 @@ pub(super) struct Keys {
     pub(super) owner: String,
 }
 
+/// How many keys the scripts about one mutex expect.
+pub(super) const KEYS: usize = 6;
+
+/// How those after the owner's end.
+const ENDS: [&str; KEYS - 1] = [":contender", ":fence", ":grant", ":kept", ":seen"];
+const LONGEST_END: usize = ENDS[0].len();
+
 /// What all names of this store begin with, unless the URL says otherwise.
 pub(super) const USUAL_PREFIX: &str = "simba:";
 
@@ -47,8 +54,20 @@ impl Keys {
         format!("{}:schedule", self.owner)
     }
 
+    /// Says [all](Self::all) of them one after the other, without making each.
+    pub(super) fn each(&self, mut say: impl FnMut(&str)) {
+        say(&self.owner);
+        let mut key = String::with_capacity(self.owner.len() + LONGEST_END);
+        for end in ENDS {
+            key.clear();
+            key.push_str(&self.owner);
+            key.push_str(end);
+            say(&key);
+        }
+    }
+
     /// In the order that the scripts about one mutex expect.
-    pub(super) fn all(&self) -> [String; 6] {
+    pub(super) fn all(&self) -> [String; KEYS] {
         [
             self.owner.clone(),
             self.queue(),
@@ -157,6 +176,9 @@ mod tests {
         let waiter = ContenderId::new("0:1@h").unwrap();
         assert_eq!(keys.turn_channel(&waiter), "simba:{m}:0:1@h");
         assert_eq!(keys.broadcast_channel(), "simba:{m}");
+        let mut said = Vec::new();
+        keys.each(|key| said.push(key.to_owned()));
+        assert_eq!(said, keys.all());
     }
 
     #[test]

@@ -23,7 +23,7 @@ const END: u64 = 1 << 53;
 
 /// Who owns `name`.
 pub(super) async fn look(redis: &Redis, name: &MutexName) -> Result<Answer> {
-    let call = Lua::Look.call(&redis.keys(name).all(), &["0"]);
+    let call = Lua::Look.about(&redis.keys(name), &["0"]);
     let value = redis.run(&call).await?;
     let Value::Array(parts) = value else {
         return Err(nonsense("a look that is no list"));

@@ -4,6 +4,8 @@ use std::sync::LazyLock;
 
 use redis::{Arg, Cmd, Script};
 
+use super::keys::{KEYS, Keys};
+
 /// A script of the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Lua {
@@ -81,6 +83,24 @@ impl Lua {
         })
     }
 
+    /// A call about one mutex.
+    pub(super) fn about(self, keys: &Keys, arguments: &[&str]) -> Call {
+        let length = |sum: usize, text: &&str| sum + text.len();
+        // The hash, and what the keys end with, beside what they begin with.
+        let length = arguments.iter().fold(100, length) + KEYS * keys.owner.len();
+        let mut by_hash = Cmd::with_capacity(3 + KEYS + arguments.len(), length);
+        by_hash.arg("EVALSHA").arg(&HASHES[self as usize]).arg(KEYS);
+        keys.each(|key| {
+            by_hash.arg(key);
+        });
+        by_hash.arg(arguments);
+        Call {
+            lua: self,
+            key: keys.owner.clone(),
+            by_hash,
+        }
+    }
+
     /// A call with `keys`, of which there is at least one.
     pub(super) fn call(self, keys: &[String], arguments: &[&str]) -> Call {
         let length = |sum: usize, text: &str| sum + text.len();
@@ -124,17 +144,30 @@ impl Call {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::MutexName;
+
+    fn words(command: &Cmd) -> Vec<String> {
+        let words = command.args_iter().map(|word| match word {
+            Arg::Simple(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+            _ => panic!("a cursor"),
+        });
+        words.collect()
+    }
+
+    #[test]
+    fn a_call_about_a_mutex_is_one_with_its_keys() {
+        let keys = Keys::new("app:", &MutexName::new("m").unwrap());
+        let (about, with_keys) = (
+            Lua::Take.about(&keys, &["a", ""]),
+            Lua::Take.call(&keys.all(), &["a", ""]),
+        );
+        assert_eq!(words(&about.by_hash), words(&with_keys.by_hash));
+        assert_eq!(about.key, with_keys.key);
+    }
 
     #[test]
     fn a_call_by_text_has_the_same_keys_and_arguments() {
         let call = Lua::Look.call(&["k".into(), "l".into()], &["", "a b", "ä"]);
-        let words = |command: &Cmd| {
-            let words = command.args_iter().map(|word| match word {
-                Arg::Simple(bytes) => String::from_utf8_lossy(bytes).into_owned(),
-                _ => panic!("a cursor"),
-            });
-            words.collect::<Vec<_>>()
-        };
         let by_hash = words(&call.by_hash);
         assert_eq!(by_hash[0], "EVALSHA");
         assert_eq!(by_hash[2..], ["2", "k", "l", "", "a b", "ä"]);

@@ -126,7 +126,7 @@ impl Server {
         match (&self.route, &self.connector.sentinels) {
             (Route::Master, Some(sentinels)) => {
                 let look = sentinels.look(&self.connector, since, limit);
-                look.await.map(Some)
+                Box::pin(look).await.map(Some)
             }
             _ => Ok(None),
         }
@@ -205,7 +205,8 @@ impl Server {
             // The server has restarted, or an operator flushed its scripts. It has
             // run nothing, so this is no second attempt.
             Err(Lost::Said(error)) if error.kind() == NO_SCRIPT => {
-                send(connection, live, &call.by_text(), manner.asking).await
+                let by_text = call.by_text();
+                Box::pin(send(connection, live, &by_text, manner.asking)).await
             }
             sent => sent,
         };
@@ -255,7 +256,7 @@ async fn send(
     let mut both = Pipeline::new();
     both.cmd("ASKING").ignore();
     both.add_command(command.clone());
-    connection.raw_pipe(live, &both).await
+    Box::pin(connection.raw_pipe(live, &both)).await
 }
 
 fn too_young(rest: Duration) -> Error {

@@ -57,7 +57,9 @@ impl Servers {
                     "{to:?}: this server is part of a cluster; use redis+cluster://"
                 ))),
             },
-            Self::Cluster(cluster) => cluster.run(call, manner).await,
+            // In a box, as all that is not the usual way: the future of a call is
+            // as large as its largest way, and is moved when it is made.
+            Self::Cluster(cluster) => Box::pin(cluster.run(call, manner)).await,
         }
     }
 
@@ -78,7 +80,7 @@ impl Servers {
                 asked_at
             }
             Self::Cluster(cluster) => {
-                let seen = cluster.look(since, limit).await?;
+                let seen = Box::pin(cluster.look(since, limit)).await?;
                 let asked_at = seen.asked_at;
                 manner.seen = Some(seen);
                 Some(asked_at)

@@ -174,7 +174,8 @@ impl Registry {
                 }
             }
         };
-        if tokio::time::timeout(READY_LIMIT, wait).await.is_err() {
+        let waited = tokio::time::timeout(READY_LIMIT, wait);
+        if Box::pin(waited).await.is_err() {
             self.go_on_without(channel);
         }
     }

@@ -34,11 +34,10 @@ pub struct Fleet {
 }
 
 /// How much rarer than in the measurement, which was done with the short lease, a held name is
-/// renewed with the usual one: every 10 s instead of every second, and in sessions of 10 s instead
-/// of 2 s.
+/// renewed with the usual one: every 10 s instead of every second. Sessions were as usual.
 fn rarer(store: Store) -> f64 {
     match store {
-        Store::Zookeeper => 5.0,
+        Store::Zookeeper => 1.0,
         _ => 10.0,
     }
 }

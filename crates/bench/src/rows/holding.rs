@@ -61,9 +61,11 @@ pub(super) fn measure(bench: &mut Bench<'_>, stage: &RunningStore) -> Result<()>
     let mut in_redis = Side::new("Tenure");
     let largest = sizes.len() - 1;
     for _ in 0..bench.effort.rounds {
+        // What the server does with nothing to hold is looked at once in a round.
+        let mut idle = None;
         for (number, size) in sizes.iter().enumerate() {
             for (kind, memory) in kinds.iter().zip(&mut memory) {
-                let held = hold(bench, stage, *kind, *size)?;
+                let held = hold(bench, stage, *kind, *size, &mut idle)?;
                 memory.points[number].rounds.push(held.memory);
                 if !kind.is_ours() {
                     continue;
@@ -131,13 +133,24 @@ pub(super) fn measure(bench: &mut Bench<'_>, stage: &RunningStore) -> Result<()>
     Ok(())
 }
 
-fn hold(bench: &Bench<'_>, stage: &RunningStore, kind: Kind, count: usize) -> Result<Held> {
-    let (url, prefix) = (stage.url(Lease::Short), bench.fresh("held"));
+fn hold(
+    bench: &Bench<'_>,
+    stage: &RunningStore,
+    kind: Kind,
+    count: usize,
+    idle: &mut Option<Watched>,
+) -> Result<Held> {
     let length = Duration::from_millis(bench.effort.watch_millis);
+    let (lease, length) = match stage.store() {
+        // Its session is asked about every 1.25 s, as it is where nothing is set.
+        Store::Zookeeper => (Lease::Usual, length * 2),
+        _ => (Lease::Short, length),
+    };
+    let (url, prefix) = (stage.url(lease), bench.fresh("held"));
     let mut worker = Worker::start(kind, &url, Place::Anywhere(1))?;
     let is_watched = kind.is_ours() && stage.store().has_server();
     let idle = if is_watched {
-        watch(stage, length)
+        *idle.get_or_insert_with(|| watch(stage, length))
     } else {
         Watched::default()
     };
@@ -179,7 +192,7 @@ fn beside(bench: &Bench<'_>, worker: &mut Worker) -> Result<f64> {
 }
 
 /// What a server did in each second of a while.
-#[derive(Default)]
+#[derive(Clone, Copy, Default)]
 pub(super) struct Watched {
     /// Microseconds of its processor.
     pub(super) cpu: Option<f64>,

@@ -109,6 +109,15 @@ impl RedisHash {
         self.redis.send_take(bid, &call, undo).await
     }
 
+    /// There is no queue here: all who wait come when the lease is over that
+    /// stood in the way of `bid`.
+    fn ring_when_over(&self, bid: &Bid, answer: &Answer) {
+        let left = answer.owner().remaining(answer.now());
+        if let Some(left) = left.filter(|_| bid.queue && !answer.is_won()) {
+            self.redis.ring_after(&self.ear(&bid.name), left);
+        }
+    }
+
     /// Frees the hold of `holder` under `token`, if it is there; empty for any.
     async fn free(&self, name: &MutexName, holder: &str, token: &str) -> Result<Answer> {
         let publish = if self.is_by_shard().await? {
@@ -153,7 +162,9 @@ impl HoldStore for RedisHash {
         // It may have been taken, so nothing fails any more: a server that does
         // not say how old it is counts as new.
         let up = reply.up.unwrap_or_default();
-        Ok((reply.answer(Some(&bid.terms))?, up))
+        let answer = reply.answer(Some(&bid.terms))?;
+        self.ring_when_over(bid, &answer);
+        Ok((answer, up))
     }
 
     async fn record(&self, held: &Held, count: u32) -> Result<bool> {
@@ -207,11 +218,7 @@ impl Backend for RedisHash {
 
     async fn acquire(&self, bid: &Bid) -> Result<Answer> {
         let answer = self.ask_take(bid, "0").await?.answer(Some(&bid.terms))?;
-        let left = answer.owner().remaining(answer.now());
-        if let Some(left) = left.filter(|_| bid.queue && !answer.is_won()) {
-            // There is no queue here: all who wait come when it is over.
-            self.redis.ring_after(&self.ear(&bid.name), left);
-        }
+        self.ring_when_over(bid, &answer);
         Ok(answer)
     }
 

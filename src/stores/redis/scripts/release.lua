@@ -1,6 +1,6 @@
 -- Frees one grant. ARGV: 1 id, 2 grant, 3 reserve ms and cluster 0/1.
 -- Answers as take.lua does; the time only with who owns instead.
-if owner ~= ARGV[1] or held ~= ARGV[2] then
+if owner ~= id or held ~= ARGV[2] then
   local time = redis.call('TIME')
   local by, theirs = word()
   return { 'refused', by, theirs, now_ms(time), '', '', '' }

@@ -1,10 +1,10 @@
 -- Takes a free mutex, finds a grant again, or refuses and queues.
--- ARGV: 1 id, 2 nonce, 3 lease ms, 4 largest token seen, 5 in one text: queue
---       0/1, reserve ms, cluster 0/1, replicas are waited for 0/1, the score it
---       had or nothing
+-- ARGV: 1 id, 2 nonce, 3 lease ms, 4 in one text: queue 0/1, reserve ms, cluster
+--       0/1, replicas are waited for 0/1, the score it had or nothing; 5 the
+--       largest token seen, if any was
 -- Answers: what, owner word, grant, now ms, score, rank, trouble, rest
-local id, nonce, lease, seen = unpack(ARGV)
-local queue, reserve, cluster, waits, score = string.match(ARGV[5], '^(%d) (%d+) (%d) (%d) (.*)$')
+local nonce, seen = ARGV[2], ARGV[5] or 0
+local queue, reserve, cluster, waits, score = string.match(ARGV[4], '^(%d) (%d+) (%d) (%d) (.*)$')
 local time = redis.call('TIME')
 local owner = redis.call('GET', KEYS[1])
 local grant = redis.call('GET', KEYS[4])
