@@ -56,10 +56,8 @@ impl Engine {
         settings: Settings,
         random: Random,
     ) -> Self {
-        let meters = Meters::new(backend.profile().scheme);
         Self::telling(
-            TroubleBoard::new(meters.clone()),
-            meters,
+            TroubleBoard::new(Meters::new(backend.profile().scheme)),
             StatusFeed::new(),
             backend,
             clock,
@@ -71,7 +69,6 @@ impl Engine {
 
     fn telling(
         troubles: TroubleBoard,
-        meters: Meters,
         feed: StatusFeed,
         backend: AnyBackend,
         clock: Clock,
@@ -79,6 +76,7 @@ impl Engine {
         settings: Settings,
         random: Random,
     ) -> Self {
+        let meters = Meters::new(backend.profile().scheme);
         let roster = Roster::new(
             backend.clone(),
             clock.clone(),
@@ -107,7 +105,6 @@ impl Engine {
         let parts = &self.0;
         Self::telling(
             parts.troubles.clone(),
-            Meters::new(backend.profile().scheme),
             parts.feed.clone(),
             backend.clone(),
             parts.clock.clone(),
