@@ -6,10 +6,10 @@ use std::time::Duration;
 use crate::error::{Error, LossCause};
 use crate::model::{MutexName, Purpose};
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Meters;
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct NameMeters;
 
 impl Meters {
