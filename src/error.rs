@@ -37,6 +37,26 @@ pub enum ErrorKind {
     Store,
 }
 
+impl ErrorKind {
+    /// The same as one word, as logs and metrics have it.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Invalid => "invalid",
+            Self::Unreachable => "unreachable",
+            Self::Timeout => "timeout",
+            Self::Denied => "denied",
+            Self::NotFound => "not_found",
+            Self::Conflict => "conflict",
+            Self::Lost => "lost",
+            Self::Unconfirmed => "unconfirmed",
+            Self::Closed => "closed",
+            Self::WrongState => "wrong_state",
+            Self::Store => "store",
+        }
+    }
+}
+
 /// Whether the failed operation took effect in the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Outcome {
@@ -285,6 +305,20 @@ pub enum LossCause {
 }
 
 impl LossCause {
+    /// The same as one word, as logs and metrics have it.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Deadline => "deadline",
+            Self::Taken => "taken",
+            Self::Released => "released",
+            Self::Closed => "closed",
+            Self::Unclaimed => "unclaimed",
+            Self::ClockJump => "clock_jump",
+            Self::Forked => "forked",
+        }
+    }
+
     fn plain(self) -> &'static str {
         match self {
             Self::Deadline => "its deadline passed without a confirmed renewal",

@@ -14,6 +14,7 @@ pub mod queue;
 pub mod schedule;
 pub mod service;
 pub mod stores;
+mod telemetry;
 
 #[cfg(doctest)]
 #[doc = include_str!("../docs/own-connections.md")]
@@ -21,7 +22,10 @@ struct OwnConnections;
 
 pub use combination::{CombinationBuilder, CombinationGuard, CombinationLock};
 pub use coordinator::{Coordinator, CoordinatorBuilder, LazyCoordinator, Revocation};
-pub use engine::{Doing, Tenure, Trouble, TroubleNews, Troubles};
+pub use engine::{
+    ContenderStatus, CoordinatorStatus, Doing, Standing, StatusChange, StatusChanges, Tenure,
+    Trouble, TroubleNews, Troubles,
+};
 pub use error::{Error, ErrorKind, LeaseLost, LossCause, Outcome, Result, Retry};
 pub use leader::{Campaign, CampaignEvent, Elector, Leadership, Observer};
 pub use lock::{Holder, Lock, LockGuard, LockOptions, ReentrantGuard, ReentrantLock};

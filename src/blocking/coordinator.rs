@@ -9,6 +9,7 @@ use super::service::{ContendService, RetrievalService};
 use super::troubles::Troubles;
 use crate::backend::Backend;
 use crate::coordinator::{self, CoordinatorBuilder, Revocation};
+use crate::engine::CoordinatorStatus;
 use crate::error::Result;
 use crate::lock::{LockOptions, ReentrantOptions};
 use crate::model::{FencingToken, LeaseTerms, Owner};
@@ -177,6 +178,13 @@ impl Coordinator {
     #[must_use]
     pub fn troubles(&self) -> Troubles {
         Troubles::new(self.inner.troubles(), &self.background)
+    }
+
+    /// What this coordinator and its clones hold, wait for and lead at this
+    /// moment, as [`tenure::Coordinator::status`](crate::Coordinator::status).
+    #[must_use]
+    pub fn status(&self) -> CoordinatorStatus {
+        self.inner.status()
     }
 
     /// Ends everything that this coordinator and its clones own and wait for,

@@ -60,7 +60,7 @@ impl Elector {
                     return Ok(output);
                 }
                 CampaignEvent::Trouble(error) => {
-                    tracing::warn!(target: "tenure::leader", "will try again: {error}");
+                    tracing::debug!(target: "tenure::leader", "will try again: {error}");
                 }
                 CampaignEvent::Deposed(_) | CampaignEvent::Observed(_) => {}
             }

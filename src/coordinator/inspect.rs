@@ -7,7 +7,7 @@ use crate::backend::{
     Administration, AnyHoldStore, Backend, Finding, Hold, HoldServer, Inventory, Ledger, Listing,
     Page, Profile, Prune, Pruned,
 };
-use crate::engine::Troubles;
+use crate::engine::{CoordinatorStatus, StatusChanges, Troubles};
 use crate::error::Result;
 use crate::model::{LeaseTerms, MutexName, Owner, StoreTime};
 use crate::schedule::Schedules;
@@ -220,7 +220,7 @@ impl Coordinator {
         self.engine.check_open()?;
         let limit = self.terms().call_timeout().max(CHECK);
         let call = async { Ok(backend.needed_administration()?.check().await) };
-        self.engine.call_within(limit, call).await
+        self.engine.call_within("inspect", limit, call).await
     }
 
     /// What fails from now on and is tried again: of locks that are waited for,
@@ -229,6 +229,64 @@ impl Coordinator {
     #[must_use]
     pub fn troubles(&self) -> Troubles {
         self.engine.troubles()
+    }
+
+    /// What this coordinator and its clones hold, wait for and lead at this
+    /// moment, and whether all is well with the store. No I/O. What the store
+    /// knows, also of others, is told by [`list`](Self::list) and
+    /// [`schedules`](Self::schedules).
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> tenure::Result<()> {
+    /// use tenure::{Coordinator, Standing};
+    ///
+    /// let coordinator = Coordinator::connect("memory:").await?;
+    /// let guard = coordinator.lock("nightly-report")?.acquire().await?;
+    /// let status = coordinator.status();
+    /// assert!(status.is_store_well);
+    /// assert_eq!(status.contenders[0].mutex.as_str(), "nightly-report");
+    /// assert_eq!(status.contenders[0].standing, Standing::Owning(guard.token()?));
+    /// # drop(guard);
+    /// # coordinator.close().await
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn status(&self) -> CoordinatorStatus {
+        let mut status = self.engine.status();
+        // Where they have no layout of their own, they are among the others.
+        if self.holds.is_some()
+            && let Some(reentrant_locks) = self.reentrant_locks.get()
+        {
+            status.contenders.extend(reentrant_locks.contenders());
+        }
+        status
+    }
+
+    /// The changes of the [`status`](Self::status) from now on. No I/O, and
+    /// nothing is kept while nobody reads.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> tenure::Result<()> {
+    /// use tenure::{Coordinator, Standing, StatusChange};
+    ///
+    /// let coordinator = Coordinator::connect("memory:").await?;
+    /// let mut changes = coordinator.status_changes();
+    /// let guard = coordinator.lock("nightly-report")?.acquire().await?;
+    /// while let Some(StatusChange::Contender(status)) = changes.next().await {
+    ///     println!("{}: {:?}", status.mutex, status.standing);
+    ///     if status.standing == Standing::Owning(guard.token()?) {
+    ///         break;
+    ///     }
+    /// }
+    /// # drop(guard);
+    /// # coordinator.close().await
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn status_changes(&self) -> StatusChanges {
+        self.engine.feed().read()
     }
 
     /// Whether the store keeps a ledger: then a schedule's runs are known to
@@ -265,6 +323,6 @@ impl Coordinator {
     ) -> Result<T> {
         self.engine.check_open()?;
         let limit = self.terms().call_timeout() * times;
-        self.engine.call_within(limit, call).await
+        self.engine.call_within("inspect", limit, call).await
     }
 }

@@ -41,6 +41,15 @@ impl CallUnderWay {
         }
     }
 
+    /// What it is counted as.
+    pub(super) fn operation(&self) -> &'static str {
+        match self.answer {
+            Answering::Acquire(_) => "acquire",
+            Answering::Release(_) => "release",
+            Answering::Leave(_) => "leave",
+        }
+    }
+
     /// The moment by which a caller that polls it itself should have come
     /// back: it may keep what other calls need.
     pub(super) fn is_caller_wanted_by(&self) -> Moment {

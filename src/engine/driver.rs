@@ -10,23 +10,26 @@ use tokio_util::task::task_tracker::TaskTrackerToken;
 use super::call::CallUnderWay;
 use super::contention::{Contention, Quiescer};
 use super::event::{Call, Effect, Event, Finish, GivenBack, Listener, Notice, Sink, Stop, Tell};
+use super::feed::Standing;
 use super::lease::Lease;
+use super::life::ContentionLife;
 use super::machine::{self, Machine};
 use super::roster::DueRenewal;
 use super::settings::{ContentionSettings, Mode};
-use super::slot::{DriverSlot, PolledBy};
+use super::slot::{DriverSlot, PolledBy, SlotView};
 use super::tenure::Tenure;
 use super::trouble::{Doing, TroubleReporter};
 use super::{Engine, wake};
 use crate::backend::{Backend, Bid, Hints, Interest};
 use crate::clock::{Moment, Sight};
 use crate::error::{Error, LossCause};
-use crate::model::{ContenderId, MutexName};
+use crate::model::{ContenderId, MutexName, Purpose};
 
 impl Engine {
     /// How a contention behaves under the settings of all.
     pub(crate) fn contention_settings(
         &self,
+        purpose: Purpose,
         name: MutexName,
         contender: ContenderId,
         mode: Mode,
@@ -35,6 +38,7 @@ impl Engine {
         let settings = self.settings();
         let terms = self.terms();
         ContentionSettings {
+            purpose,
             name,
             contender,
             unique_id: false,
@@ -80,9 +84,17 @@ impl Engine {
         sink: Sink,
         polled_by: PolledBy,
     ) -> Contention {
-        let slot = DriverSlot::new(self, polled_by == PolledBy::Caller);
         let reporter = self.reporter(&settings.name, Doing::Contending);
         let sent = self.clock().look_before();
+        let shown = SlotView {
+            purpose: settings.purpose,
+            mutex: settings.name.clone(),
+            contender: settings.contender.clone(),
+            standing: Standing::Waiting,
+            since: sent.now,
+        };
+        let slot = DriverSlot::new(self, polled_by == PolledBy::Caller, shown);
+        let life = ContentionLife::begin(self, &settings, sent.now);
         let (machine, effects) = Machine::start(settings, self.random(), sent.now);
         let mut driver = Box::new(Driver {
             engine: self.clone(),
@@ -96,8 +108,10 @@ impl Engine {
             renewal: None,
             lease: None,
             sent,
+            now: sent.now,
             tenure_number: 0,
             reporter,
+            life,
             _runs: self.running(),
         });
         if let Some(event) = driver.carry_out_all(effects, &slot) {
@@ -140,9 +154,12 @@ pub(super) struct Driver {
     lease: Option<Arc<Lease>>,
     /// What the clocks showed when the request was sent whose answer counts.
     sent: Sight,
+    /// When the present event came.
+    now: Moment,
     /// The number of the tenure that the lease belongs to.
     tenure_number: u64,
     reporter: TroubleReporter,
+    life: ContentionLife,
     /// `close` waits until it has ended.
     _runs: TaskTrackerToken,
 }
@@ -163,7 +180,8 @@ impl Driver {
                 self.sent = *sent;
             }
             let closes = matches!(event, Event::Stop(Stop::Closed));
-            let effects = self.machine.on(self.engine.clock().now(), event);
+            self.now = self.engine.clock().now();
+            let effects = self.machine.on(self.now, event);
             next = self.carry_out_all(effects, slot);
             if closes && next.is_none() && self.machine.is_quieting() {
                 next = self.ends_at_once();
@@ -188,6 +206,10 @@ impl Driver {
         if let Some(call) = &mut self.call
             && let Poll::Ready(event) = call.poll(cx, self.engine.clock())
         {
+            let took = || self.engine.clock().now().since(self.sent.now);
+            self.engine
+                .meters()
+                .called(call.operation(), took, event.failure());
             self.call = None;
             return Poll::Ready(event);
         }
@@ -255,13 +277,17 @@ impl Driver {
                         continue;
                     }
                     self.sent = self.engine.clock().look_before();
-                    let backend = self.engine.backend();
-                    self.call = Some(CallUnderWay::begin(backend, call, limit, self.sent.now));
+                    let (backend, now) = (self.engine.backend(), self.sent.now);
+                    let begin = || CallUnderWay::begin(backend, call, limit, now);
+                    self.call = Some(self.life.inside(self.machine.settings(), begin));
                 }
                 Follow::NoCall => self.call = None,
             }
         }
         machine::keep_for_the_next(effects);
+        if let Some((standing, since)) = self.life.news() {
+            slot.show(standing, since);
+        }
         next
     }
 
@@ -308,6 +334,8 @@ impl Driver {
                 reading,
             } => {
                 let (birth, clock) = (self.engine.birth(), self.engine.clock().clone());
+                let (of, token) = (self.machine.settings(), held.token);
+                self.life.owns(of, token, reading.heard_at);
                 let (tenure, lease) =
                     Tenure::begin(birth, held, clock, deadline, reading, self.sent);
                 self.tenure_number = tenure_number;
@@ -327,6 +355,7 @@ impl Driver {
                         tenure_number: self.tenure_number,
                     });
                 }
+                self.life.is_extended(self.machine.settings());
             }
             Effect::End(cause) => self.end(cause),
             Effect::Quiesce {
@@ -335,6 +364,8 @@ impl Driver {
             } => return self.quiesce(tenure_number, cause, slot),
             Effect::Observe(owner) => {
                 self.reporter.well();
+                let of = self.machine.settings();
+                self.life.is_refused(of, owner.owner_id());
                 self.sink.tell(Notice::Observed(owner));
             }
             Effect::Trouble(error) => {
@@ -393,12 +424,18 @@ impl Driver {
     fn end(&mut self, cause: LossCause) {
         if let Some(lease) = &self.lease {
             lease.end(cause);
+            // Whoever saw the end first knows best why.
+            let cause = lease.cause.get().copied().unwrap_or(cause);
+            let of = self.machine.settings();
+            self.life.ends(of, cause, self.now);
         }
     }
 
-    fn is_given_back(&self, how: GivenBack) {
+    fn is_given_back(&mut self, how: GivenBack) {
         if let Some(lease) = &self.lease {
             lease.is_given_back(how);
+            let of = self.machine.settings();
+            self.life.is_given_back(of, how, self.now);
         }
     }
 
@@ -422,10 +459,11 @@ impl Driver {
         self.engine.spawn(async move {
             let clock = engine.clock();
             let over = clock.now() + terms.lease();
-            clock.sleep(terms.call_timeout()).await;
+            let limit = terms.call_timeout();
+            clock.sleep(limit).await;
             for failures in 1.. {
                 let leaving = engine.backend().leave(&bid);
-                let left = engine.call_within(terms.call_timeout(), leaving).await;
+                let left = engine.call_within("leave", limit, leaving).await;
                 if left.is_ok() || clock.now() >= over {
                     return;
                 }
@@ -444,6 +482,7 @@ impl Drop for Driver {
         self.engine.roster().forget(self.number, self.alarm);
         self.end(LossCause::Closed);
         self.is_given_back(GivenBack::Unconfirmed);
+        self.life.is_over(self.machine.settings());
         if !self.machine.is_finished() {
             self.sink.cut_off();
         }

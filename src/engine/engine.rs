@@ -11,6 +11,7 @@ use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use super::birth::Birth;
 use super::event::Finish;
+use super::feed::{CoordinatorStatus, StatusFeed};
 use super::notify::Dispatch;
 use super::random::Random;
 use super::roster::Roster;
@@ -21,6 +22,7 @@ use crate::backend::{AnyBackend, Backend, LeaseBound, Wakeup};
 use crate::clock::Clock;
 use crate::error::{Error, ErrorKind, Outcome, Result};
 use crate::model::{LeaseTerms, MutexName};
+use crate::telemetry::Meters;
 
 /// Longer than a push takes.
 const COURTESY: Duration = Duration::from_millis(10);
@@ -40,6 +42,8 @@ struct EngineParts {
     closing: CancellationToken,
     birth: Birth,
     troubles: TroubleBoard,
+    meters: Meters,
+    feed: StatusFeed,
     /// What the close could not confirm the end of, and why.
     unconfirmed: Mutex<Vec<String>>,
 }
@@ -53,7 +57,8 @@ impl Engine {
         random: Random,
     ) -> Self {
         Self::telling(
-            TroubleBoard::default(),
+            TroubleBoard::new(Meters::new(backend.profile().scheme)),
+            StatusFeed::new(),
             backend,
             clock,
             runtime,
@@ -64,13 +69,20 @@ impl Engine {
 
     fn telling(
         troubles: TroubleBoard,
+        feed: StatusFeed,
         backend: AnyBackend,
         clock: Clock,
         runtime: Handle,
         settings: Settings,
         random: Random,
     ) -> Self {
-        let roster = Roster::new(backend.clone(), clock.clone(), runtime.clone());
+        let meters = Meters::new(backend.profile().scheme);
+        let roster = Roster::new(
+            backend.clone(),
+            clock.clone(),
+            runtime.clone(),
+            meters.clone(),
+        );
         Self(Arc::new(EngineParts {
             backend,
             clock,
@@ -83,6 +95,8 @@ impl Engine {
             unconfirmed: Mutex::default(),
             birth: Birth::here(),
             troubles,
+            meters,
+            feed,
         }))
     }
 
@@ -91,6 +105,7 @@ impl Engine {
         let parts = &self.0;
         Self::telling(
             parts.troubles.clone(),
+            parts.feed.clone(),
             backend.clone(),
             parts.clock.clone(),
             parts.runtime.clone(),
@@ -105,6 +120,11 @@ impl Engine {
 
     pub(crate) fn clock(&self) -> &Clock {
         &self.0.clock
+    }
+
+    /// What is counted.
+    pub(crate) fn meters(&self) -> &Meters {
+        &self.0.meters
     }
 
     pub(crate) fn settings(&self) -> &Settings {
@@ -125,18 +145,30 @@ impl Engine {
     }
 
     /// What `call` answers, within the usual time of a call: by the terms in
-    /// force, which are those of the session where the store has one.
-    pub(crate) async fn call<T>(&self, call: impl Future<Output = Result<T>>) -> Result<T> {
-        self.call_within(self.terms().call_timeout(), call).await
+    /// force, which are those of the session where the store has one. It is
+    /// counted as `operation`.
+    pub(crate) async fn call<T>(
+        &self,
+        operation: &'static str,
+        call: impl Future<Output = Result<T>>,
+    ) -> Result<T> {
+        let limit = self.terms().call_timeout();
+        self.call_within(operation, limit, call).await
     }
 
     /// The same, within `limit`.
     pub(crate) async fn call_within<T>(
         &self,
+        operation: &'static str,
         limit: Duration,
         call: impl Future<Output = Result<T>>,
     ) -> Result<T> {
-        wake::within(self.clock(), limit, call).await?
+        let begun = Meters::IS_ON.then(|| self.clock().now());
+        let answer = wake::within(self.clock(), limit, call).await;
+        let answer = answer.and_then(|answer| answer);
+        let took = || begun.map_or(Duration::ZERO, |begun| self.clock().now().since(begun));
+        self.meters().called(operation, took, answer.as_ref().err());
+        answer
     }
 
     /// How long one who gives a mutex up for others keeps away from it. A store
@@ -231,6 +263,19 @@ impl Engine {
     /// Nothing more will be told of troubles; for all engines that share them.
     pub(crate) fn end_troubles(&self) {
         self.0.troubles.close();
+    }
+
+    /// What is owned and waited for at this moment.
+    pub(crate) fn status(&self) -> CoordinatorStatus {
+        CoordinatorStatus {
+            is_store_well: self.0.troubles.is_well(),
+            contenders: self.0.roster.status(self.clock().now()),
+        }
+    }
+
+    /// Where changes of the status come together.
+    pub(crate) fn feed(&self) -> &StatusFeed {
+        &self.0.feed
     }
 
     /// What fails from now on and is tried again.

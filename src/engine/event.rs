@@ -85,6 +85,15 @@ impl Event {
     pub(super) fn is_answer(&self) -> bool {
         matches!(self, Self::Acquired(_) | Self::Released(_) | Self::Left(_))
     }
+
+    /// Why the store did not do what it was asked to.
+    pub(super) fn failure(&self) -> Option<&Error> {
+        match self {
+            Self::Acquired(answer) | Self::Released(answer) => answer.as_ref().err(),
+            Self::Left(answer) => answer.as_ref().err(),
+            _ => None,
+        }
+    }
 }
 
 /// A call to the store; a machine has one at a time.

@@ -15,6 +15,7 @@
 //! | `jump` | whether the clocks of this machine jumped |
 //! | `in_hand` | whether the user of a contention has its grant in hand |
 //! | `lease` | how long a grant lasts, by the local clock |
+//! | `life` | how far a contention has come, told to all who look on |
 //! | `tenure` | a period of ownership, as its holder sees it |
 //! | `observe` | looking without contending |
 //! | `notify` | callbacks, in order and off the async workers |
@@ -22,6 +23,7 @@
 //! | `trouble` | what fails and is tried again, for those who read of it |
 //! | `wake` | when to look or try again |
 //! | `event` | what goes into a machine, what comes out, what its user hears |
+//! | `feed` | what this process holds and waits for, as it changes |
 //! | `settings` | how contentions behave: all of a coordinator, and one |
 //! | `random` | all the chance there is, seedable |
 
@@ -32,9 +34,11 @@ mod driver;
 #[expect(clippy::module_inception)] // The home of `Engine` itself.
 mod engine;
 mod event;
+mod feed;
 mod in_hand;
 mod jump;
 mod lease;
+mod life;
 mod machine;
 mod notify;
 mod observe;
@@ -55,6 +59,7 @@ pub(crate) use birth::Birth;
 pub(crate) use contention::{Contention, Quiescer};
 pub(crate) use engine::Engine;
 pub(crate) use event::{Finish, GivenBack, Listener, Notice};
+pub use feed::{ContenderStatus, CoordinatorStatus, Standing, StatusChange, StatusChanges};
 pub(crate) use notify::Dispatch;
 pub(crate) use observe::Observation;
 pub(crate) use random::Random;

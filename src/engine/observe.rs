@@ -70,7 +70,7 @@ impl Engine {
 
     /// Who owns `name`, within the usual time of a call.
     pub(crate) async fn look(&self, name: &MutexName) -> Result<Answer> {
-        self.call(self.backend().owner(name)).await
+        self.call("owner", self.backend().owner(name)).await
     }
 
     fn next_look(&self, answer: &Answer, fraction: f64) -> Duration {

@@ -15,6 +15,7 @@ use super::wake;
 use crate::backend::{AnyBackend, Backend, Held};
 use crate::clock::{Clock, Moment};
 use crate::error::{Error, ErrorKind, Outcome};
+use crate::telemetry::Meters;
 
 /// A renewal may go this part of its period early, to share a batch. Ticks that
 /// stay apart are further apart than that, so a period has one less of them, and
@@ -119,7 +120,12 @@ pub(super) fn batches(mut due: Vec<DueRenewal>, now: Moment) -> Vec<Vec<DueRenew
 }
 
 /// Renews `batch`, and tells each what came of it.
-pub(super) async fn renew(backend: AnyBackend, clock: Clock, batch: Vec<DueRenewal>) {
+pub(super) async fn renew(
+    backend: AnyBackend,
+    clock: Clock,
+    meters: Meters,
+    batch: Vec<DueRenewal>,
+) {
     let sent = clock.look_before();
     let limit = |due: &DueRenewal| wake::renewal_limit(&due.held().terms, due.deadline, sent.now);
     let Some(limit) = batch.iter().map(limit).min() else {
@@ -133,9 +139,12 @@ pub(super) async fn renew(backend: AnyBackend, clock: Clock, batch: Vec<DueRenew
             .with_message("the store did not answer every renewal of a batch")),
         Err(late) => Err(late),
     };
+    let took = || clock.now().since(sent.now);
+    meters.called("renew", took, answers.as_ref().err());
     let answers = answers.unwrap_or_else(|error| vec![Err(error); batch.len()]);
     let size = batch.len();
     for (told, (due, result)) in batch.into_iter().zip(answers).enumerate() {
+        meters.renewed(result.is_ok());
         // A contention that has ended does not want to know.
         due.slot.send_to_one(Event::Renewed {
             nonce: due.held().nonce,

@@ -15,16 +15,19 @@ pub(super) use super::renewals::DueRenewal;
 
 use super::birth::Birth;
 use super::event::{Event, Stop};
+use super::feed::ContenderStatus;
 use super::renewals::{self, Renewals};
 use super::slot::DriverSlot;
 use crate::backend::AnyBackend;
 use crate::clock::{Clock, Moment};
+use crate::telemetry::Meters;
 
 #[derive(Debug, Clone)]
 pub(super) struct Roster(Arc<RosterParts>);
 
 #[derive(Debug)]
 struct RosterParts {
+    meters: Meters,
     backend: AnyBackend,
     clock: Clock,
     runtime: Handle,
@@ -85,8 +88,9 @@ impl RosterEntries {
 }
 
 impl Roster {
-    pub(super) fn new(backend: AnyBackend, clock: Clock, runtime: Handle) -> Self {
+    pub(super) fn new(backend: AnyBackend, clock: Clock, runtime: Handle, meters: Meters) -> Self {
         Self(Arc::new(RosterParts {
+            meters,
             backend,
             clock,
             runtime,
@@ -155,6 +159,12 @@ impl Roster {
         drop(withdrawn);
     }
 
+    /// Those who contend at `now`.
+    pub(super) fn status(&self, now: Moment) -> Vec<ContenderStatus> {
+        let all = self.0.all();
+        all.iter().map(|slot| slot.shown().status(now)).collect()
+    }
+
     /// Tells every contention that the coordinator closes.
     pub(super) fn close(&self) {
         for slot in self.0.all() {
@@ -204,7 +214,9 @@ impl RosterParts {
         drop(book);
         for batch in renewals::batches(due, now) {
             let (backend, clock) = (self.backend.clone(), self.clock.clone());
-            self.runtime.spawn(renewals::renew(backend, clock, batch));
+            let meters = self.meters.clone();
+            self.runtime
+                .spawn(renewals::renew(backend, clock, meters, batch));
         }
         for slot in rung {
             slot.send_to_one(Event::Timer);

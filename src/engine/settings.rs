@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::model::{ContenderId, Jitter, LeaseTerms, MutexName};
+use crate::model::{ContenderId, Jitter, LeaseTerms, MutexName, Purpose};
 
 /// How contentions of a coordinator behave.
 #[derive(Clone, Debug)]
@@ -29,6 +29,7 @@ pub(crate) enum Mode {
 /// How one contention behaves: all that a machine needs to know.
 #[derive(Clone, Debug)]
 pub(crate) struct ContentionSettings {
+    pub(crate) purpose: Purpose,
     pub(crate) name: MutexName,
     pub(crate) contender: ContenderId,
     /// Whether no other contender carries this id.

@@ -14,6 +14,9 @@ use std::task::{Context, Poll, Waker};
 use super::Engine;
 use super::driver::Driver;
 use super::event::Event;
+use super::feed::{ContenderStatus, Standing};
+use crate::clock::Moment;
+use crate::model::{ContenderId, MutexName, Purpose};
 
 /// A contention, within reach of all who have something to tell it.
 #[derive(Debug)]
@@ -21,7 +24,31 @@ pub(super) struct DriverSlot {
     engine: Engine,
     /// Whether its user may be told of something while it says something.
     hears_at_once: bool,
+    /// Beside the desk: it can be read while somebody works with the driver.
+    shown: Mutex<SlotView>,
     desk: Mutex<Desk>,
+}
+
+/// What is shown of a contention to those who look on.
+#[derive(Clone, Debug)]
+pub(super) struct SlotView {
+    pub(super) purpose: Purpose,
+    pub(super) mutex: MutexName,
+    pub(super) contender: ContenderId,
+    pub(super) standing: Standing,
+    pub(super) since: Moment,
+}
+
+impl SlotView {
+    pub(super) fn status(self, now: Moment) -> ContenderStatus {
+        ContenderStatus {
+            purpose: self.purpose,
+            mutex: self.mutex,
+            contender: self.contender,
+            standing: self.standing,
+            for_how_long: now.since(self.since),
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -50,10 +77,11 @@ impl DriverSlot {
     /// A slot for a contention. One whose user does not hear at once is told
     /// by a task of what its user says: the user may hold what the notices of
     /// it need.
-    pub(super) fn new(engine: &Engine, hears_at_once: bool) -> Arc<Self> {
+    pub(super) fn new(engine: &Engine, hears_at_once: bool, shown: SlotView) -> Arc<Self> {
         Arc::new(Self {
             engine: engine.clone(),
             hears_at_once,
+            shown: Mutex::new(shown),
             desk: Mutex::new(Desk {
                 driver: None,
                 inbox: VecDeque::new(),
@@ -79,6 +107,29 @@ impl DriverSlot {
         desk.driver = Some(driver);
         drop(desk);
         self.spawn();
+    }
+
+    /// How far it has come.
+    pub(super) fn shown(&self) -> SlotView {
+        self.lock_shown().clone()
+    }
+
+    /// Shows from now on that it is at `standing`, `since` then.
+    pub(super) fn show(&self, standing: Standing, since: Moment) {
+        let mut shown = self.lock_shown();
+        (shown.standing, shown.since) = (standing, since);
+        drop(shown);
+        let now = || self.engine.clock().now();
+        self.engine.feed().tell(|| self.shown().status(now()));
+    }
+
+    fn show_over(&self) {
+        let since = self.lock_shown().since;
+        self.show(Standing::Over, since);
+    }
+
+    fn lock_shown(&self) -> MutexGuard<'_, SlotView> {
+        self.shown.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether this process is a fork of the one that contends.
@@ -226,6 +277,7 @@ impl DriverSlot {
                 let waker = desk.waker.take();
                 drop(desk);
                 drop(driver);
+                self.show_over();
                 waker.into_iter().for_each(Waker::wake);
                 return Poll::Ready(());
             }
@@ -284,6 +336,7 @@ impl DriverSlot {
         let (driver, waker) = (desk.driver.take(), desk.waker.take());
         drop(desk);
         drop(driver);
+        self.show_over();
         waker.into_iter().for_each(Waker::wake);
     }
 

@@ -12,6 +12,7 @@ use futures_core::Stream;
 
 use crate::error::Error;
 use crate::model::MutexName;
+use crate::telemetry::{Meters, story};
 
 /// The most that is kept for a reader who does not read; then the oldest goes.
 const KEPT: usize = 256;
@@ -138,13 +139,34 @@ impl fmt::Debug for Troubles {
 }
 
 /// Where all troubles of a coordinator come together.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub(crate) struct TroubleBoard(Arc<TroubleBoardParts>);
 
-#[derive(Default)]
 struct TroubleBoardParts {
     readers: Mutex<Readers>,
     sources: AtomicU64,
+    /// How many tries have failed and not gone well since.
+    in_trouble: InTrouble,
+}
+
+/// Tells of the first trouble and of the end of the last: while the store is
+/// away a thousand contentions fail, and two lines say so.
+struct InTrouble(AtomicU64, Meters);
+
+impl InTrouble {
+    fn enter(&self, error: &Error) {
+        if self.0.fetch_add(1, Ordering::Relaxed) == 0 {
+            self.1.is_up(false);
+            story::store_failed(error);
+        }
+    }
+
+    fn leave(&self) {
+        if self.0.fetch_sub(1, Ordering::Relaxed) == 1 {
+            self.1.is_up(true);
+            story::store_well();
+        }
+    }
 }
 
 #[derive(Default)]
@@ -181,6 +203,14 @@ impl Drop for TroubleBoardParts {
 }
 
 impl TroubleBoard {
+    pub(crate) fn new(meters: Meters) -> Self {
+        Self(Arc::new(TroubleBoardParts {
+            readers: Mutex::default(),
+            sources: AtomicU64::new(0),
+            in_trouble: InTrouble(AtomicU64::new(0), meters),
+        }))
+    }
+
     pub(crate) fn read(&self) -> Troubles {
         let mut readers = lock(&self.0.readers);
         let inbox = Arc::new(Mutex::new(Inbox {
@@ -201,6 +231,11 @@ impl TroubleBoard {
             source: self.0.sources.fetch_add(1, Ordering::Relaxed),
             is_in_trouble: false,
         }
+    }
+
+    /// Whether nothing fails at present.
+    pub(crate) fn is_well(&self) -> bool {
+        self.0.in_trouble.0.load(Ordering::Relaxed) == 0
     }
 
     /// Nothing more will be told.
@@ -237,12 +272,15 @@ pub(crate) struct TroubleReporter {
 
 impl TroubleReporter {
     pub(crate) fn failed(&mut self, error: &Error) {
-        self.is_in_trouble = true;
+        if !std::mem::replace(&mut self.is_in_trouble, true) {
+            self.board.0.in_trouble.enter(error);
+        }
         self.tell(TroubleNews::Failed(error.clone()));
     }
 
     pub(crate) fn well(&mut self) {
         if std::mem::take(&mut self.is_in_trouble) {
+            self.board.0.in_trouble.leave();
             self.tell(TroubleNews::Well);
         }
     }
@@ -260,6 +298,7 @@ impl TroubleReporter {
 impl Drop for TroubleReporter {
     fn drop(&mut self) {
         if self.is_in_trouble {
+            self.board.0.in_trouble.leave();
             self.tell(TroubleNews::GivenUp);
         }
     }

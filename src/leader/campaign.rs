@@ -11,7 +11,7 @@ use tokio::sync::mpsc;
 use super::offices::Offices;
 use crate::engine::{Contention, Engine, GivenBack, Mode, Notice, Quiescer, Tenure};
 use crate::error::{Error, ErrorKind, LeaseLost, LossCause, Outcome, Result};
-use crate::model::{ContenderId, MutexName, MutexOwner, MutexState};
+use crate::model::{ContenderId, MutexName, MutexOwner, MutexState, Purpose};
 
 /// What happens in a campaign.
 #[derive(Debug)]
@@ -130,7 +130,8 @@ impl Campaign {
         offices: Offices,
     ) -> Self {
         let (tell, events) = mpsc::unbounded_channel();
-        let mut settings = engine.contention_settings(name, id.clone(), Mode::Always);
+        let mut settings =
+            engine.contention_settings(Purpose::Leader, name, id.clone(), Mode::Always);
         settings.unique_id = unique_id;
         let mut teller = Teller {
             tell,
@@ -186,7 +187,7 @@ impl Campaign {
         loop {
             match self.events.recv().await {
                 Some(CampaignEvent::Deposed(_)) | None => return,
-                Some(CampaignEvent::Trouble(error)) => super::elector::warn(&error),
+                Some(CampaignEvent::Trouble(error)) => super::elector::tell_trouble(&error),
                 Some(CampaignEvent::Elected(_) | CampaignEvent::Observed(_)) => {}
             }
         }

@@ -100,7 +100,7 @@ impl Elector {
                         return Ok(output);
                     }
                 }
-                CampaignEvent::Trouble(error) => warn(&error),
+                CampaignEvent::Trouble(error) => tell_trouble(&error),
                 CampaignEvent::Deposed(_) | CampaignEvent::Observed(_) => {}
             }
         }
@@ -185,8 +185,9 @@ impl Elector {
     }
 }
 
-pub(super) fn warn(error: &Error) {
-    tracing::warn!(target: "tenure::leader", "will try again: {error}");
+/// Quietly: that the store is in trouble is told once, for all.
+pub(super) fn tell_trouble(error: &Error) {
+    tracing::debug!(target: "tenure::leader", "will try again: {error}");
 }
 
 impl fmt::Debug for Elector {

@@ -48,7 +48,7 @@ impl Observer {
                 }
             }
             Notice::Trouble(error) => {
-                tracing::warn!(target: "tenure::leader", "will look again: {error}");
+                tracing::debug!(target: "tenure::leader", "will look again: {error}");
             }
             _ => {}
         });

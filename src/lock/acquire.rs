@@ -11,6 +11,8 @@ use super::lock::Lock;
 use super::word::{Began, End, Heard, Word};
 use crate::engine::{Finish, Mode};
 use crate::error::{Error, ErrorKind, Outcome, Result};
+use crate::model::Purpose;
+use crate::telemetry::{Meters, Waits, story};
 
 /// One acquisition of a lock.
 #[derive(Debug)]
@@ -31,9 +33,17 @@ impl<'a> Acquisition<'a> {
     /// mode does not wait.
     pub(super) async fn run(&self, mut place: WaiterPlace) -> Result<Option<LockGuard>> {
         let lock = self.lock;
+        let (meters, clock) = (lock.engine().meters(), lock.engine().clock());
+        let meters = meters.of(Purpose::Lock, lock.name());
+        let waits = Waits::begin(meters.clone());
+        let since = Meters::IS_ON.then(|| clock.now());
+        let waited = || since.map_or(Duration::ZERO, |since| clock.now().since(since));
         place.head().await;
         if let Some(mut grant) = place.take_over() {
             if grant.take_over(lock) {
+                story::handed_on(lock.name(), grant.tenure.own_token());
+                meters.handed_on();
+                waits.won_after(waited);
                 place.won();
                 return Ok(Some(LockGuard::new(lock.clone(), grant, place)));
             }
@@ -48,6 +58,7 @@ impl<'a> Acquisition<'a> {
                     grant.give_back(None).finish().await;
                 }
                 Some(grant) => {
+                    waits.won_after(waited);
                     place.won();
                     return Ok(Some(LockGuard::new(lock.clone(), grant, place)));
                 }
@@ -59,8 +70,8 @@ impl<'a> Acquisition<'a> {
     async fn contend(&self) -> Result<Option<LocalGrant>> {
         let (lock, engine) = (self.lock, self.lock.engine());
         engine.check_open()?;
-        let mut settings =
-            engine.contention_settings(lock.name().clone(), lock.new_id()?, self.mode);
+        let (name, id) = (lock.name().clone(), lock.new_id()?);
+        let mut settings = engine.contention_settings(Purpose::Lock, name, id, self.mode);
         settings.terms = lock.terms();
         settings.unique_id = lock.has_unique_ids();
         settings.shares_fence = lock.options().shares_fence;

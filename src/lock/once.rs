@@ -167,7 +167,7 @@ impl LockGuard {
         let held = tenure.grant();
         let about = |error: Error| error.with_mutex(&held.name);
         let ledger = engine.backend().needed_ledger().map_err(about)?;
-        let entry = engine.call(ledger.read_ledger(&held.name)).await;
+        let entry = engine.call("ledger", ledger.read_ledger(&held.name)).await;
         let entry = entry.map_err(about)?;
         let now = tenure.store_now();
         if let Some(before) = entry
@@ -185,7 +185,7 @@ impl LockGuard {
         let claim = Claim::new(plan, now, tick, now)
             .replacing_plan()
             .begun_at(now);
-        let answer = engine.call(ledger.claim_tick(held, &claim)).await;
+        let answer = engine.call("ledger", ledger.claim_tick(held, &claim)).await;
         let turn = OpenTurn {
             engine: engine.clone(),
             held: held.clone(),
@@ -264,7 +264,7 @@ impl OpenTurn {
         let ledger = self.engine.backend().needed_ledger()?;
         loop {
             let call = ledger.finish_tick(&self.held, &end);
-            match self.engine.call(call).await {
+            match self.engine.call("ledger", call).await {
                 Ok(is_ours) => return Ok(is_ours),
                 Err(error) if self.engine.clock().now() >= until => {
                     return Err(error.with_mutex(&self.held.name));

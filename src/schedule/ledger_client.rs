@@ -42,7 +42,10 @@ impl LedgerClient {
         let Some(ledger) = self.ledger() else {
             return Ok(self.own().clone());
         };
-        let read = self.engine.call(ledger.read_ledger(&self.name)).await;
+        let read = self
+            .engine
+            .call("ledger", ledger.read_ledger(&self.name))
+            .await;
         told(&self.reporter, &self.name, read)
     }
 
@@ -73,7 +76,10 @@ impl LedgerClient {
         let mut failures = 0;
         loop {
             let claim = begun(tenure, claim);
-            let answer = self.engine.call(ledger.claim_tick(held, &claim)).await;
+            let answer = self
+                .engine
+                .call("ledger", ledger.claim_tick(held, &claim))
+                .await;
             match told(&self.reporter, &self.name, answer) {
                 Ok(answer) => return answer,
                 Err(error) => self.again(&mut failures, what, &error).await,
@@ -105,14 +111,15 @@ impl LedgerClient {
 
     async fn again(&self, failures: &mut u32, what: &str, error: &Error) {
         *failures = failures.saturating_add(1);
-        self.warn(what, error);
+        self.tell_trouble(what, error);
         let pause = self.engine.pause(*failures);
         self.engine.clock().sleep(pause).await;
     }
 
-    fn warn(&self, what: &str, error: &Error) {
+    /// Quietly: that the store is in trouble is told once, for all.
+    fn tell_trouble(&self, what: &str, error: &Error) {
         let source = std::error::Error::source(error).map(tracing::field::display);
-        tracing::warn!(
+        tracing::debug!(
             target: "tenure::schedule", schedule = %self.name, source,
             "will {what} again: {error}"
         );
@@ -134,7 +141,7 @@ async fn record(engine: &Engine, held: &Held, end: TickEnd, reporter: &Mutex<Tro
     let clock = engine.clock();
     let until = clock.now() + engine.terms().lease();
     for failures in 1.. {
-        let recorded = engine.call(ledger.finish_tick(held, &end)).await;
+        let recorded = engine.call("ledger", ledger.finish_tick(held, &end)).await;
         let error = match told(reporter, &held.name, recorded) {
             Ok(true) => return,
             Ok(false) => {

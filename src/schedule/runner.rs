@@ -12,6 +12,7 @@ use super::tick_loop::{TickLoop, TickLoopEnd};
 use crate::clock::Moment;
 use crate::engine::{Finish, Mode, Notice, Quiescer, Tenure};
 use crate::error::{Error, ErrorKind, Outcome, Result};
+use crate::model::Purpose;
 
 /// How much longer the engine waits for the local side than we do: so that a
 /// run which outlasts a stop is dropped, and the office still given back.
@@ -38,10 +39,12 @@ async fn contend(life: &Life, worker: &str, work: &mut impl Work) -> Result<()> 
     }
     let (tell, mut notices) = mpsc::unbounded_channel();
     let id = scheduler.ids.generate()?;
-    let mut settings =
-        scheduler
-            .engine
-            .contention_settings(scheduler.name.clone(), id, Mode::Always);
+    let mut settings = scheduler.engine.contention_settings(
+        Purpose::Schedule,
+        scheduler.name.clone(),
+        id,
+        Mode::Always,
+    );
     settings.unique_id = scheduler.ids.unique_per_call();
     settings.quiesce += GRACE;
     let sink = Box::new(move |notice| drop(tell.send(notice)));
@@ -110,7 +113,7 @@ impl<'a> Office<'a> {
             tokio::select! {
                 biased;
                 lost = self.tenure.lost() => {
-                    tracing::info!(target: "tenure::schedule", worker, "{lost}");
+                    tracing::debug!(target: "tenure::schedule", worker, "{lost}");
                     return Ok(());
                 }
                 notice = notices.recv() => match notice {
@@ -179,7 +182,7 @@ async fn until(scheduler: &SchedulerParts, at: Option<Moment>) {
 
 fn trouble(error: &Error) {
     let source = std::error::Error::source(error).map(tracing::field::display);
-    tracing::warn!(target: "tenure::schedule", source, "will try again: {error}");
+    tracing::debug!(target: "tenure::schedule", source, "will try again: {error}");
 }
 
 /// What the end of the contention means to the caller who started it.

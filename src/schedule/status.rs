@@ -25,6 +25,20 @@ pub enum RunOutcome {
     Cut,
 }
 
+impl RunOutcome {
+    /// The same as one word, as logs and metrics have it.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Done => "done",
+            Self::Failed => "failed",
+            Self::Panicked => "panicked",
+            Self::TimedOut => "timed_out",
+            Self::Cut => "cut",
+        }
+    }
+}
+
 /// The last run that has ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -129,8 +143,10 @@ pub(super) struct RunRecord<'a> {
 }
 
 impl RunRecord<'_> {
-    pub(super) fn end(mut self, outcome: RunOutcome) {
+    /// It has ended, with `outcome`; how long it took.
+    pub(super) fn end(mut self, outcome: RunOutcome) -> Duration {
         self.run.outcome = outcome;
+        self.clock.now().since(self.began)
     }
 }
 

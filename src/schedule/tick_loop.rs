@@ -1,5 +1,7 @@
 //! [`TickLoop`]: what a leader does while in office.
 
+use std::time::Duration;
+
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
@@ -11,7 +13,8 @@ use super::tick::Tick;
 use crate::backend::{Claim, ClaimAnswer, TickEnd};
 use crate::engine::Tenure;
 use crate::error::Result;
-use crate::model::StoreTime;
+use crate::model::{Purpose, StoreTime};
+use crate::telemetry::NameMeters;
 
 /// Tick after tick, while in office. Its future is dropped at the loss of the
 /// office.
@@ -84,6 +87,7 @@ impl TickLoop<'_> {
                 Claimed::Deposed => return Ok(TickLoopEnd::Deposed),
             }
             scheduler.board.status().skipped += next.skipped;
+            self.meters().skipped(next.skipped);
             let Some(end) = self.run_whole(work, &view, next.claim.clone()).await else {
                 continue;
             };
@@ -218,6 +222,7 @@ impl TickLoop<'_> {
         let is_too_late = scheduler.config.latest(now) > Some(claim.due_at);
         if is_too_late {
             scheduler.board.status().too_late += 1;
+            self.meters().skipped(1);
             tracing::warn!(
                 target: "tenure::schedule",
                 schedule = %scheduler.name, worker = self.worker, tick = claim.tick,
@@ -244,6 +249,7 @@ impl TickLoop<'_> {
             tick = tick.number, token = %self.tenure.own_token(),
         );
         let clock = scheduler.engine.clock();
+        span.in_scope(|| self.tell_begun(&tick));
         let record = scheduler.board.begin(&tick, clock);
         let result = {
             let running = work.run(tick).instrument(span.clone());
@@ -256,9 +262,43 @@ impl TickLoop<'_> {
             }
         };
         let outcome = span.in_scope(|| self.judge(result));
-        record.end(outcome);
+        let took = record.end(outcome);
+        span.in_scope(|| self.tell_ended(claim.tick, outcome, took));
         work.ended().await;
         outcome
+    }
+
+    fn meters(&self) -> NameMeters {
+        let (engine, name) = (&self.scheduler.engine, &self.scheduler.name);
+        engine.meters().of(Purpose::Schedule, name)
+    }
+
+    fn tell_begun(&self, tick: &Tick) {
+        let (scheduler, late) = (self.scheduler, tick.started_at.since(tick.due_at));
+        self.meters().run_begins(late);
+        tracing::debug!(
+            target: "tenure::schedule",
+            schedule = %scheduler.name, tick = tick.number, is_rerun = tick.is_rerun, ?late,
+            "a run begins"
+        );
+        // A fail-over takes a lease: what is later has another reason.
+        if late > scheduler.engine.terms().lease() {
+            tracing::warn!(
+                target: "tenure::schedule",
+                schedule = %scheduler.name, tick = tick.number, ?late,
+                "a run begins late"
+            );
+        }
+    }
+
+    fn tell_ended(&self, tick: u64, outcome: RunOutcome, took: Duration) {
+        let at = self.tenure.store_now().as_millis();
+        self.meters().run_ended(outcome.word(), took, at);
+        tracing::info!(
+            target: "tenure::schedule",
+            schedule = %self.scheduler.name, tick, outcome = outcome.word(), ?took,
+            "a run has ended"
+        );
     }
 
     fn judge(&self, result: std::result::Result<(), Failure>) -> RunOutcome {

@@ -9,7 +9,7 @@ use super::status::StatusCell;
 use super::{Contender, Status};
 use crate::engine::{Contention, Dispatch, Engine, Finish, Mode, Notice, Tenure};
 use crate::error::{Error, ErrorKind, Outcome, Result};
-use crate::model::{MutexOwner, MutexState};
+use crate::model::{MutexOwner, MutexState, Purpose};
 
 /// Contends for the mutex of a [`Contender`] and calls it at every change.
 ///
@@ -79,7 +79,9 @@ impl<C: Contender> ContendService<C> {
             parts.contender.mutex().clone(),
             parts.contender.contender_id().clone(),
         );
-        let settings = parts.engine.contention_settings(name, id, Mode::Always);
+        let settings = parts
+            .engine
+            .contention_settings(Purpose::Service, name, id, Mode::Always);
         let sink_parts = Arc::clone(parts);
         let sink = move |notice| sink_parts.hear(life, notice);
         parts.status.set(Status::Running);
@@ -189,7 +191,7 @@ impl<C: Contender> ContendParts<C> {
             Notice::Observed(owner) => self.changed(life, owner, None),
             Notice::Trouble(error) => {
                 let source = std::error::Error::source(&error).map(tracing::field::display);
-                tracing::warn!(target: "tenure::service", source, "will try again: {error}");
+                tracing::debug!(target: "tenure::service", source, "will try again: {error}");
             }
             Notice::Finished(finish) => {
                 {

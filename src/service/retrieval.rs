@@ -148,7 +148,7 @@ impl<R: Retriever> RetrievalParts<R> {
             Notice::Observed(owner) => owner,
             Notice::Trouble(error) => {
                 let source = std::error::Error::source(&error).map(tracing::field::display);
-                tracing::warn!(target: "tenure::service", source, "will look again: {error}");
+                tracing::debug!(target: "tenure::service", source, "will look again: {error}");
                 return;
             }
             _ => return,

@@ -6,6 +6,7 @@ mod names;
 mod pages;
 mod rules;
 mod stores;
+mod telemetry;
 mod words;
 
 use std::collections::BTreeSet;
@@ -30,7 +31,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("queue", &[]),
     ("engine", &["backend"]),
     ("stores", &["backend"]),
-    ("backend", &["clock", "error", "model"]),
+    ("backend", &["clock", "telemetry"]),
+    ("telemetry", &["error", "model"]),
     ("clock", &["model"]),
     ("error", &["model"]),
     ("model", &["error"]),

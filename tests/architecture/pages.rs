@@ -6,7 +6,15 @@ use std::path::{Path, PathBuf};
 use crate::root;
 
 /// Where the files are that pages speak of.
-const FOLDERS: &[&str] = &["crates/", "docs/", "examples/", "src/", "tests/", "xtask/"];
+const FOLDERS: &[&str] = &[
+    "crates/",
+    "deploy/",
+    "docs/",
+    "examples/",
+    "src/",
+    "tests/",
+    "xtask/",
+];
 
 /// Shown as the form of a name, not as a name.
 const FORMS: &[&str] = &["docs/decisions/NNNN-title.md"];

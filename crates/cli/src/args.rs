@@ -6,6 +6,7 @@ mod hint;
 mod hold;
 #[cfg(test)]
 mod odd;
+mod probed;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -15,6 +16,7 @@ use clap::{Args, Parser, Subcommand};
 
 pub(crate) use hint::parse;
 pub(crate) use hold::{Hold, OnLoss, Release};
+pub(crate) use probed::{Dashboard, Probed};
 
 use crate::output::Format;
 
@@ -177,6 +179,8 @@ pub(crate) struct Run {
     #[arg(long, value_name = "DUR", value_parser = duration)]
     pub(crate) at_least_for: Option<Duration>,
     #[command(flatten)]
+    pub(crate) probed: Probed,
+    #[command(flatten)]
     pub(crate) job: Job,
 }
 
@@ -193,10 +197,8 @@ pub(crate) struct Lead {
     /// Resign and exit with the command's code when it exits
     #[arg(long)]
     pub(crate) once: bool,
-    /// Answer /leader (who leads, and is it this one) and /healthz here, as in
-    /// 127.0.0.1:4040
-    #[arg(long, value_name = "ADDR")]
-    pub(crate) http: Option<String>,
+    #[command(flatten)]
+    pub(crate) probed: Probed,
     /// Exit with 69 when the store cannot be reached at the start, instead of
     /// waiting for it
     #[arg(long, help_heading = WAITING)]
@@ -252,6 +254,8 @@ pub(crate) struct Schedule {
     /// Replace the schedule that this name has had so far
     #[arg(long)]
     pub(crate) replace: bool,
+    #[command(flatten)]
+    pub(crate) probed: Probed,
     /// Print when the next N runs would be, and do nothing: no store is asked
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=10_000))]
     pub(crate) preview: Option<u16>,
@@ -321,19 +325,6 @@ pub(crate) struct Status {
     #[cfg(feature = "views")]
     #[arg(long, short)]
     pub(crate) watch: bool,
-}
-
-/// Show who owns what in a browser
-///
-/// Serves one page that refreshes itself, and the same data as JSON under
-/// /api/status. It changes nothing and asks for no password: it listens on this
-/// host only, unless told otherwise. Ends at SIGTERM and SIGINT.
-#[derive(Args, Debug)]
-#[command(after_help = examples::DASHBOARD, next_help_heading = WHAT)]
-pub(crate) struct Dashboard {
-    /// Where it listens
-    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:4080")]
-    pub(crate) listen: String,
 }
 
 /// Follow changes of owner

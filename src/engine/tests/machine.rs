@@ -10,11 +10,12 @@ use crate::engine::random::Random;
 use crate::engine::settings::{ContentionSettings, Mode};
 use crate::error::{Error, ErrorKind, LossCause, Outcome};
 use crate::model::{
-    ContenderId, FencingToken, Jitter, LeaseTerms, MutexName, MutexOwner, StoreTime,
+    ContenderId, FencingToken, Jitter, LeaseTerms, MutexName, MutexOwner, Purpose, StoreTime,
 };
 
 fn settings(mode: Mode) -> ContentionSettings {
     ContentionSettings {
+        purpose: Purpose::Lock,
         name: MutexName::new("m").unwrap(),
         contender: ContenderId::new("me").unwrap(),
         unique_id: false,

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use super::holder::Holder;
 use crate::backend::{AnyHoldStore, Nonce};
-use crate::engine::{Engine, Tenure};
+use crate::engine::{ContenderStatus, Engine, Tenure};
 use crate::error::{LeaseLost, LossCause, Result};
 use crate::lock::guard::LockGuard;
 use crate::lock::lock::Locks;
@@ -44,6 +44,11 @@ impl ReentrantLocks {
     /// has been told.
     pub(crate) async fn settle(&self) {
         self.engine().settle().await;
+    }
+
+    /// Those who hold and wait.
+    pub(crate) fn contenders(&self) -> Vec<ContenderStatus> {
+        self.engine().status().contenders
     }
 
     /// An error when something that ended then was not released for certain.
@@ -87,7 +92,7 @@ impl ReentrantLocks {
         *shown = Some(Shown::unknown(grant.nonce));
         let recording = shown_in.record(grant, count);
         let limit = grant.terms.call_timeout();
-        match self.engine().call_within(limit, recording).await {
+        match self.engine().call_within("record", limit, recording).await {
             Ok(true) => {
                 shown.replace(Shown {
                     nonce: grant.nonce,

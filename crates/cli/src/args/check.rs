@@ -6,7 +6,7 @@ use std::time::Duration;
 use tenure::backend::url::StoreUrl;
 use tenure::model::{ContenderId, ContenderIdGenerator, FencingToken, MutexName};
 
-use super::Command;
+use super::{Command, Probed};
 use crate::commands::{grace_within, schedule_config};
 use crate::config::Settings;
 use crate::exit::Failure;
@@ -18,25 +18,28 @@ pub(crate) fn check(command: &Command, settings: &Settings) -> Result<(), Failur
         Command::Run(run) => {
             name(&run.name)?;
             some_time("--once-per", run.once_per)?;
+            probed(&run.probed)?;
         }
         Command::Hold(hold) => name(&hold.name)?,
         Command::Lead(lead) => {
             name(&lead.name)?;
-            lead.http
-                .as_deref()
-                .map_or(Ok(()), |at| address("--http", at))?;
+            probed(&lead.probed)?;
         }
         Command::Schedule(schedule) => {
             schedule.name.as_deref().map_or(Ok(()), name)?;
             schedule_config(schedule)?;
             some_time("--timeout", schedule.timeout)?;
+            probed(&schedule.probed)?;
         }
         Command::Watch(watch) => watch.names.iter().try_for_each(|text| name(text))?,
         Command::Revoke(revoke) => {
             let token = revoke.token.as_deref().map(str::parse::<FencingToken>);
             token.transpose()?;
         }
-        Command::Dashboard(dashboard) => address("--listen", &dashboard.listen)?,
+        Command::Dashboard(dashboard) => {
+            address("--listen", &dashboard.listen)?;
+            probed(&dashboard.probed)?;
+        }
         _ => {}
     }
     if let Some(id) = &settings.id {
@@ -71,6 +74,11 @@ fn some_time(option: &str, length: Option<Duration>) -> Result<(), Failure> {
         ))),
         _ => Ok(()),
     }
+}
+
+fn probed(probed: &Probed) -> Result<(), Failure> {
+    let http = probed.http.as_deref();
+    http.map_or(Ok(()), |at| address("--http", at))
 }
 
 /// Only its form: whether it can be listened on is known by trying.

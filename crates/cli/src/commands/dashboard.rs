@@ -8,6 +8,7 @@ use crate::args;
 use crate::config::Settings;
 use crate::exit::{self, Failure};
 use crate::output::{self, Format, Voice};
+use crate::probes::Probes;
 use crate::signals::Signals;
 use crate::store;
 
@@ -18,10 +19,12 @@ pub(crate) async fn dashboard(
 ) -> Result<ExitCode, Failure> {
     let mut signals =
         Signals::listen().map_err(|error| Failure::system("listen to signals", &error))?;
+    let probes = Probes::serve(dashboard.probed.http.as_deref(), voice).await?;
     let coordinator = tokio::select! {
         opened = store::open(settings, voice) => opened?,
         signal = signals.end() => return Ok(exit::by_signal(signal.as_raw())),
     };
+    probes.opened(&coordinator);
     let listen = &dashboard.listen;
     let server = Dashboard::bind(listen, coordinator.clone())
         .await

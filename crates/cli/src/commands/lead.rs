@@ -1,12 +1,13 @@
 //! `tenure lead`: stand for leader for ever, and run a command while leading.
 
-mod http;
+mod office;
 
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use tenure::{CampaignEvent, Coordinator, Leadership};
 
+use self::office::Office;
 use super::{grace, lock};
 use crate::args::Lead;
 use crate::complaints::Complaints;
@@ -14,6 +15,7 @@ use crate::config::Settings;
 use crate::exit::{self, Failure};
 use crate::output::{Voice, brief};
 use crate::place;
+use crate::probes::Probes;
 use crate::signals::Signals;
 use crate::store;
 use crate::supervise::{End, Task, supervise};
@@ -28,17 +30,22 @@ pub(crate) async fn lead(
 ) -> Result<ExitCode, Failure> {
     let mut signals =
         Signals::listen().map_err(|error| Failure::system("listen to signals", &error))?;
+    let probes = Probes::serve(lead.probed.http.as_deref(), voice).await?;
     let coordinator = tokio::select! {
         opened = store::wait_for(settings, lead.fail_fast, voice) => opened?,
         signal = signals.end() => return Ok(exit::by_signal(signal.as_raw())),
     };
-    let code = campaign(&lead, settings, &coordinator, &mut signals, voice).await;
+    probes.opened(&coordinator);
+    let office = Office::new(&lead.name);
+    probes.answers(office.answers());
+    let code = campaign(&lead, &office, settings, &coordinator, &mut signals, voice).await;
     store::close(&coordinator, &code).await;
     code
 }
 
 async fn campaign(
     lead: &Lead,
+    office: &Office,
     settings: &Settings,
     coordinator: &Coordinator,
     signals: &mut Signals,
@@ -51,12 +58,6 @@ async fn campaign(
         grace,
         limit: None,
     };
-    let office = http::Office::new(&lead.name);
-    if let Some(address) = &lead.http {
-        let served = http::serve(address, office.clone()).await;
-        let at = served.map_err(|error| Failure::usage(format!("--http {address}: {error}")))?;
-        voice.detail(&format_args!("answering on http://{at}/leader"));
-    }
     let mut complaints = Complaints::about(coordinator, 1, voice);
     let elector = coordinator.elector(&lead.name)?;
     lock::refuse_waiting_for_ourselves(coordinator, elector.name()).await?;

@@ -12,6 +12,7 @@ use crate::config::Settings;
 use crate::exit::{self, Failure};
 use crate::output::Voice;
 use crate::place;
+use crate::probes::Probes;
 use crate::signals::Signals;
 use crate::store;
 use crate::supervise::{End, Task, supervise};
@@ -19,10 +20,12 @@ use crate::supervise::{End, Task, supervise};
 pub(crate) async fn run(run: Run, settings: &Settings, voice: &Voice) -> Result<ExitCode, Failure> {
     let mut signals =
         Signals::listen().map_err(|error| Failure::system("listen to signals", &error))?;
+    let probes = Probes::serve(run.probed.http.as_deref(), voice).await?;
     let coordinator = tokio::select! {
         opened = store::open(settings, voice) => opened?,
         signal = signals.end_or_hangup() => return Ok(exit::by_signal(signal.as_raw())),
     };
+    probes.opened(&coordinator);
     // What no retry can help ends the waiting by itself.
     let mut complaints = Complaints::about(&coordinator, 1, voice);
     let locked = locked(&run, settings, &coordinator, &mut signals, voice);

@@ -19,6 +19,7 @@ use crate::config::Settings;
 use crate::exit::{self, Failure};
 use crate::output::{self, Format, Voice, brief};
 use crate::place;
+use crate::probes::Probes;
 use crate::signals::Signals;
 use crate::store;
 use crate::supervise::{End, Task, Variable, supervise};
@@ -30,10 +31,12 @@ pub(crate) async fn schedule(
 ) -> Result<ExitCode, Failure> {
     let config = config(&schedule)?;
     let mut signals = listen()?;
+    let probes = Probes::serve(schedule.probed.http.as_deref(), voice).await?;
     let coordinator = tokio::select! {
         opened = store::wait_for(settings, schedule.fail_fast, voice) => opened?,
         signal = signals.end() => return Ok(exit::by_signal(signal.as_raw())),
     };
+    probes.opened(&coordinator);
     let handed = place::handed_on(settings, schedule.pass_url);
     let code = scheduled(
         &schedule,

@@ -125,7 +125,7 @@ fn a_neighbour_can_ask_who_leads() {
         // The test must go on listening, or what it says next would end it.
         std::thread::spawn(move || lines.for_each(drop));
         let address = line.split("http://").nth(1).unwrap();
-        (started, address.trim_end_matches("/leader").to_owned())
+        (started, address.trim_end_matches('/').to_owned())
     };
     let (_one, first) = lead("one");
     eventually("it leads", || home.path("one").exists());

@@ -18,6 +18,7 @@ mod leftovers;
 mod odd;
 mod once;
 mod person;
+mod probes;
 mod recipes;
 mod restart;
 mod run;

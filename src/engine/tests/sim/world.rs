@@ -16,7 +16,7 @@ use crate::engine::random::Random;
 use crate::engine::settings::{ContentionSettings, Mode};
 use crate::engine::wake;
 use crate::error::{Error, ErrorKind, LossCause, Outcome};
-use crate::model::{ContenderId, Jitter, LeaseTerms, MutexName};
+use crate::model::{ContenderId, Jitter, LeaseTerms, MutexName, Purpose};
 
 /// How far the speeds of two clocks may be apart: what is promised to do no
 /// harm.
@@ -258,6 +258,7 @@ impl World {
         // Sometimes two live contenders carry the same id.
         let id = if self.chance.hits(0.05) { 0 } else { number };
         let settings = ContentionSettings {
+            purpose: Purpose::Lock,
             name: self.name.clone(),
             contender: ContenderId::new(format!("p{id}")).expect("valid"),
             unique_id: false,

@@ -1,15 +1,11 @@
-//! Who leads, for a neighbour in the same pod: `/leader` and `/healthz`.
+//! Who leads, for a neighbour in the same pod: `/leader`.
 
-use std::io;
-use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::Serialize;
 use tenure::Tenure;
 use tenure::model::{FencingToken, MutexOwner};
-use tenure_dashboard::host;
-use tenure_dashboard::http::{self, Response};
-use tokio::net::TcpListener;
+use tenure_dashboard::http::Response;
 
 /// What is known of the office, shared with those who ask.
 #[derive(Clone, Debug)]
@@ -54,6 +50,15 @@ impl Office {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// What is answered to a path.
+    pub(super) fn answers(&self) -> impl Fn(&str) -> Option<Response> + Send + Sync + use<> {
+        let office = self.clone();
+        move |path| {
+            let is_asked = path == "/leader";
+            is_asked.then(|| Response::json("200 OK", &office.answer()))
+        }
+    }
+
     fn answer(&self) -> Answer {
         let known = self.known();
         // The clock decides at this very moment, not the last news.
@@ -67,38 +72,17 @@ impl Office {
     }
 }
 
-/// Answers on `address` for as long as the runtime lives; returns where.
-pub(super) async fn serve(address: &str, office: Office) -> io::Result<SocketAddr> {
-    let listener = TcpListener::bind(address).await?;
-    let bound = listener.local_addr()?;
-    let is_local = bound.ip().is_loopback();
-    tokio::spawn(http::serve(listener, move |request| {
-        let refusal = host::misdirected(&request, is_local);
-        std::future::ready(refusal.unwrap_or_else(|| reply(&request.path, &office)))
-    }));
-    Ok(bound)
-}
-
-fn reply(path: &str, office: &Office) -> Response {
-    match path {
-        "/leader" => Response::json("200 OK", &office.answer()),
-        "/healthz" => Response::text("200 OK", "ok\n"),
-        _ => Response::text("404 Not Found", "try /leader or /healthz\n"),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn each_path_has_its_answer() {
-        let office = Office::new("billing");
-        let answer = reply("/leader", &office);
+    fn who_leads_is_answered_and_nothing_else() {
+        let answers = Office::new("billing").answers();
+        let answer = answers("/leader").unwrap();
         assert_eq!(answer.status(), "200 OK");
         let empty = r#"{"name":"billing","leader":null,"leading":false,"token":null}"#;
         assert_eq!(answer.body().trim(), empty);
-        assert_eq!(reply("/healthz", &office).status(), "200 OK");
-        assert_eq!(reply("/", &office).status(), "404 Not Found");
+        assert!(answers("/").is_none());
     }
 }

@@ -1,0 +1,230 @@
+//! [`Meters`]: the metrics of one coordinator, through the `metrics` facade.
+//!
+//! What is counted often has its handle made once: a recorder must be installed
+//! before the coordinator is made.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use metrics::{Counter, Gauge, Histogram, counter, gauge, histogram};
+
+use super::names::*;
+use crate::error::{Error, LossCause};
+use crate::model::{MutexName, Purpose};
+
+/// So many names of each purpose have metrics of their own; all others share
+/// those of [`OTHER`]. Whoever makes names out of data must not fill a server's
+/// memory with them.
+const MOST_NAMES: usize = 100;
+
+/// The label of names beyond the limit.
+const OTHER: &str = "other";
+
+/// The metrics of one coordinator.
+#[derive(Clone)]
+pub(crate) struct Meters(Arc<MetersParts>);
+
+struct MetersParts {
+    store: &'static str,
+    names: Mutex<BTreeMap<Purpose, Names>>,
+    calls: Mutex<BTreeMap<&'static str, Histogram>>,
+    renewals: Counter,
+    renewal_failures: Counter,
+    is_up: Gauge,
+}
+
+#[derive(Default)]
+struct Names {
+    known: BTreeMap<MutexName, NameMeters>,
+    others: Option<NameMeters>,
+}
+
+impl Meters {
+    /// Whether anything is counted: what only counts is not even looked at
+    /// without.
+    pub(crate) const IS_ON: bool = true;
+
+    pub(crate) fn new(store: &'static str) -> Self {
+        describe();
+        let is_up = gauge!(GAUGE_STORE_UP, "store" => store);
+        is_up.set(1.0);
+        Self(Arc::new(MetersParts {
+            store,
+            names: Mutex::default(),
+            calls: Mutex::default(),
+            renewals: counter!(COUNTER_RENEWALS, "store" => store),
+            renewal_failures: counter!(COUNTER_RENEWAL_FAILURES, "store" => store),
+            is_up,
+        }))
+    }
+
+    /// Those of `name`, or of all names beyond the limit.
+    pub(crate) fn of(&self, purpose: Purpose, name: &MutexName) -> NameMeters {
+        let mut names = self.0.names.lock().unwrap_or_else(PoisonError::into_inner);
+        let names = names.entry(purpose).or_default();
+        if let Some(meters) = names.known.get(name) {
+            return meters.clone();
+        }
+        if names.known.len() < MOST_NAMES {
+            let meters = NameMeters::new(purpose, name.as_str());
+            names.known.insert(name.clone(), meters.clone());
+            return meters;
+        }
+        let others = names
+            .others
+            .get_or_insert_with(|| NameMeters::new(purpose, OTHER));
+        others.clone()
+    }
+
+    /// `operation` of the store has ended, well or not.
+    pub(crate) fn called(
+        &self,
+        operation: &'static str,
+        took: impl FnOnce() -> Duration,
+        error: Option<&Error>,
+    ) {
+        let store = self.0.store;
+        let mut calls = self.0.calls.lock().unwrap_or_else(PoisonError::into_inner);
+        let call = calls.entry(operation).or_insert_with(
+            || histogram!(HISTOGRAM_CALL, "store" => store, "operation" => operation),
+        );
+        call.record(took());
+        drop(calls);
+        if let Some(error) = error {
+            let kind = error.kind().word();
+            counter!(COUNTER_CALL_ERRORS, "store" => store, "operation" => operation, "kind" => kind)
+                .increment(1);
+        }
+    }
+
+    /// One lease has been renewed, or not.
+    pub(crate) fn renewed(&self, is_well: bool) {
+        let counter = match is_well {
+            true => &self.0.renewals,
+            false => &self.0.renewal_failures,
+        };
+        counter.increment(1);
+    }
+
+    /// Whether all goes well with the store.
+    pub(crate) fn is_up(&self, is_up: bool) {
+        self.0.is_up.set(if is_up { 1.0 } else { 0.0 });
+    }
+}
+
+impl fmt::Debug for Meters {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Meters").finish_non_exhaustive()
+    }
+}
+
+/// The metrics of one name.
+#[derive(Clone)]
+pub(crate) struct NameMeters(Arc<NameMetersParts>);
+
+struct NameMetersParts {
+    purpose: Purpose,
+    label: String,
+    held: Gauge,
+    /// Of an office.
+    leading: Option<Gauge>,
+    waiting: Gauge,
+    acquisitions: Counter,
+    /// Of a lock.
+    hand_overs: Counter,
+    wait: Histogram,
+    hold: Histogram,
+}
+
+impl NameMeters {
+    fn new(purpose: Purpose, label: &str) -> Self {
+        let labels = [
+            ("purpose", purpose.word().to_owned()),
+            ("mutex", label.to_owned()),
+        ];
+        let hand_overs = match purpose {
+            Purpose::Lock => counter!(COUNTER_HAND_OVERS, "mutex" => label.to_owned()),
+            _ => Counter::noop(),
+        };
+        let leading = (purpose != Purpose::Lock).then(|| gauge!(GAUGE_LEADING, &labels));
+        Self(Arc::new(NameMetersParts {
+            purpose,
+            label: label.to_owned(),
+            held: gauge!(GAUGE_HELD, &labels),
+            leading,
+            waiting: gauge!(GAUGE_WAITING, &labels),
+            hand_overs,
+            acquisitions: counter!(COUNTER_ACQUISITIONS, &labels),
+            wait: histogram!(HISTOGRAM_WAIT, &labels),
+            hold: histogram!(HISTOGRAM_HOLD, &labels),
+        }))
+    }
+
+    pub(crate) fn waits(&self) {
+        self.0.waiting.increment(1.0);
+    }
+
+    pub(crate) fn waits_no_more(&self) {
+        self.0.waiting.decrement(1.0);
+    }
+
+    pub(crate) fn won_after(&self, waited: impl FnOnce() -> Duration) {
+        self.0.acquisitions.increment(1);
+        self.0.wait.record(waited());
+    }
+
+    pub(crate) fn owns(&self) {
+        self.0.held.increment(1.0);
+        if let Some(leading) = &self.0.leading {
+            leading.set(1.0);
+        }
+    }
+
+    pub(crate) fn owned_for(&self, held: Duration) {
+        self.0.held.decrement(1.0);
+        self.0.hold.record(held);
+        if let Some(leading) = &self.0.leading {
+            leading.set(0.0);
+        }
+    }
+
+    pub(crate) fn lost(&self, cause: LossCause) {
+        let (purpose, mutex) = (self.0.purpose.word(), self.0.label.clone());
+        let cause = cause.word();
+        counter!(COUNTER_LOSSES, "purpose" => purpose, "mutex" => mutex, "cause" => cause)
+            .increment(1);
+    }
+
+    pub(crate) fn handed_on(&self) {
+        self.0.hand_overs.increment(1);
+    }
+
+    /// A run of the schedule begins.
+    pub(crate) fn run_begins(&self, late: Duration) {
+        histogram!(HISTOGRAM_LATE, "schedule" => self.0.label.clone()).record(late);
+    }
+
+    /// A run has ended, at `at` milliseconds since 1970 on the store's clock.
+    pub(crate) fn run_ended(&self, outcome: &'static str, took: Duration, at: u64) {
+        let schedule = || self.0.label.clone();
+        counter!(COUNTER_RUNS, "schedule" => schedule(), "outcome" => outcome).increment(1);
+        histogram!(HISTOGRAM_RUN, "schedule" => schedule()).record(took);
+        if outcome == "done" {
+            #[expect(clippy::cast_precision_loss)] // Milliseconds are precise enough.
+            let at = at as f64 / 1000.0;
+            gauge!(GAUGE_LAST_SUCCESS, "schedule" => schedule()).set(at);
+        }
+    }
+
+    pub(crate) fn skipped(&self, ticks: u64) {
+        counter!(COUNTER_SKIPPED, "schedule" => self.0.label.clone()).increment(ticks);
+    }
+}
+
+impl fmt::Debug for NameMeters {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("NameMeters").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,94 @@
+//! What this process holds and waits for, and how that changes.
+
+use tenure::model::Purpose;
+use tenure::{CoordinatorStatus, Standing, StatusChange};
+
+use crate::{FaultyStore, seconds};
+
+fn standings(status: &CoordinatorStatus) -> Vec<(Purpose, &str, Standing)> {
+    let contenders = status.contenders.iter();
+    contenders
+        .map(|one| (one.purpose, one.mutex.as_str(), one.standing))
+        .collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_status_says_what_is_held_and_waited_for_and_for_how_long() {
+    let stage = FaultyStore::new();
+    let (first, second) = (stage.coordinator(), stage.coordinator());
+    assert!(first.status().contenders.is_empty());
+    let guard = first.lock("report").unwrap().acquire().await.unwrap();
+    let held = Standing::Owning(guard.token().unwrap());
+    let waiter = tokio::spawn({
+        let lock = second.lock("report").unwrap();
+        async move { lock.acquire().await.unwrap().release().await }
+    });
+    tokio::time::sleep(seconds(5)).await;
+    assert_eq!(
+        standings(&first.status()),
+        [(Purpose::Lock, "report", held)]
+    );
+    assert_eq!(first.status().contenders[0].for_how_long, seconds(5));
+    let waits = [(Purpose::Lock, "report", Standing::Waiting)];
+    assert_eq!(standings(&second.status()), waits);
+    guard.release().await.unwrap();
+    waiter.await.unwrap().unwrap();
+    assert!(first.status().contenders.is_empty());
+    assert!(second.status().contenders.is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_changes_tell_a_whole_life_in_its_order() {
+    let stage = FaultyStore::new();
+    let coordinator = stage.coordinator();
+    let mut changes = coordinator.status_changes();
+    let guard = coordinator.lock("report").unwrap().acquire().await.unwrap();
+    let token = guard.token().unwrap();
+    guard.release().await.unwrap();
+    let mut told = Vec::new();
+    while told.last() != Some(&Standing::Over) {
+        match changes.next().await {
+            Some(StatusChange::Contender(status)) => told.push(status.standing),
+            other => panic!("{other:?}"),
+        }
+    }
+    // What is given back and ends in one step is not told as waiting between.
+    let life = [
+        Standing::Waiting,
+        Standing::Owning(token),
+        Standing::Leaving(token),
+    ];
+    assert_eq!(told[..3], life, "{told:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_does_not_read_is_told_how_much_was_missed_and_then_the_rest() {
+    let coordinator = FaultyStore::new().coordinator();
+    let mut changes = coordinator.status_changes();
+    let lock = coordinator.lock("report").unwrap();
+    for _ in 0..1_000 {
+        lock.acquire().await.unwrap().release().await.unwrap();
+    }
+    let Some(StatusChange::Missed(missed)) = changes.next().await else {
+        panic!("nothing was missed");
+    };
+    assert!(missed > 1_000, "{missed}");
+    assert!(matches!(
+        changes.next().await,
+        Some(StatusChange::Contender(_))
+    ));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_store_in_trouble_is_not_well_until_it_answers_again() {
+    let stage = FaultyStore::new();
+    let coordinator = stage.coordinator();
+    assert!(coordinator.status().is_store_well);
+    let _guard = coordinator.lock("report").unwrap().acquire().await.unwrap();
+    stage.cut();
+    tokio::time::sleep(seconds(12)).await;
+    assert!(!coordinator.status().is_store_well);
+    stage.faults.heal();
+    tokio::time::sleep(seconds(3)).await;
+    assert!(coordinator.status().is_store_well);
+}
