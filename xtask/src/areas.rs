@@ -33,13 +33,15 @@ pub(crate) enum Area {
     Servers,
     /// Instructions of the engine, counted by valgrind.
     Counts,
+    /// A short selection of what `cargo xtask faults` does.
+    Faults,
     /// Real libraries of the JVM beside ours; only where it is named.
     Jvm,
 }
 
 impl Area {
     /// What runs unless areas are named.
-    pub(crate) const USUAL: [Self; 8] = [
+    pub(crate) const USUAL: [Self; 9] = [
         Self::Core,
         Self::Sqlite,
         Self::Redis,
@@ -48,9 +50,10 @@ impl Area {
         Self::Zookeeper,
         Self::Servers,
         Self::Counts,
+        Self::Faults,
     ];
 
-    pub(crate) const ALL: [Self; 9] = [
+    pub(crate) const ALL: [Self; 10] = [
         Self::Core,
         Self::Sqlite,
         Self::Redis,
@@ -59,6 +62,7 @@ impl Area {
         Self::Zookeeper,
         Self::Servers,
         Self::Counts,
+        Self::Faults,
         Self::Jvm,
     ];
 
@@ -73,6 +77,7 @@ impl Area {
             Self::Servers => "servers",
             Self::Jvm => "jvm",
             Self::Counts => "counts",
+            Self::Faults => "faults",
         }
     }
 
@@ -86,6 +91,7 @@ impl Area {
             Self::Postgres => &[Server::Postgres],
             Self::Zookeeper => &[Server::ZooKeeper, Server::Curator, Server::Faketime],
             Self::Servers => &Server::ALL,
+            Self::Faults => &[Server::Redis, Server::Postgres, Server::Faketime],
             Self::Jvm => &[Server::Redis, Server::MariaDb, Server::ZooKeeper],
         }
     }
@@ -168,6 +174,7 @@ mod tests {
         assert_eq!(Area::of_target("views"), Area::Servers);
         assert_eq!(Area::of_target("bench"), Area::Servers);
         assert_eq!(Area::of_target("counts"), Area::Counts);
+        assert_eq!(Area::of_target("faults"), Area::Faults);
         assert_eq!(Area::of_target("architecture"), Area::Core);
     }
 
@@ -209,7 +216,7 @@ mod tests {
         let [redis, zookeeper] = [Server::Redis, Server::ZooKeeper].map(Program::Server);
         assert_eq!(
             without(&[zookeeper]),
-            "core, sqlite, redis, mysql, postgres, counts"
+            "core, sqlite, redis, mysql, postgres, counts, faults"
         );
         assert_eq!(
             without(&[zookeeper, redis]),

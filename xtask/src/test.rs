@@ -228,7 +228,8 @@ mod tests {
         ];
         assert_eq!(
             last_line(&[Core, Sqlite, Servers], &output),
-            "left out: redis, mysql, postgres, zookeeper, counts, jvm, 2 ignored, 3 filtered out\n"
+            "left out: redis, mysql, postgres, zookeeper, counts, faults, jvm, 2 ignored, \
+             3 filtered out\n"
         );
     }
 
