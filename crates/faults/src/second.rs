@@ -17,7 +17,7 @@ use std::time::Duration;
 use stateright::semantics::{ConsistencyTester, LinearizabilityTester, SequentialSpec};
 use tenure_testkit::history::{Event, What};
 
-use crate::judge::{Forgets, Kind, Terms, Valid, Violation, forgets, tenures};
+use crate::judge::{Forgets, Kind, Terms, Valid, Violation, forgets, is_left_over, tenures};
 
 /// How many tenures are looked at together. A tenure that another follows too early is found
 /// beside the very next one, so each window begins with the last tenure of the one before.
@@ -67,7 +67,11 @@ impl SequentialSpec for Lock {
 pub fn judge(events: &[Event], terms: Terms) -> Vec<Violation> {
     let forgets = forgets(events, terms.lease);
     let mut violations = Vec::new();
-    for (name, tenures) in tenures(events) {
+    for (name, all) in tenures(events) {
+        // What was handed over out of a forgotten grant was taken from no store.
+        let is_taken = |place: &usize| !is_left_over(&all, *place, &forgets);
+        let taken = (0..all.len()).filter(is_taken);
+        let tenures: Vec<_> = taken.map(|place| all[place].clone()).collect();
         for window in windows(&tenures) {
             let Err(why) = linearizable(events, window, &forgets, terms) else {
                 continue;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tenure::model::FencingToken;
 use tenure_testkit::history::{Event, TenureId, What};
 
-use super::{Forgets, Kind, Terms, Valid, Verdict};
+use super::{Forgets, Kind, Terms, Valid, Verdict, is_left_over};
 use crate::register::{FENCED, PLAIN};
 
 /// Rounding of times that were read one after the other.
@@ -48,9 +48,12 @@ pub(super) fn exclusion(
 }
 
 /// Tokens rise, also where the store forgot.
-pub(super) fn tokens(name: &str, tenures: &[Valid], verdict: &mut Verdict) {
+pub(super) fn tokens(name: &str, tenures: &[Valid], forgets: &Forgets, verdict: &mut Verdict) {
     let mut largest: Option<&Valid> = None;
-    for tenure in tenures {
+    for (place, tenure) in tenures.iter().enumerate() {
+        if is_left_over(tenures, place, forgets) {
+            continue;
+        }
         match largest.filter(|before| tenure.id.token <= before.id.token) {
             Some(before) => {
                 let message = format!(

@@ -18,7 +18,7 @@ mod spans;
 use std::fmt;
 use std::time::Duration;
 
-pub use spans::{Forgets, Valid, forgets, tenures};
+pub use spans::{Forgets, Valid, forgets, is_left_over, tenures};
 use tenure_testkit::history::Event;
 
 /// What was promised to whom.
@@ -120,7 +120,7 @@ pub fn judge(events: &[Event], terms: Terms) -> Verdict {
     let forgets = forgets(events, terms.lease);
     for (name, tenures) in tenures(events) {
         checks::exclusion(&name, &tenures, &forgets, terms, &mut verdict);
-        checks::tokens(&name, &tenures, &mut verdict);
+        checks::tokens(&name, &tenures, &forgets, &mut verdict);
     }
     checks::beliefs(events, terms, &mut verdict);
     checks::writes(events, &forgets, &mut verdict);

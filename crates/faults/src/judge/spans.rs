@@ -72,6 +72,24 @@ pub fn tenures(events: &[Event]) -> BTreeMap<String, Vec<Valid>> {
     all
 }
 
+/// Whether the tenure at `place` was handed over inside its process, out of a grant that the
+/// store had forgotten and given anew before. Its token is the old grant's, and smaller: it
+/// belongs to the old owner, whose last lease it is.
+#[must_use]
+pub fn is_left_over(tenures: &[Valid], place: usize, forgets: &Forgets) -> bool {
+    let tenure = &tenures[place];
+    let token = tenure.id.token;
+    let is_origin = |before: &Valid| {
+        before.process == tenure.process && before.id.token.store() == token.store()
+    };
+    token.hand_over() > 0
+        && forgets.at(tenure.from)
+        && tenures[..place].iter().any(is_origin)
+        && tenures[..place]
+            .iter()
+            .any(|it| it.id.token.store() > token.store())
+}
+
 /// The spans in which the store may have forgotten a grant, or ended a lease early.
 #[derive(Clone, Debug, Default)]
 pub struct Forgets(Vec<(Duration, Duration)>);

@@ -26,7 +26,7 @@ pub(super) async fn work(worker: Rc<Worker>, urls: Vec<String>, by_majority: boo
             .mode(mode)
             .expiry(worker.orders.lease)
             // The usual one is that of an idle data centre.
-            .command_timeout(Duration::from_millis(150))
+            .command_timeout(Duration::from_millis(100))
             .probe_max(Duration::from_secs(1));
         builder.build(NAME)
     };

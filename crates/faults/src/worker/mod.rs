@@ -19,7 +19,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use tenure::clock::Clock;
-use tenure::{Coordinator, Result};
+use tenure::{Coordinator, ErrorKind, Result};
 use tenure_testkit::history::{Event, History, What};
 use tokio::task::LocalSet;
 
@@ -157,6 +157,7 @@ async fn stubborn<T>(mut attempt: impl AsyncFnMut() -> Result<T>) -> T {
     loop {
         match attempt().await {
             Ok(done) => return done,
+            Err(error) if error.kind() == ErrorKind::Invalid => panic!("{error}"),
             Err(_) => tokio::time::sleep(Duration::from_millis(100)).await,
         }
     }

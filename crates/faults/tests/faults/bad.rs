@@ -185,6 +185,25 @@ fn tokens_rise_also_where_the_store_forgot() {
 }
 
 #[test]
+fn a_forgotten_grant_may_be_handed_over_until_its_lease_ends() {
+    // 5120 is the fifth grant of the store, 5121 the next holder of the same grant.
+    let text = "
+        1 a takes 5120 11
+        2 x breaks flush forgets
+        3 b takes 6144 13
+        4 a frees 5120
+        5 a takes 5121 11
+        11 a loses 5121";
+    assert_eq!(both(text), (vec![], false));
+    let kept = text.replace("forgets", "keeps");
+    assert_eq!(kinds(&kept)[..2], [Kind::TwoOwners, Kind::TwoOwners]);
+    let another = text.replace("5121", "5633");
+    assert_eq!(both(&another), (vec![], false));
+    let stranger = text.replace("a takes 5121", "c takes 5121");
+    assert_eq!(both(&stranger), (vec![Kind::TokenFell], true));
+}
+
+#[test]
 fn what_is_lost_stays_lost_and_nobody_believes_for_longer_than_a_lease() {
     let text = "
         1 a takes 5 11
