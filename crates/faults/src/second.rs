@@ -6,7 +6,7 @@
 //!
 //! | call | begins | ends |
 //! | --- | --- | --- |
-//! | take | when it was asked for, or a lease before it was heard of | when it was heard of |
+//! | take | a lease before its deadline | when it was heard of |
 //! | use | before the write | when its owner was seen to be valid after it |
 //! | free | when the owner did not own any more, by its own word or deadline | never: its owner is not told |
 //!
@@ -15,7 +15,7 @@
 use std::time::Duration;
 
 use stateright::semantics::{ConsistencyTester, LinearizabilityTester, SequentialSpec};
-use tenure_testkit::history::{Event, What};
+use tenure_testkit::history::Event;
 
 use crate::judge::{Forgets, Kind, Terms, Valid, Violation, forgets, is_left_over, tenures};
 
@@ -73,7 +73,7 @@ pub fn judge(events: &[Event], terms: Terms) -> Vec<Violation> {
         let taken = (0..all.len()).filter(is_taken);
         let tenures: Vec<_> = taken.map(|place| all[place].clone()).collect();
         for window in windows(&tenures) {
-            let Err(why) = linearizable(events, window, &forgets, terms) else {
+            let Err(why) = linearizable(window, &forgets, terms) else {
                 continue;
             };
             let span = (window[0].from, window[window.len() - 1].from);
@@ -104,15 +104,10 @@ struct Step {
     call: Call,
 }
 
-fn linearizable(
-    events: &[Event],
-    window: &[Valid],
-    forgets: &Forgets,
-    terms: Terms,
-) -> Result<(), String> {
+fn linearizable(window: &[Valid], forgets: &Forgets, terms: Terms) -> Result<(), String> {
     let mut steps = Vec::new();
     for (who, tenure) in window.iter().enumerate() {
-        steps.extend(calls(events, who, tenure, forgets, terms));
+        steps.extend(calls(who, tenure, forgets, terms));
     }
     steps.sort_by_key(|step| (step.at, step.is_end, step.who));
     let mut tester = LinearizabilityTester::new(Lock::default());
@@ -139,13 +134,7 @@ impl Step {
 }
 
 /// The calls of one tenure, one after the other.
-fn calls(
-    events: &[Event],
-    who: usize,
-    tenure: &Valid,
-    forgets: &Forgets,
-    terms: Terms,
-) -> Vec<Step> {
+fn calls(who: usize, tenure: &Valid, forgets: &Forgets, terms: Terms) -> Vec<Step> {
     let token = tenure.id.token.value();
     let begins = |at, call| Step {
         at,
@@ -160,11 +149,17 @@ fn calls(
         call,
     };
     let take = Call::Take(token);
-    let asked = asked(events, tenure).unwrap_or(tenure.from.saturating_sub(terms.lease));
-    let mut steps = vec![begins(asked, take), ends(tenure.from, take)];
+    let sent = tenure.deadline.saturating_sub(terms.lease).min(tenure.from);
+    let mut steps = vec![begins(sent, take), ends(tenure.from, take)];
     let mut last = tenure.from + MOMENT;
     if forgets.within(tenure.from, tenure.until) {
-        steps.push(begins(last, Call::Free(token)));
+        // By the store itself, perhaps before its owner has heard of the grant.
+        steps.push(Step {
+            at: sent,
+            is_end: false,
+            who: who + WINDOW,
+            call: Call::Free(token),
+        });
         return steps;
     }
     // The first and the last of them: what is owned in between was owned all the time.
@@ -184,18 +179,4 @@ fn calls(
     }
     steps.push(begins(tenure.until.max(last), Call::Free(token)));
     steps
-}
-
-/// When its owner had last begun to ask for it.
-fn asked(events: &[Event], tenure: &Valid) -> Option<Duration> {
-    let until = events.partition_point(|event| event.at <= tenure.from);
-    let is_it = |event: &&Event| {
-        event.process == tenure.process
-            && matches!(&event.what, What::Asked { name } if *name == tenure.id.name)
-    };
-    events[..until]
-        .iter()
-        .rev()
-        .find(is_it)
-        .map(|event| event.at)
 }

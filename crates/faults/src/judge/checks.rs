@@ -48,13 +48,23 @@ pub(super) fn exclusion(
 }
 
 /// Tokens rise, also where the store forgot.
-pub(super) fn tokens(name: &str, tenures: &[Valid], forgets: &Forgets, verdict: &mut Verdict) {
+pub(super) fn tokens(
+    name: &str,
+    tenures: &[Valid],
+    forgets: &Forgets,
+    terms: Terms,
+    verdict: &mut Verdict,
+) {
     let mut largest: Option<&Valid> = None;
     for (place, tenure) in tenures.iter().enumerate() {
         if is_left_over(tenures, place, forgets) {
             continue;
         }
         match largest.filter(|before| tenure.id.token <= before.id.token) {
+            // Both were under way, and the store forgot the first before it was heard of.
+            Some(before)
+                if forgets.at(tenure.from)
+                    && tenure.deadline.saturating_sub(terms.lease) < before.from => {}
             Some(before) => {
                 let message = format!(
                     "{} got {} of {name:?} after {} had got {}",
@@ -152,9 +162,14 @@ pub(super) fn writes(events: &[Event], forgets: &Forgets, verdict: &mut Verdict)
 /// A tick is begun once and in order, by one leader at a time.
 pub(super) fn runs(events: &[Event], forgets: &Forgets, verdict: &mut Verdict) {
     let mut last: BTreeMap<&str, u64> = BTreeMap::new();
+    // Whether the ledger may have been lost since.
+    let mut is_lost = false;
     // Of each schedule, the run that ended last.
     let mut over: BTreeMap<&str, (Duration, &str, u64)> = BTreeMap::new();
     for event in events {
+        if let What::Fault { forgets: true, .. } = event.what {
+            is_lost = true;
+        }
         let What::Ran {
             schedule,
             tick,
@@ -189,7 +204,9 @@ pub(super) fn runs(events: &[Event], forgets: &Forgets, verdict: &mut Verdict) {
             true => *tick >= before,
             false => *tick > before,
         });
-        if !is_next && !is_allowed {
+        if !is_next && is_lost {
+            is_lost = false;
+        } else if !is_next && !is_allowed {
             let before = before.unwrap_or_default();
             let message = format!(
                 "{process} began {tick} of {name:?} with {token} after {before} had been begun"

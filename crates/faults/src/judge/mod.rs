@@ -120,7 +120,7 @@ pub fn judge(events: &[Event], terms: Terms) -> Verdict {
     let forgets = forgets(events, terms.lease);
     for (name, tenures) in tenures(events) {
         checks::exclusion(&name, &tenures, &forgets, terms, &mut verdict);
-        checks::tokens(&name, &tenures, &forgets, &mut verdict);
+        checks::tokens(&name, &tenures, &forgets, terms, &mut verdict);
     }
     checks::beliefs(events, terms, &mut verdict);
     checks::writes(events, &forgets, &mut verdict);

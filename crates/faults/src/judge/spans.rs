@@ -14,6 +14,8 @@ pub struct Valid {
     pub process: Box<str>,
     /// Since when at the latest.
     pub from: Duration,
+    /// Its first deadline: its store was asked for it a lease before at the earliest.
+    pub deadline: Duration,
     /// Until when at least: its deadline, or when it was given back or lost.
     pub until: Duration,
     /// Whether its owner told of its end.
@@ -43,6 +45,7 @@ pub fn tenures(events: &[Event]) -> BTreeMap<String, Vec<Valid>> {
                 id: tenure.clone(),
                 process: event.process.clone(),
                 from: event.at,
+                deadline,
                 until: deadline.max(event.at),
                 is_over: false,
                 uses: Vec::new(),

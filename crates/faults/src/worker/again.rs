@@ -33,7 +33,7 @@ pub(super) async fn work(worker: Rc<Worker>, coordinator: Coordinator) {
                 }
             }
             Ok(None) => {}
-            Err(_) => worker.rest(100).await,
+            Err(error) => worker.failed(&error).await,
         }
         worker.rest(100).await;
     }

@@ -44,7 +44,7 @@ pub(super) async fn work(worker: Rc<Worker>, urls: Vec<String>, by_majority: boo
                 }
             }
             Ok(None) => {}
-            Err(_) => worker.rest(100).await,
+            Err(error) => worker.failed(&error).await,
         }
         worker.rest(60).await;
     }

@@ -36,7 +36,7 @@ pub(super) async fn work(worker: Rc<Worker>, coordinator: Coordinator) {
                 }
             }
             Ok(None) => {}
-            Err(_) => worker.rest(100).await,
+            Err(error) => worker.failed(&error).await,
         }
         worker.rest(60).await;
     }

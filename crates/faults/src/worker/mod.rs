@@ -19,9 +19,12 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use tenure::clock::Clock;
-use tenure::{Coordinator, ErrorKind, Result};
+use tenure::{Coordinator, Error, ErrorKind, Result};
 use tenure_testkit::history::{Event, History, What};
 use tokio::task::LocalSet;
+
+/// Set to see the errors of the workers.
+const ERRORS: &str = "TENURE_FAULTS_ERRORS";
 
 /// What a worker contends in.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -88,6 +91,14 @@ impl Worker {
 
     fn chance<T>(&self, choose: impl FnOnce(&mut fastrand::Rng) -> T) -> T {
         choose(&mut self.chance.borrow_mut())
+    }
+
+    /// Rests after an error, as what failed is tried again. Whoever looks into a run may see it.
+    async fn failed(&self, error: &Error) {
+        if std::env::var_os(ERRORS).is_some() {
+            eprintln!("{} {}: {error}", self.now().as_secs(), self.orders.process);
+        }
+        self.rest(100).await;
     }
 
     /// Some part of a lease.

@@ -199,8 +199,20 @@ fn a_forgotten_grant_may_be_handed_over_until_its_lease_ends() {
     assert_eq!(kinds(&kept)[..2], [Kind::TwoOwners, Kind::TwoOwners]);
     let another = text.replace("5121", "5633");
     assert_eq!(both(&another), (vec![], false));
-    let stranger = text.replace("a takes 5121", "c takes 5121");
+    let stranger = text.replace("a takes 5121 11", "c takes 5121 14");
     assert_eq!(both(&stranger), (vec![Kind::TokenFell], true));
+}
+
+#[test]
+fn a_forgotten_grant_may_be_heard_of_after_the_next() {
+    let text = "
+        1 x breaks flush forgets
+        3 b takes 6144 12.5
+        4 a takes 5120 12
+        4 a frees 5120";
+    assert_eq!(both(text), (vec![], false));
+    let late = text.replace("4 a takes 5120 12", "4 a takes 5120 13.5");
+    assert_eq!(both(&late), (vec![Kind::TokenFell], true));
 }
 
 #[test]
@@ -259,6 +271,15 @@ fn a_tick_is_begun_once_and_in_order() {
         1 a runs 1 5 first 4
         2 b runs 2 6 first 3";
     assert_eq!(kinds(at_once), [Kind::RunsAtOnce]);
+    let anew = "
+        1 a runs 7 5 first begins
+        2 x breaks wipe forgets
+        3 x mends wipe forgets
+        20 b runs 0 6 first begins
+        21 b runs 1 6 first begins";
+    assert_eq!(kinds(anew), []);
+    let twice_anew = format!("{anew}\n22 a runs 0 7 first begins");
+    assert_eq!(kinds(&twice_anew), [Kind::RanTwice]);
 }
 
 #[test]
