@@ -44,16 +44,15 @@ pub fn svg(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" \
          font-family=\"sans-serif\" font-size=\"11\">\n"
     );
-    let mut lane = 0;
-    for (what, start, end) in faults(events, last).filter(|(_, start, end)| is_seen(*start, *end)) {
+    let seen = faults(events, last).filter(|(_, start, end)| is_seen(*start, *end));
+    for (lane, (what, start, end)) in seen.enumerate() {
         let (left, width) = (x(start), (x(end) - x(start)).max(1.0));
         let _ = writeln!(
             out,
             "<rect x=\"{left:.1}\" y=\"0\" width=\"{width:.1}\" height=\"{height}\" \
              fill=\"#f5c26b\" opacity=\"0.35\"><title>{what}</title></rect>"
         );
-        let top = 10.0 + 11.0 * f64::from(lane % 3);
-        lane += 1;
+        let top = 10.0 + 11.0 * (lane % 3) as f64;
         if span.is_some() {
             let _ = writeln!(out, "<text x=\"{left:.1}\" y=\"{top}\">{what}</text>");
         }

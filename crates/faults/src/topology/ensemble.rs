@@ -3,7 +3,7 @@
 use std::thread::sleep;
 use std::time::Duration;
 
-use tenure_testkit::servers::{ServerError, ZooKeeperEnsemble};
+use tenure_testkit::servers::{ServerError, ZooKeeper, ZooKeeperEnsemble};
 
 use super::ways::{self, Ways};
 use super::zookeeper::{SESSION, store};
@@ -23,7 +23,8 @@ impl Ensemble {
     /// The last one leads at first, or follows.
     pub(super) fn start(leading: bool) -> Result<Self, ServerError> {
         let servers = ZooKeeperEnsemble::start_severable(leading, SYNC_LIMIT)?;
-        let addresses: Vec<_> = servers.members().iter().map(|it| it.address()).collect();
+        let members = servers.members().iter();
+        let addresses: Vec<_> = members.map(ZooKeeper::address).collect();
         let ways = ways::start(&addresses, None)?;
         Ok(Self { servers, ways })
     }
