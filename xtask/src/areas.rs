@@ -33,6 +33,8 @@ pub(crate) enum Area {
     Servers,
     /// Instructions of the engine, counted by valgrind.
     Counts,
+    /// A short selection of what `cargo xtask faults` does.
+    Faults,
     /// Real libraries of the JVM beside ours; only where it is named.
     Jvm,
     /// Owners in a virtual machine; only where it is named.
@@ -41,7 +43,7 @@ pub(crate) enum Area {
 
 impl Area {
     /// What runs unless areas are named.
-    pub(crate) const USUAL: [Self; 8] = [
+    pub(crate) const USUAL: [Self; 9] = [
         Self::Core,
         Self::Sqlite,
         Self::Redis,
@@ -50,9 +52,10 @@ impl Area {
         Self::Zookeeper,
         Self::Servers,
         Self::Counts,
+        Self::Faults,
     ];
 
-    pub(crate) const ALL: [Self; 10] = [
+    pub(crate) const ALL: [Self; 11] = [
         Self::Core,
         Self::Sqlite,
         Self::Redis,
@@ -61,6 +64,7 @@ impl Area {
         Self::Zookeeper,
         Self::Servers,
         Self::Counts,
+        Self::Faults,
         Self::Jvm,
         Self::Machine,
     ];
@@ -77,6 +81,7 @@ impl Area {
             Self::Jvm => "jvm",
             Self::Machine => "machine",
             Self::Counts => "counts",
+            Self::Faults => "faults",
         }
     }
 
@@ -90,6 +95,7 @@ impl Area {
             Self::Postgres => &[Server::Postgres, Server::Pgpool, Server::Faketime],
             Self::Zookeeper => &[Server::ZooKeeper, Server::Curator, Server::Faketime],
             Self::Servers => &Server::ALL,
+            Self::Faults => &[Server::Redis, Server::Postgres, Server::Faketime],
             Self::Jvm => &[Server::Redis, Server::MariaDb, Server::ZooKeeper],
             Self::Machine => &[Server::Redis],
         }
@@ -174,6 +180,7 @@ mod tests {
         assert_eq!(Area::of_target("views"), Area::Servers);
         assert_eq!(Area::of_target("bench"), Area::Servers);
         assert_eq!(Area::of_target("counts"), Area::Counts);
+        assert_eq!(Area::of_target("faults"), Area::Faults);
         assert_eq!(Area::of_target("architecture"), Area::Core);
     }
 
@@ -215,7 +222,7 @@ mod tests {
         let [redis, zookeeper] = [Server::Redis, Server::ZooKeeper].map(Program::Server);
         assert_eq!(
             without(&[zookeeper]),
-            "core, sqlite, redis, mysql, postgres, counts"
+            "core, sqlite, redis, mysql, postgres, counts, faults"
         );
         assert_eq!(
             without(&[zookeeper, redis]),

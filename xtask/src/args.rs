@@ -16,6 +16,8 @@ pub(crate) enum Command {
     Counts {
         write: bool,
     },
+    /// Break stores under workers, and judge.
+    Faults(BenchArgs),
     CheckFeatures,
     /// The embedded store beside other users of SQLite.
     CheckSqlite,
@@ -66,7 +68,7 @@ usage: cargo xtask <command>
       With --retry up to five tests that failed are run once more by themselves,
       unless one has seen two owners. Who passes then counts, and is named.
       ARGS go to the test binaries, as after `cargo test --`.
-      areas: core, sqlite, redis, mysql, postgres, zookeeper, servers, counts, jvm, machine
+      areas: core, sqlite, redis, mysql, postgres, zookeeper, servers, counts, faults, jvm, machine
              (jvm, real Redisson, Curator and Simba from Maven, only if named;
              machine, owners in a virtual machine that is paused, only if named)
       exit:  0 all passed, 1 a failure or no test at all, 2 usage, 3 programs missing
@@ -78,6 +80,16 @@ usage: cargo xtask <command>
       test. With --write-docs the tables of docs/performance.md are replaced, and
       the chart and the numbers written beside it.
       stores: memory, sqlite, redis, mysql, postgres, zookeeper
+
+  faults [--store STORE[,STORE…]] [--seed N] [--minutes M] [--write-docs]
+         [--no-install]
+      Break stores under workers for M minutes each, in slices of one minute, and
+      judge what the workers saw; see crates/faults/README.md. A slice that was
+      run before is not run again: target/faults/results.json has them all. With
+      --write-docs it is crates/faults/results.json, and the tables of the README
+      are replaced.
+      stores: sqlite, redis, sentinel, cluster, combination, mariadb, postgres,
+              zookeeper, ensemble
 
   counts [--write]
       Compare the instructions of the engine with crates/bench/counts.txt, or
@@ -118,6 +130,7 @@ pub(crate) fn parse(args: impl IntoIterator<Item = String>) -> Result<Command, S
         "help" | "--help" | "-h" => Ok(Command::Help),
         "test" => parse_test(args),
         "bench" => parse_bench(args),
+        "faults" => parse_faults(args),
         "counts" => write_only("counts", args).map(|write| Command::Counts { write }),
         "check-features" => alone(Command::CheckFeatures, &name, args),
         "check-sqlite" => alone(Command::CheckSqlite, &name, args),
@@ -163,7 +176,10 @@ fn parse_bench(mut args: impl Iterator<Item = String>) -> Result<Command, String
             "--quick" => bench.words.push(arg),
             "--store" => {
                 let list = value()?;
-                bench.areas = list.split(',').map(store).collect::<Result<_, _>>()?;
+                bench.areas = list
+                    .split(',')
+                    .map(|name| find(&STORES, name))
+                    .collect::<Result<_, _>>()?;
                 bench.words.extend([arg, list]);
             }
             "--rounds" | "--json" | "--chart" => {
@@ -177,6 +193,46 @@ fn parse_bench(mut args: impl Iterator<Item = String>) -> Result<Command, String
     Ok(Command::Bench(bench))
 }
 
+fn parse_faults(mut args: impl Iterator<Item = String>) -> Result<Command, String> {
+    let mut faults = BenchArgs {
+        areas: TOPOLOGIES.iter().map(|(_, area)| *area).collect(),
+        ..BenchArgs::default()
+    };
+    while let Some(arg) = args.next() {
+        let mut value = || args.next().ok_or(format!("{arg} needs a value"));
+        match arg.as_str() {
+            "--no-install" => faults.no_install = true,
+            "--write-docs" => faults.write_docs = true,
+            "--store" => {
+                let list = value()?;
+                let areas = list.split(',').map(|name| find(&TOPOLOGIES, name));
+                faults.areas = areas.collect::<Result<_, _>>()?;
+                faults.words.extend([arg, list]);
+            }
+            "--seed" | "--minutes" | "--seconds" => {
+                let value = value()?;
+                faults.words.extend([arg, value]);
+            }
+            "--help" | "-h" => return Ok(Command::Help),
+            other => return Err(format!("unknown argument `{other}`")),
+        }
+    }
+    Ok(Command::Faults(faults))
+}
+
+/// The stores that can be broken, and the areas that have their servers.
+const TOPOLOGIES: [(&str, Area); 9] = [
+    ("sqlite", Area::Sqlite),
+    ("redis", Area::Redis),
+    ("sentinel", Area::Redis),
+    ("cluster", Area::Redis),
+    ("combination", Area::Redis),
+    ("mariadb", Area::Mysql),
+    ("postgres", Area::Postgres),
+    ("zookeeper", Area::Zookeeper),
+    ("ensemble", Area::Zookeeper),
+];
+
 /// The stores that can be measured, and the areas that have their servers.
 const STORES: [(&str, Area); 6] = [
     ("memory", Area::Core),
@@ -187,8 +243,8 @@ const STORES: [(&str, Area); 6] = [
     ("zookeeper", Area::Zookeeper),
 ];
 
-fn store(name: &str) -> Result<Area, String> {
-    let found = STORES.iter().find(|(store, _)| *store == name);
+fn find(stores: &[(&str, Area)], name: &str) -> Result<Area, String> {
+    let found = stores.iter().find(|(store, _)| *store == name);
     found
         .map(|(_, area)| *area)
         .ok_or_else(|| format!("unknown store `{name}`"))
@@ -288,7 +344,7 @@ mod tests {
         assert!(error.contains("`etcd`"), "{error}");
         assert!(
             error.contains(
-                "core, sqlite, redis, mysql, postgres, zookeeper, servers, counts, jvm, machine"
+                "core, sqlite, redis, mysql, postgres, zookeeper, servers, counts, faults, jvm, machine"
             ),
             "{error}"
         );

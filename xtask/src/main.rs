@@ -60,6 +60,7 @@ fn execute(command: &Command) -> io::Result<ExitCode> {
         }
         Command::Test(args) => Ok(code(test::test(&root, args)?)),
         Command::Bench(args) => Ok(code(bench::bench(&root, args)?)),
+        Command::Faults(args) => Ok(code(bench::faults(&root, args)?)),
         Command::Counts { write } => Ok(code(bench::counts(&root, *write)?)),
         Command::Api { write } => Ok(match api::look(&root, *write)? {
             api::Look::Same => ExitCode::SUCCESS,

@@ -171,6 +171,7 @@ mod tests {
                 "zookeeper",
                 "servers",
                 "counts",
+                "faults",
                 "jvm",
                 "machine"
             ]

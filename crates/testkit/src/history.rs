@@ -77,6 +77,44 @@ pub enum What {
         /// How long the old owners may still believe: one lease.
         grace: Duration,
     },
+    /// Somebody began to ask for a mutex.
+    Asked {
+        /// Which one.
+        name: MutexName,
+    },
+    /// An owner used what the mutex protects, and looked at its tenure after it.
+    Used {
+        /// With which tenure.
+        tenure: TenureId,
+        /// When the use was over and answered.
+        answered: Duration,
+        /// Whether a resource that checks tokens accepted.
+        accepted: bool,
+        /// Whether the tenure was still valid then.
+        valid: bool,
+    },
+    /// A tick of a schedule was run.
+    Ran {
+        /// Of which schedule.
+        schedule: MutexName,
+        /// The number of the tick.
+        tick: u64,
+        /// The leader's token.
+        token: FencingToken,
+        /// Whether an earlier leader had begun it.
+        is_rerun: bool,
+        /// When it ended while its leader led; without it this is its beginning.
+        ended: Option<Duration>,
+    },
+    /// Something was broken on purpose, or mended.
+    Fault {
+        /// What, and where.
+        what: Box<str>,
+        /// Whether it is over now.
+        is_over: bool,
+        /// Whether it lets a store forget a grant or end its lease early.
+        forgets: bool,
+    },
 }
 
 /// Names one tenure in a history.

@@ -131,7 +131,7 @@ fn tenures(events: &[Event]) -> (ByName<'_>, Vec<(usize, &'static str)>) {
                     valid.has_ended = true;
                 }
             }
-            What::Written { .. } | What::StoreLost { .. } => {}
+            _ => {}
         }
     }
     (tenures, revived)

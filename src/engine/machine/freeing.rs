@@ -147,7 +147,7 @@ impl Freeing {
     /// a release.
     fn done(self, course: &mut Course, now: Moment, worse: Option<Finish>) -> MachineState {
         if self.orphan {
-            course.want(Effect::TidyLater(self.bid));
+            course.tidy_later(self.bid, &self.then);
         }
         if self.held.is_some() {
             course.want(Effect::GivenBack(match worse {

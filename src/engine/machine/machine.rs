@@ -11,6 +11,7 @@ use super::bidding::Bidding;
 use super::freeing::Freeing;
 use super::owning::Owning;
 use super::quieting::Quieting;
+use crate::backend::Bid;
 use crate::clock::Moment;
 use crate::error::LossCause;
 
@@ -305,6 +306,18 @@ impl Course {
             Then::Bid { rest } if rest.is_zero() => Bidding::begin(self, now),
             Then::Bid { rest } => MachineState::Resting { until: now + rest },
         }
+    }
+
+    /// Wants `bid` to be undone once more, later: a request that was given up
+    /// may have been applied by then.
+    ///
+    /// Whoever stands again does so under the same id. To a store that has room
+    /// for nothing but the id, the next bid is the same as this one: it is not
+    /// told to undo, and the lease ends what was applied late, if the next bid
+    /// does not find it.
+    pub(super) fn tidy_later(&mut self, mut bid: Bid, then: &Then) {
+        bid.unique_id &= matches!(then, Then::Finish(_));
+        self.want(Effect::TidyLater(bid));
     }
 
     pub(super) fn finish(&mut self, finish: Finish) -> MachineState {

@@ -45,7 +45,7 @@ impl Quieting {
         let then = course.then(Finish::Lost(self.cause));
         if self.cause == LossCause::Taken || now >= self.grant.lease_over {
             if self.grant.orphan {
-                course.want(Effect::TidyLater(self.grant.bid));
+                course.tidy_later(self.grant.bid, &then);
             }
             course.want(Effect::GivenBack(GivenBack::Lost(self.cause)));
             return course.go_on(now, then);

@@ -330,6 +330,35 @@ fn one_who_came_too_late_before_that_was_known_is_bid_for_again() {
     }
 }
 
+/// A request of a won bid was given up and may be applied late. The next bid has the same id: a
+/// store that tells bids by nothing else would undo what that one wins.
+#[test]
+fn what_is_tidied_up_of_a_bid_is_not_told_by_an_id_that_the_next_bid_has() {
+    let mut unique = settings(Mode::Always);
+    unique.unique_id = true;
+    let (mut machine, _) = Machine::start(unique, Random::seeded(1), at(0));
+    machine.on(at(1), Event::Acquired(Err(lost_answer())));
+    let again = machine.wake_at().expect("it tries again");
+    machine.on(again, Event::Timer);
+    machine.on(again, Event::Acquired(Ok(won(Duration::from_secs(16)))));
+    let mut effects = machine.on(at(12_000), Event::Attended { tenure_number: 1 });
+    let unclaimed = Event::Unclaimed {
+        nonce: nonce(),
+        until: None,
+    };
+    effects.extend(machine.on(at(12_000), unclaimed));
+    effects.extend(machine.on(at(12_001), Event::Quiesced { tenure_number: 1 }));
+    let freed = Answer::won(MutexOwner::NONE, StoreTime::from_millis(1_010_000));
+    effects.extend(machine.on(at(12_002), Event::Released(Ok(freed))));
+    let ids = effects.iter().filter_map(|effect| match effect {
+        Effect::TidyLater(bid) => Some(("undone", bid.unique_id)),
+        Effect::Call(Call::Acquire(bid), _) => Some(("bid", bid.unique_id)),
+        _ => None,
+    });
+    let ids: Vec<_> = ids.collect();
+    assert_eq!(ids, [("undone", false), ("bid", true)], "{effects:?}");
+}
+
 /// Denied what it asked for, and denied to undo what that may have done: its
 /// user hears of it now, not after a lease.
 #[test]

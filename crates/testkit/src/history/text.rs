@@ -79,6 +79,42 @@ impl fmt::Display for Event {
                 write!(f, "written {} {token} {verdict}", Word(resource))
             }
             What::StoreLost { grace } => write!(f, "store-lost {}", grace.as_nanos()),
+            What::Asked { name } => write!(f, "asked {}", Word(name.as_str())),
+            What::Used {
+                tenure,
+                answered,
+                accepted,
+                valid,
+            } => {
+                let answered = answered.as_nanos();
+                let accepted = if *accepted { "accepted" } else { "refused" };
+                let valid = if *valid { "valid" } else { "late" };
+                write!(f, "used {tenure} {answered} {accepted} {valid}")
+            }
+            What::Ran {
+                schedule,
+                tick,
+                token,
+                is_rerun,
+                ended,
+            } => {
+                let schedule = Word(schedule.as_str());
+                let again = if *is_rerun { "again" } else { "first" };
+                write!(f, "ran {schedule} {tick} {token} {again} ")?;
+                match ended {
+                    Some(ended) => write!(f, "{}", ended.as_nanos()),
+                    None => write!(f, "begins"),
+                }
+            }
+            What::Fault {
+                what,
+                is_over,
+                forgets,
+            } => {
+                let word = if *is_over { "mended" } else { "broken" };
+                let forgets = if *forgets { "forgets" } else { "keeps" };
+                write!(f, "{word} {} {forgets}", Word(what))
+            }
         }
     }
 }
@@ -121,18 +157,43 @@ fn event(line: &str) -> Option<Event> {
         "written" => What::Written {
             resource: unescape(word()?)?.into(),
             token: word()?.parse().ok()?,
-            accepted: match word()? {
-                "accepted" => true,
-                "refused" => false,
-                _ => return None,
-            },
+            accepted: one_of(word()?, "accepted", "refused")?,
         },
         "store-lost" => What::StoreLost {
             grace: time(word()?)?,
         },
+        "asked" => What::Asked {
+            name: MutexName::new(unescape(word()?)?).ok()?,
+        },
+        "used" => What::Used {
+            tenure: tenure(&mut word)?,
+            answered: time(word()?)?,
+            accepted: one_of(word()?, "accepted", "refused")?,
+            valid: one_of(word()?, "valid", "late")?,
+        },
+        "ran" => What::Ran {
+            schedule: MutexName::new(unescape(word()?)?).ok()?,
+            tick: word()?.parse().ok()?,
+            token: word()?.parse().ok()?,
+            is_rerun: one_of(word()?, "again", "first")?,
+            ended: match word()? {
+                "begins" => None,
+                ended => Some(time(ended)?),
+            },
+        },
+        fault @ ("broken" | "mended") => What::Fault {
+            what: unescape(word()?)?.into(),
+            is_over: fault == "mended",
+            forgets: one_of(word()?, "forgets", "keeps")?,
+        },
         _ => return None,
     };
     word().is_none().then_some(Event { at, process, what })
+}
+
+/// True for the word `yes`, false for the word `no`.
+fn one_of(word: &str, yes: &str, no: &str) -> Option<bool> {
+    (word == yes || word == no).then_some(word == yes)
 }
 
 fn time(word: &str) -> Option<Duration> {

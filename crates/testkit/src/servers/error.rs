@@ -11,7 +11,8 @@ use super::find::Missing;
 pub struct ServerError(String);
 
 impl ServerError {
-    pub(super) fn new(message: impl Into<String>) -> Self {
+    /// An error in these words.
+    pub fn new(message: impl Into<String>) -> Self {
         ServerError(message.into())
     }
 

@@ -101,6 +101,24 @@ fn a_delay_holds_bytes_up_and_healing_ends_it() {
 }
 
 #[test]
+fn bytes_drip_one_by_one_until_the_network_heals() {
+    let (_redis, proxy) = redis_behind_proxy();
+    let mut client = client(&proxy);
+    proxy.set(Way::ToClient, Flow::Drip(Duration::from_millis(20)));
+    let before = Instant::now();
+    assert_eq!(say(&mut client, "PING").unwrap(), "+PONG\r\n");
+    assert!(before.elapsed() >= Duration::from_millis(6 * 20));
+    proxy.set(Way::ToClient, Flow::Drip(Duration::from_secs(3600)));
+    client.write_all(b"PING\r\n").unwrap();
+    let mut first = [0];
+    client.read_exact(&mut first).unwrap();
+    assert_eq!(&first, b"+");
+    is_silent(&mut client);
+    proxy.heal().unwrap();
+    assert_eq!(hear(&mut client).unwrap(), "PONG\r\n");
+}
+
+#[test]
 fn a_request_held_on_its_way_is_applied_when_the_network_heals() {
     let (redis, proxy) = redis_behind_proxy();
     let mut client = client(&proxy);

@@ -164,12 +164,12 @@ async fn one_way(
                     let ends = messages.as_mut().map(|messages| messages.ends(&bytes));
                     if let Some(at) = ends.and_then(|ends| control.fall_silent(&ends)) {
                         let rest = bytes.split_off(at);
-                        to.write_all(&bytes).await.map_err(|_| Cut)?;
+                        put(&mut to, &bytes, way, peer, &mut rules).await?;
                         pass(way, peer, arrived, &mut rules).await;
                         bytes = rest;
                     }
                     let allowed = control.spend(way, bytes.len());
-                    to.write_all(&bytes[..allowed]).await.map_err(|_| Cut)?;
+                    put(&mut to, &bytes[..allowed], way, peer, &mut rules).await?;
                     if allowed < bytes.len() {
                         return Err(Cut);
                     }
@@ -181,12 +181,35 @@ async fn one_way(
     tokio::try_join!(read, write).map(drop)
 }
 
+/// Sends the bytes on, one at a time while they drip.
+async fn put(
+    to: &mut WriteHalf<'_>,
+    mut bytes: &[u8],
+    way: Way,
+    peer: IpAddr,
+    rules: &mut watch::Receiver<Rules>,
+) -> Result<(), Cut> {
+    while let Some((first, rest)) = bytes.split_first() {
+        let flow = rules.borrow_and_update().flow(way, peer);
+        let Flow::Drip(gap) = flow else { break };
+        to.write_all(std::slice::from_ref(first))
+            .await
+            .map_err(|_| Cut)?;
+        bytes = rest;
+        tokio::select! {
+            () = time::sleep(gap) => {}
+            _ = rules.changed() => {}
+        }
+    }
+    to.write_all(bytes).await.map_err(|_| Cut)
+}
+
 /// Waits until what arrived then may pass.
 async fn pass(way: Way, peer: IpAddr, arrived: Instant, rules: &mut watch::Receiver<Rules>) {
     loop {
         let flow = rules.borrow_and_update().flow(way, peer);
         match flow {
-            Flow::Pass => return,
+            Flow::Pass | Flow::Drip(_) => return,
             // The rules live as long as the connection, so this is never an error.
             Flow::Hold => drop(rules.changed().await),
             Flow::Delay(delay) => tokio::select! {

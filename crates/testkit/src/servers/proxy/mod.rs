@@ -33,6 +33,8 @@ pub enum Flow {
     Pass,
     /// They pass, this much later. Their order and the bandwidth stay.
     Delay(Duration),
+    /// They pass one at a time, this far apart.
+    Drip(Duration),
     /// They do not arrive, nor does the end of the connection; neither side is told. As with lost
     /// packets, TCP delivers them if the network heals before the connection is cut.
     Hold,

@@ -1,0 +1,180 @@
+//! The workers, killed, stopped and begun again.
+
+use std::io::{self, BufRead as _, BufReader};
+use std::path::Path;
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::log::Log;
+use crate::worker::Orders;
+
+/// Where a process reads which boot of the machine it lives in.
+const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
+
+/// The workers of a run. Dropped, they are killed.
+#[derive(Debug)]
+pub struct Fleet {
+    /// Of each worker; its process has another name in every life.
+    orders: Vec<Orders>,
+    lives: Vec<Mutex<Option<Life>>>,
+    lived: AtomicU64,
+    log: Arc<Log>,
+}
+
+/// One process.
+#[derive(Debug)]
+struct Life {
+    child: Child,
+    /// Its end is the worker's.
+    _input: ChildStdin,
+    listener: Option<JoinHandle<()>>,
+}
+
+/// In what surroundings a worker lives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Surroundings<'a> {
+    /// Those of the run.
+    Usual,
+    /// A container that shows this file as the id of its boot.
+    OtherBoot(&'a Path),
+}
+
+impl Fleet {
+    /// Starts a worker for each of the orders.
+    ///
+    /// # Errors
+    /// When a process cannot be started.
+    pub fn start(orders: Vec<Orders>, log: &Arc<Log>) -> io::Result<Self> {
+        let fleet = Self {
+            lives: orders.iter().map(|_| Mutex::default()).collect(),
+            orders,
+            lived: AtomicU64::new(0),
+            log: Arc::clone(log),
+        };
+        (0..fleet.size()).try_for_each(|at| fleet.begin(at, Surroundings::Usual))?;
+        Ok(fleet)
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        self.orders.len()
+    }
+
+    /// The name of a worker over all its lives.
+    #[must_use]
+    pub fn name(&self, at: usize) -> &str {
+        &self.orders[at].process
+    }
+
+    fn life(&self, at: usize) -> MutexGuard<'_, Option<Life>> {
+        self.lives[at]
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Begins a life of a worker, unless it lives.
+    ///
+    /// # Errors
+    /// When the process cannot be started.
+    pub fn begin(&self, at: usize, surroundings: Surroundings<'_>) -> io::Result<()> {
+        let mut slot = self.life(at);
+        if slot.is_some() {
+            return Ok(());
+        }
+        let lived = self.lived.fetch_add(1, Ordering::Relaxed);
+        let mut orders = self.orders[at].clone();
+        orders.process = format!("{}.{lived}", orders.process);
+        orders.seed = orders.seed.wrapping_mul(31).wrapping_add(lived);
+        let program = std::env::current_exe()?;
+        let mut command = match surroundings {
+            Surroundings::Usual => Command::new(program),
+            Surroundings::OtherBoot(file) => {
+                let mount = format!("mount --bind '{}' {BOOT_ID}", file.display());
+                let mut unshare = Command::new("unshare");
+                unshare.args(["--map-root-user", "--mount", "sh", "-c"]);
+                unshare.args([&format!("{mount} && exec \"$@\""), "sh"]);
+                unshare.arg(program);
+                unshare
+            }
+        };
+        command.arg("worker").arg(serde_json::to_string(&orders)?);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn()?;
+        let input = child.stdin.take().expect("it is piped");
+        let output = child.stdout.take().expect("it is piped");
+        let log = Arc::clone(&self.log);
+        let listener = std::thread::spawn(move || {
+            for line in BufReader::new(output).lines().map_while(Result::ok) {
+                // What its death cut in two is no event.
+                if let Ok(event) = line.parse() {
+                    log.add(event);
+                }
+            }
+        });
+        *slot = Some(Life {
+            child,
+            _input: input,
+            listener: Some(listener),
+        });
+        Ok(())
+    }
+
+    /// Kills a worker, at once.
+    pub fn kill(&self, at: usize) {
+        drop(self.life(at).take());
+    }
+
+    /// Stops a worker where it stands.
+    pub fn stop(&self, at: usize) {
+        self.signal(at, Signal::STOP);
+    }
+
+    /// Lets a stopped worker go on.
+    pub fn go_on(&self, at: usize) {
+        self.signal(at, Signal::CONT);
+    }
+
+    fn signal(&self, at: usize, signal: Signal) {
+        if let Some(life) = &*self.life(at) {
+            // One that has ended by itself is begun anew by `mend`.
+            let _ = kill_process(Pid::from_child(&life.child), signal);
+        }
+    }
+
+    /// All live and go on; those that ended though nobody killed them.
+    ///
+    /// # Errors
+    /// When a process cannot be started.
+    pub fn mend(&self) -> io::Result<Vec<String>> {
+        let mut ended = Vec::new();
+        for at in 0..self.size() {
+            self.go_on(at);
+            let status = match &mut *self.life(at) {
+                Some(life) => life.child.try_wait()?,
+                None => None,
+            };
+            if let Some(status) = status {
+                ended.push(format!("{} ended with {status}", self.name(at)));
+                self.kill(at);
+            }
+            self.begin(at, Surroundings::Usual)?;
+        }
+        Ok(ended)
+    }
+}
+
+impl Drop for Life {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        if let Some(listener) = self.listener.take() {
+            // What it had told before is part of the history.
+            let _ = listener.join();
+        }
+    }
+}

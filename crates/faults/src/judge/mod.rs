@@ -1,0 +1,129 @@
+//! Whether what docs/guarantees.md promises held.
+//!
+//! | kind | promise |
+//! | --- | --- |
+//! | [`Kind::TwoOwners`] | two tenures of one mutex are never valid at the same moment by their own deadlines; where the store forgot, for at most one lease |
+//! | [`Kind::OwnerRefused`] | a resource that checks tokens never refuses who owns |
+//! | [`Kind::OldWrite`] | it never accepts who owned before |
+//! | [`Kind::TokenFell`] | tokens rise, per mutex, also where the store forgot |
+//! | [`Kind::Revived`] | what is lost stays lost |
+//! | [`Kind::BelievedTooLong`] | nobody believes for longer than one lease ahead |
+//! | [`Kind::RanTwice`] | a tick is begun once, in order; again only by who knows that it was begun |
+//! | [`Kind::RunsAtOnce`] | two leaders do not run at once |
+//! | [`Kind::Stuck`] | when all is mended, everything is owned again |
+
+mod checks;
+mod spans;
+
+use std::fmt;
+use std::time::Duration;
+
+pub use spans::{Forgets, Valid, forgets, is_left_over, tenures};
+use tenure_testkit::history::Event;
+
+/// What was promised to whom.
+#[derive(Clone, Copy, Debug)]
+pub struct Terms {
+    /// How long an owner may go on without a renewal.
+    pub lease: Duration,
+}
+
+/// The promises.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// Two tenures at the same moment.
+    TwoOwners,
+    /// A valid owner was refused by a resource that checks tokens.
+    OwnerRefused,
+    /// Such a resource accepted an older token than before.
+    OldWrite,
+    /// A token that is not larger than the one before it.
+    TokenFell,
+    /// A tenure that was lost was valid again.
+    Revived,
+    /// A deadline further away than a lease.
+    BelievedTooLong,
+    /// A tick was begun twice, or after a later one.
+    RanTwice,
+    /// Runs of two leaders at the same moment.
+    RunsAtOnce,
+    /// Something was not owned again.
+    Stuck,
+    /// The judge that was written elsewhere finds no order of the calls.
+    NotLinearizable,
+}
+
+/// A promise that was broken.
+#[derive(Clone, Debug)]
+pub struct Violation {
+    /// Which one.
+    pub kind: Kind,
+    /// In words.
+    pub message: String,
+    /// The mutex it is about.
+    pub name: String,
+    /// When it began, and ended.
+    pub span: (Duration, Duration),
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}: {}", self.kind, self.message)
+    }
+}
+
+/// What was seen beside violations.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Tenures that were handed out.
+    pub grants: u64,
+    /// Tenures that ended by themselves.
+    pub losses: u64,
+    /// Uses of what is protected by who owned it.
+    pub uses: u64,
+    /// Runs of the schedule.
+    pub runs: u64,
+    /// Writes of who owned no more that the register with a fence refused.
+    pub late_refused: u64,
+    /// Such writes, after a newer owner's, that the register without a fence took.
+    pub late_taken: u64,
+    /// Times that two owned because the store forgot.
+    pub forgotten: u64,
+    /// The longest of them.
+    pub longest_forgotten: Duration,
+}
+
+/// What a judge says of a history.
+#[derive(Clone, Debug, Default)]
+pub struct Verdict {
+    /// What was broken.
+    pub violations: Vec<Violation>,
+    /// What was seen.
+    pub tally: Tally,
+}
+
+impl Verdict {
+    fn find(&mut self, kind: Kind, name: &str, span: (Duration, Duration), message: String) {
+        self.violations.push(Violation {
+            kind,
+            message,
+            name: name.to_owned(),
+            span,
+        });
+    }
+}
+
+/// Judges `events`, which are in the order of their times.
+#[must_use]
+pub fn judge(events: &[Event], terms: Terms) -> Verdict {
+    let mut verdict = Verdict::default();
+    let forgets = forgets(events, terms.lease);
+    for (name, tenures) in tenures(events) {
+        checks::exclusion(&name, &tenures, &forgets, terms, &mut verdict);
+        checks::tokens(&name, &tenures, &forgets, terms, &mut verdict);
+    }
+    checks::beliefs(events, terms, &mut verdict);
+    checks::writes(events, &forgets, &mut verdict);
+    checks::runs(events, &forgets, &mut verdict);
+    verdict
+}

@@ -1,0 +1,29 @@
+//! Real servers are broken under real processes, from a seed, and judges look at what the
+//! processes saw.
+//!
+//! | module | what it is |
+//! | --- | --- |
+//! | [`worker`] | a process that locks, leads, schedules, by the public API only, and tells what it sees |
+//! | [`register`] | what the locks protect: one resource that checks tokens, and one that does not |
+//! | [`fleet`] | the workers, killed, stopped and begun again |
+//! | [`topology`] | the stores, and what can happen to each of them |
+//! | [`nemesis`] | what happens when, from a seed |
+//! | [`slice`] | one run: all of the above, for a minute |
+//! | [`judge`] | whether what was promised held |
+//! | [`second`] | a judge that was written elsewhere, on the same histories |
+//! | [`results`], [`report`] | what all runs came to |
+//!
+//! `cargo xtask faults` runs it; crates/faults/README.md has what was found.
+
+pub mod args;
+pub mod fleet;
+pub mod judge;
+pub mod log;
+pub mod nemesis;
+pub mod register;
+pub mod report;
+pub mod results;
+pub mod second;
+pub mod slice;
+pub mod topology;
+pub mod worker;

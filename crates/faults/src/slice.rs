@@ -1,0 +1,109 @@
+//! One run: servers, workers and what happens to them, for a while; then the judges.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use fastrand::Rng;
+use tenure_testkit::history::Event;
+use tenure_testkit::servers::ServerError;
+
+use crate::fleet::Fleet;
+use crate::judge::{self, Kind, Terms, Verdict, Violation};
+use crate::log::Log;
+use crate::topology::{self, WORKERS};
+use crate::worker::Orders;
+use crate::{nemesis, register, second};
+
+/// What a slice is made of.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// Which topology.
+    pub store: String,
+    /// What everything is chosen by.
+    pub seed: u64,
+    /// The how manieth slice of the seed.
+    pub index: u64,
+    /// For how long things go wrong.
+    pub length: Duration,
+}
+
+/// What came of it.
+#[derive(Debug)]
+pub struct Outcome {
+    /// All that was told.
+    pub events: Vec<Event>,
+    /// What both judges say.
+    pub verdict: Verdict,
+    /// How often each mishap happened.
+    pub mishaps: BTreeMap<&'static str, u64>,
+    /// How long it took, with the start of the servers.
+    pub took: Duration,
+}
+
+/// Runs a slice.
+///
+/// # Errors
+/// When servers or workers cannot be started, or a server not be brought back.
+pub fn run(plan: &Plan) -> Result<Outcome, ServerError> {
+    let began = Instant::now();
+    let seed = plan.seed.wrapping_mul(1_000_003).wrapping_add(plan.index);
+    let mut chance = Rng::with_seed(seed);
+    let directory = tempfile::Builder::new()
+        .prefix("tenure-faults-")
+        .tempdir()?;
+    let topology = topology::start(&plan.store, directory.path(), &mut chance)?;
+    let log = Arc::new(Log::default());
+    let socket = directory.path().join("registers");
+    register::serve(&socket, &log)?;
+    let lease = topology.lease();
+    let orders = (0..WORKERS).map(|at| Orders {
+        process: format!("w{at}"),
+        store: topology.store(at),
+        register: socket.clone(),
+        lease,
+        seed: chance.u64(..),
+    });
+    let orders: Vec<_> = orders.collect();
+    let names = orders[0].store.names();
+    let fleet = Fleet::start(orders, &log)?;
+    let happened = nemesis::rage(&*topology, &fleet, &log, names, &mut chance, plan.length);
+    drop(fleet);
+    drop(topology);
+    unmount(directory.path());
+    let happened = happened?;
+    let events = log.events();
+    let terms = Terms { lease };
+    let mut verdict = judge::judge(&events, terms);
+    verdict.violations.extend(second::judge(&events, terms));
+    let end = log.now();
+    let stuck = happened.stuck.into_iter().map(|message| Violation {
+        kind: Kind::Stuck,
+        message,
+        name: String::new(),
+        span: (end.saturating_sub(lease), end),
+    });
+    verdict.violations.extend(stuck);
+    let mut mishaps = BTreeMap::new();
+    for name in happened.mishaps {
+        *mishaps.entry(name).or_default() += 1;
+    }
+    Ok(Outcome {
+        events,
+        verdict,
+        mishaps,
+        took: began.elapsed(),
+    })
+}
+
+/// A small disk that was mounted there goes with the run.
+fn unmount(directory: &Path) {
+    let disk = directory.join("disk");
+    if disk.is_dir() {
+        let _ = std::process::Command::new("umount")
+            .arg("--lazy")
+            .arg(disk)
+            .status();
+    }
+}

@@ -1,0 +1,87 @@
+//! Three ZooKeeper servers, of which the last can be cut off from the others.
+
+use std::thread::sleep;
+use std::time::Duration;
+
+use tenure_testkit::servers::{ServerError, ZooKeeper, ZooKeeperEnsemble};
+
+use super::ways::{self, Ways};
+use super::zookeeper::{SESSION, store};
+use super::{Mishap, Topology};
+use crate::fleet::Fleet;
+use crate::worker::Store;
+
+/// After so many ticks of silence a member leaves its leader, or a leader its office.
+const SYNC_LIMIT: u32 = 4;
+
+pub(super) struct Ensemble {
+    servers: ZooKeeperEnsemble,
+    ways: Ways,
+}
+
+impl Ensemble {
+    /// The last one leads at first, or follows.
+    pub(super) fn start(leading: bool) -> Result<Self, ServerError> {
+        let servers = ZooKeeperEnsemble::start_severable(leading, SYNC_LIMIT)?;
+        let members = servers.members().iter();
+        let addresses: Vec<_> = members.map(ZooKeeper::address).collect();
+        let ways = ways::start(&addresses, None)?;
+        Ok(Self { servers, ways })
+    }
+
+    /// Stops the one that leads, and lets it go on when another may lead.
+    fn stop_leader(&self, length: Duration) -> Result<(), ServerError> {
+        let Some(leader) = self.servers.leader() else {
+            return Ok(());
+        };
+        leader.pause()?;
+        sleep(length);
+        leader.resume()
+    }
+
+    fn kill_leader(&self, length: Duration) -> Result<(), ServerError> {
+        let Some(leader) = self.servers.leader() else {
+            return Ok(());
+        };
+        leader.kill()?;
+        sleep(length / 2);
+        leader.spawn()
+    }
+}
+
+impl Topology for Ensemble {
+    fn store(&self, worker: usize) -> Store {
+        store(&self.ways, worker)
+    }
+
+    fn lease(&self) -> Duration {
+        SESSION
+    }
+
+    fn menu<'a>(&'a self, _: &'a Fleet) -> Vec<Mishap<'a>> {
+        let mut menu = ways::menu(&self.ways, false);
+        menu.extend(ways::server_menu(self.servers.members()));
+        menu.extend([
+            Mishap::new("leader stopped", move |_, length| self.stop_leader(length)),
+            Mishap::new("leader killed", move |_, length| self.kill_leader(length)),
+            Mishap::new("member cut off, still reachable", move |_, length| {
+                self.servers.sever()?;
+                // Long enough to be missed, now and then.
+                sleep(length * 2);
+                Ok(())
+            }),
+        ]);
+        menu
+    }
+
+    fn mend(&self) -> Result<(), ServerError> {
+        ways::heal(&self.ways)?;
+        for member in self.servers.members() {
+            let _ = member.resume();
+            member.spawn()?;
+        }
+        self.servers.rejoin()?;
+        ways::mend_servers(self.servers.members())?;
+        self.servers.wait_leader().map(drop)
+    }
+}

@@ -1,0 +1,166 @@
+//! MariaDB and PostgreSQL.
+
+use std::io::{Read as _, Write as _};
+use std::net::{SocketAddr, TcpStream};
+use std::slice::from_ref;
+use std::thread::sleep;
+use std::time::Duration;
+
+use tenure_testkit::servers::{MariaDb, Postgres, Proxy, ServerError, Speech};
+
+use super::ways::{self, Ways};
+use super::{Mishap, TERMS, Topology};
+use crate::fleet::Fleet;
+use crate::worker::Store;
+
+/// How many sessions a server allows: enough for all workers, and soon used up.
+const SESSIONS: usize = 40;
+
+/// The mutexes whose rows a stranger locks.
+const ROWS: [&str; 3] = ["lock", "lead", "plan"];
+
+pub(super) struct Maria {
+    server: MariaDb,
+    ways: Ways,
+}
+
+pub(super) struct Pg {
+    server: Postgres,
+    ways: Ways,
+}
+
+impl Maria {
+    pub(super) fn start() -> Result<Self, ServerError> {
+        let sessions = SESSIONS.to_string();
+        let server = MariaDb::builder().set("max-connections", &sessions);
+        let server = server.start()?;
+        let ways = ways::start(&[server.address()], Some(Speech::MySql))?;
+        Ok(Self { server, ways })
+    }
+}
+
+impl Pg {
+    pub(super) fn start() -> Result<Self, ServerError> {
+        let sessions = SESSIONS.to_string();
+        let server = Postgres::builder().set("max_connections", &sessions);
+        let server = server.start()?;
+        let ways = ways::start(&[server.address()], Some(Speech::Postgres))?;
+        Ok(Self { server, ways })
+    }
+}
+
+/// The statements of a stranger that has a row in hand for so long.
+fn locks_row(chance: &mut fastrand::Rng, sleep: &str, length: Duration) -> String {
+    let name = ROWS[chance.usize(..ROWS.len())];
+    let seconds = length.as_secs_f64();
+    format!(
+        "START TRANSACTION; SELECT version FROM simba_mutex WHERE mutex = '{name}' FOR UPDATE; \
+         SELECT {sleep}({seconds:.3}); COMMIT"
+    )
+}
+
+/// Takes every session there is, ends those of the workers, and waits.
+fn use_up(
+    address: SocketAddr,
+    ways: &Ways,
+    length: Duration,
+    enter: impl Fn(&mut TcpStream) -> std::io::Result<()>,
+) -> Result<(), ServerError> {
+    let mut strangers = Vec::new();
+    ways.iter().flatten().try_for_each(Proxy::cut)?;
+    for _ in 0..SESSIONS {
+        let Ok(mut stream) = TcpStream::connect(address) else {
+            break;
+        };
+        stream.set_read_timeout(Some(Duration::from_secs(2)))?;
+        if enter(&mut stream).is_ok() {
+            strangers.push(stream);
+        }
+    }
+    sleep(length);
+    Ok(())
+}
+
+/// MariaDB counts whoever has been greeted.
+fn hears_greeting(stream: &mut TcpStream) -> std::io::Result<()> {
+    stream.read_exact(&mut [0; 5])
+}
+
+/// PostgreSQL counts whoever has said who it is.
+fn says_its_name(stream: &mut TcpStream) -> std::io::Result<()> {
+    let names = format!(
+        "user\0{}\0database\0{}\0\0",
+        Postgres::USER,
+        Postgres::DATABASE
+    );
+    let length = 8 + names.len() as u32;
+    let head = [length.to_be_bytes(), (3_u32 << 16).to_be_bytes()].concat();
+    stream.write_all(&[&head, names.as_bytes()].concat())?;
+    stream.read_exact(&mut [0; 1])
+}
+
+impl Topology for Maria {
+    fn store(&self, worker: usize) -> Store {
+        let (user, port) = (MariaDb::USER, self.ways[worker][0].port());
+        let database = MariaDb::DATABASE;
+        Store::Url(format!(
+            "mysql://{user}@127.0.0.1:{port}/{database}?{TERMS}"
+        ))
+    }
+
+    fn menu<'a>(&'a self, _: &'a Fleet) -> Vec<Mishap<'a>> {
+        let mut menu = ways::menu(&self.ways, true);
+        menu.extend(ways::server_menu(from_ref(&self.server)));
+        menu.extend([
+            Mishap::new("row locked by a stranger", move |chance, length| {
+                self.server
+                    .sql(&locks_row(chance, "SLEEP", length))
+                    .map(drop)
+            }),
+            Mishap::new("sessions used up", move |_, length| {
+                use_up(self.server.address(), &self.ways, length, hears_greeting)
+            }),
+        ]);
+        menu
+    }
+
+    fn mend(&self) -> Result<(), ServerError> {
+        ways::heal(&self.ways)?;
+        ways::mend_servers(from_ref(&self.server))
+    }
+}
+
+impl Topology for Pg {
+    fn store(&self, worker: usize) -> Store {
+        let (user, port) = (Postgres::USER, self.ways[worker][0].port());
+        let database = Postgres::DATABASE;
+        Store::Url(format!(
+            "postgres://{user}@127.0.0.1:{port}/{database}?{TERMS}"
+        ))
+    }
+
+    fn menu<'a>(&'a self, _: &'a Fleet) -> Vec<Mishap<'a>> {
+        let mut menu = ways::menu(&self.ways, true);
+        menu.extend(ways::server_menu(from_ref(&self.server)));
+        menu.extend([
+            Mishap::new("row locked by a stranger", move |chance, length| {
+                let statements = locks_row(chance, "pg_sleep", length);
+                self.server.sql(&statements).map(drop)
+            }),
+            Mishap::new("sessions used up", move |_, length| {
+                use_up(self.server.address(), &self.ways, length, says_its_name)
+            }),
+            Mishap::new("sessions ended by the server", move |_, _| {
+                let end = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity \
+                           WHERE pid <> pg_backend_pid()";
+                self.server.sql(end).map(drop)
+            }),
+        ]);
+        menu
+    }
+
+    fn mend(&self) -> Result<(), ServerError> {
+        ways::heal(&self.ways)?;
+        ways::mend_servers(from_ref(&self.server))
+    }
+}

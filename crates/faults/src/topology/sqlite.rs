@@ -1,0 +1,117 @@
+//! A file on a small disk, for the processes of one host.
+
+use std::fs::{self, File};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::Duration;
+
+use rusqlite::Connection;
+use tenure_testkit::servers::ServerError;
+
+use super::{Mishap, TERMS, Topology};
+use crate::fleet::{Fleet, Surroundings};
+use crate::worker::Store;
+
+pub(super) struct SqliteFile {
+    disk: PathBuf,
+}
+
+fn failed(error: impl std::fmt::Display) -> ServerError {
+    ServerError::new(error.to_string())
+}
+
+impl SqliteFile {
+    /// On a small disk that is mounted in `directory`: four times what the log grows to before it
+    /// is put back into the file.
+    pub(super) fn start(directory: &Path) -> Result<Self, ServerError> {
+        let disk = directory.join("disk");
+        fs::create_dir(&disk)?;
+        let mount = std::process::Command::new("mount")
+            .args(["-t", "tmpfs", "-o", "size=16m", "tmpfs"])
+            .arg(&disk)
+            .status()?;
+        if !mount.success() {
+            return Err(failed("a small disk cannot be mounted"));
+        }
+        Ok(Self { disk })
+    }
+
+    fn file(&self) -> PathBuf {
+        self.disk.join("locks.db")
+    }
+
+    fn filler(&self) -> PathBuf {
+        self.disk.join("filler")
+    }
+
+    /// A stranger writes, and takes its time.
+    fn occupy(&self, length: Duration) -> Result<(), ServerError> {
+        let stranger = Connection::open(self.file()).map_err(failed)?;
+        stranger.busy_timeout(length).map_err(failed)?;
+        // Busy for longer than that: it has its turn another time.
+        if stranger.execute_batch("BEGIN IMMEDIATE").is_ok() {
+            sleep(length);
+            stranger.execute_batch("ROLLBACK").map_err(failed)?;
+        }
+        Ok(())
+    }
+
+    fn fill(&self, length: Duration) -> Result<(), ServerError> {
+        let mut filler = File::create(self.filler())?;
+        // In ever smaller pieces, until not a byte is left.
+        for piece in [64 * 1024, 4096, 512] {
+            while filler.write_all(&vec![0; piece]).is_ok() {}
+        }
+        sleep(length);
+        Ok(fs::remove_file(self.filler())?)
+    }
+
+    /// A worker of a container comes in the place of one of the host's, and goes again.
+    fn other_boot(
+        &self,
+        fleet: &Fleet,
+        chance: &mut fastrand::Rng,
+        length: Duration,
+    ) -> Result<(), ServerError> {
+        let id = format!("{:032x}", chance.u128(..));
+        let parts = [&id[..8], &id[8..12], &id[12..16], &id[16..20], &id[20..]];
+        let file = self.disk.with_extension(&id);
+        fs::write(&file, format!("{}\n", parts.join("-")))?;
+        let at = chance.usize(..fleet.size());
+        fleet.kill(at);
+        fleet.begin(at, Surroundings::OtherBoot(&file))?;
+        sleep(length * 2);
+        fleet.kill(at);
+        Ok(())
+    }
+}
+
+impl Topology for SqliteFile {
+    fn store(&self, _: usize) -> Store {
+        Store::Url(format!("sqlite:{}?{TERMS}", self.file().display()))
+    }
+
+    fn menu<'a>(&'a self, fleet: &'a Fleet) -> Vec<Mishap<'a>> {
+        vec![
+            Mishap::new("a stranger writes", move |_, length| self.occupy(length)),
+            Mishap::new("disk full", move |_, length| self.fill(length)),
+            Mishap::new("another boot id", move |chance, length| {
+                self.other_boot(fleet, chance, length)
+            }),
+            Mishap::new("file deleted", move |_, _| {
+                let log = |end| PathBuf::from(format!("{}{end}", self.file().display()));
+                for file in [self.file(), log("-wal"), log("-shm")] {
+                    let _ = fs::remove_file(file);
+                }
+                Ok(())
+            })
+            .forgetting(),
+        ]
+    }
+
+    fn mend(&self) -> Result<(), ServerError> {
+        let _ = fs::remove_file(self.filler());
+        Ok(())
+    }
+}

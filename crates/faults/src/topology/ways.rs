@@ -1,0 +1,153 @@
+//! The way of each worker to each server, broken for one worker alone.
+
+use std::net::SocketAddr;
+use std::thread::sleep;
+use std::time::Duration;
+
+use tenure_testkit::servers::{Flow, Proxy, ServerError, Speech, Way};
+
+use super::{Mishap, WORKERS};
+
+/// Of each worker, its way to each server.
+pub(super) type Ways = Vec<Vec<Proxy>>;
+
+/// A proxy for each worker and server.
+pub(super) fn start(servers: &[SocketAddr], speech: Option<Speech>) -> Result<Ways, ServerError> {
+    let way = |server: &SocketAddr| match speech {
+        Some(speech) => Proxy::speaking(speech, *server),
+        None => Proxy::start(*server),
+    };
+    let ways = |_| servers.iter().map(way).collect();
+    (0..WORKERS).map(ways).collect()
+}
+
+/// What can happen to the ways of one worker. `speaks` if messages can be counted.
+pub(super) fn menu(ways: &Ways, speaks: bool) -> Vec<Mishap<'_>> {
+    let mut menu = vec![
+        broken(ways, "slow network", |proxy, length| {
+            // Longer than a renewal may take, shorter than the fault.
+            let flow = Flow::Delay(length / 4);
+            proxy.set(Way::ToServer, flow);
+            proxy.set(Way::ToClient, flow);
+        }),
+        broken(ways, "requests lost", |proxy, _| {
+            proxy.set(Way::ToServer, Flow::Hold);
+        }),
+        broken(ways, "replies lost", |proxy, _| {
+            proxy.set(Way::ToClient, Flow::Hold);
+        }),
+        broken(ways, "cut off both ways", |proxy, _| proxy.partition()),
+        broken(ways, "connections reset", |proxy, _| drop(proxy.cut())),
+        broken(ways, "flows forgotten", |proxy, _| proxy.silence()),
+        broken(ways, "connections refused", |proxy, _| {
+            let _ = proxy.refuse();
+            let _ = proxy.cut();
+        }),
+        broken(ways, "byte by byte", |proxy, _| {
+            let flow = Flow::Drip(Duration::from_millis(4));
+            proxy.set(Way::ToServer, flow);
+            proxy.set(Way::ToClient, flow);
+        }),
+        Mishap::new("cut in a reply", move |chance, length| {
+            let at = chance.usize(..ways.len());
+            let end = std::time::Instant::now() + length;
+            // Again and again, each time somewhere else.
+            while std::time::Instant::now() < end {
+                for way in &ways[at] {
+                    way.cut_after(Way::ToClient, chance.u64(0..200));
+                }
+                sleep(length / 6);
+            }
+            ways[at].iter().try_for_each(Proxy::heal)
+        }),
+        Mishap::new("cut in a request", move |chance, length| {
+            let at = chance.usize(..ways.len());
+            let end = std::time::Instant::now() + length;
+            while std::time::Instant::now() < end {
+                for way in &ways[at] {
+                    way.cut_after(Way::ToServer, chance.u64(0..300));
+                }
+                sleep(length / 6);
+            }
+            ways[at].iter().try_for_each(Proxy::heal)
+        }),
+    ];
+    if speaks {
+        menu.push(Mishap::new(
+            "silent after a message",
+            move |chance, length| {
+                let at = chance.usize(..ways.len());
+                for way in &ways[at] {
+                    way.partition_after(chance.u64(1..12));
+                }
+                sleep(length);
+                ways[at].iter().try_for_each(Proxy::heal)
+            },
+        ));
+    }
+    menu
+}
+
+/// Breaks all ways of a worker, or one of them; what was held is delivered or, as chance will,
+/// lost in the end.
+fn broken<'a>(
+    ways: &'a Ways,
+    name: &'static str,
+    breaks: impl Fn(&Proxy, Duration) + Send + Sync + 'a,
+) -> Mishap<'a> {
+    Mishap::new(name, move |chance, length| {
+        let of_worker = &ways[chance.usize(..ways.len())];
+        let only = chance.usize(..of_worker.len() * 2);
+        let some = |at: &usize| only >= of_worker.len() || *at == only;
+        let some: Vec<_> = (0..of_worker.len()).filter(some).collect();
+        some.iter().for_each(|at| breaks(&of_worker[*at], length));
+        sleep(length);
+        let is_lost = chance.bool();
+        some.iter().try_for_each(|at| {
+            if is_lost {
+                of_worker[*at].cut()?;
+            }
+            of_worker[*at].heal()
+        })
+    })
+}
+
+/// Ends every disturbance.
+pub(super) fn heal(ways: &Ways) -> Result<(), ServerError> {
+    ways.iter().flatten().try_for_each(Proxy::heal)
+}
+
+/// What can happen to a server as a process, alone or one of several.
+pub(super) fn server_menu<'a, S>(servers: &'a [S]) -> Vec<Mishap<'a>>
+where
+    S: std::ops::Deref<Target = tenure_testkit::servers::Process> + Sync,
+{
+    let one = move |chance: &mut fastrand::Rng| chance.usize(..servers.len());
+    vec![
+        Mishap::new("server stopped", move |chance, length| {
+            let server = &servers[one(chance)];
+            server.pause()?;
+            sleep(length);
+            server.resume()
+        }),
+        Mishap::new("server killed", move |chance, length| {
+            let server = &servers[one(chance)];
+            server.kill()?;
+            sleep(length / 2);
+            server.spawn()
+        }),
+    ]
+}
+
+/// All of them run, and answer.
+pub(super) fn mend_servers<S>(servers: &[S]) -> Result<(), ServerError>
+where
+    S: std::ops::Deref<Target = tenure_testkit::servers::Process>,
+{
+    for server in servers {
+        // One that does not run cannot go on, and is started.
+        let _ = server.resume();
+        server.spawn()?;
+    }
+    servers.iter().try_for_each(|server| server.wait_ready())
+}

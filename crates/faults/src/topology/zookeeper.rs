@@ -1,0 +1,59 @@
+//! One ZooKeeper server.
+
+use std::slice::from_ref;
+use std::time::Duration;
+
+use tenure_testkit::servers::{ServerError, ZooKeeper};
+
+use super::ways::{self, Ways};
+use super::{Mishap, Topology};
+use crate::fleet::Fleet;
+use crate::worker::Store;
+
+/// Four ticks: an owner believes for 5/8 of it at most.
+pub(super) const SESSION: Duration = Duration::from_secs(2);
+
+/// As a worker is told of it, by its ways to the servers.
+pub(super) fn store(ways: &Ways, worker: usize) -> Store {
+    let hosts = ways[worker].iter().map(|way| way.address().to_string());
+    let hosts: Vec<_> = hosts.collect();
+    let timeout = SESSION.as_millis();
+    Store::Url(format!(
+        "zookeeper://{}?session_timeout={timeout}ms",
+        hosts.join(",")
+    ))
+}
+
+pub(super) struct OneZooKeeper {
+    server: ZooKeeper,
+    ways: Ways,
+}
+
+impl OneZooKeeper {
+    pub(super) fn start() -> Result<Self, ServerError> {
+        let server = ZooKeeper::start()?;
+        let ways = ways::start(&[server.address()], None)?;
+        Ok(Self { server, ways })
+    }
+}
+
+impl Topology for OneZooKeeper {
+    fn store(&self, worker: usize) -> Store {
+        store(&self.ways, worker)
+    }
+
+    fn lease(&self) -> Duration {
+        SESSION
+    }
+
+    fn menu<'a>(&'a self, _: &'a Fleet) -> Vec<Mishap<'a>> {
+        let mut menu = ways::menu(&self.ways, false);
+        menu.extend(ways::server_menu(from_ref(&self.server)));
+        menu
+    }
+
+    fn mend(&self) -> Result<(), ServerError> {
+        ways::heal(&self.ways)?;
+        ways::mend_servers(from_ref(&self.server))
+    }
+}

@@ -1,0 +1,122 @@
+//! Owning for a while, and telling of it.
+
+use std::time::Duration;
+
+use tenure::model::{ContenderId, FencingToken, MutexName};
+use tenure::{CombinationGuard, LossCause, Tenure};
+use tenure_testkit::history::{TenureId, What};
+
+use super::Worker;
+use super::writer::Writer;
+
+/// What is owned.
+pub(super) enum Claim<'a> {
+    Tenure(&'a Tenure),
+    /// It has no token: it is numbered by the moment at which it was heard of.
+    Combination(&'a CombinationGuard, &'a str),
+}
+
+impl Claim<'_> {
+    /// For how long it is valid; nothing once it is over.
+    pub(super) fn remaining(&self) -> Duration {
+        match self {
+            Claim::Tenure(tenure) if tenure.token().is_ok() => tenure.remaining(),
+            Claim::Combination(guard, _) if !guard.is_lost() => guard.remaining(),
+            _ => Duration::ZERO,
+        }
+    }
+
+    fn id(&self, worker: &Worker, at: Duration) -> Option<TenureId> {
+        Some(match self {
+            Claim::Tenure(tenure) => TenureId {
+                name: tenure.mutex().clone(),
+                contender: tenure.contender().clone(),
+                token: tenure.token().ok()?,
+            },
+            Claim::Combination(_, name) => TenureId {
+                name: MutexName::new(name).ok()?,
+                contender: ContenderId::new(&worker.orders.process).ok()?,
+                token: FencingToken::from_value(u64::try_from(at.as_micros()).ok()?).ok()?,
+            },
+        })
+    }
+
+    async fn cause(&self) -> LossCause {
+        match self {
+            Claim::Tenure(tenure) => tenure.lost().await.cause,
+            Claim::Combination(guard, _) => guard.lost().await.cause,
+        }
+    }
+}
+
+/// Owns for some time; the tenure if it is still owned then. It is told to have ended before it
+/// is given back.
+pub(super) async fn hold(worker: &Worker, writer: &mut Writer, claim: Claim<'_>) -> bool {
+    // Read before the tenure is looked at: who is valid then was so at this moment.
+    let began = worker.now();
+    let remaining = claim.remaining();
+    let Some(tenure) = claim.id(worker, began).filter(|_| !remaining.is_zero()) else {
+        return false;
+    };
+    let mut deadline = began + remaining;
+    worker.tell(
+        began,
+        What::Granted {
+            tenure: tenure.clone(),
+            deadline,
+        },
+    );
+    let end = began + length(worker);
+    loop {
+        let now = worker.now();
+        let remaining = claim.remaining();
+        if remaining.is_zero() {
+            let cause = claim.cause().await;
+            worker.tell(
+                now,
+                What::Ended {
+                    tenure: tenure.clone(),
+                    cause,
+                },
+            );
+            haunt(worker, writer, &tenure, &claim).await;
+            return false;
+        }
+        if now + remaining > deadline + Duration::from_millis(1) {
+            deadline = now + remaining;
+            let tenure = tenure.clone();
+            worker.tell(now, What::Extended { tenure, deadline });
+        }
+        if now >= end {
+            let cause = LossCause::Released;
+            worker.tell(worker.now(), What::Ended { tenure, cause });
+            return true;
+        }
+        if worker.chance(|chance| chance.u8(0..3)) == 0 {
+            writer.use_it(worker, &tenure, &claim).await;
+        }
+        worker.rest(25).await;
+    }
+}
+
+/// A lost owner writes once more, as those do that have not looked at their tenure; and what is
+/// lost must stay lost.
+async fn haunt(worker: &Worker, writer: &mut Writer, tenure: &TenureId, claim: &Claim<'_>) {
+    worker.rest(300).await;
+    let now = worker.now();
+    let remaining = claim.remaining();
+    if !remaining.is_zero() {
+        let (tenure, deadline) = (tenure.clone(), now + remaining);
+        worker.tell(now, What::Extended { tenure, deadline });
+    }
+    writer.use_it(worker, tenure, claim).await;
+}
+
+/// Mostly short, now and then for longer than a lease.
+fn length(worker: &Worker) -> Duration {
+    match worker.chance(|chance| chance.u8(0..10)) {
+        0 => worker.leases(1.0, 3.0),
+        1 | 2 => worker.leases(0.3, 1.0),
+        _ => worker.leases(0.0, 0.1),
+    }
+}

@@ -1,0 +1,48 @@
+//! A short run on real stores: the suite itself works, and what it attacks holds.
+
+use std::process::Command;
+
+use tenure_faults::results::Results;
+
+/// Long enough for some faults each, all three side by side.
+const SECONDS: &str = "15";
+
+fn run(store: &str) {
+    let directory = tempfile::tempdir().unwrap();
+    let results = directory.path().join("results.json");
+    // Another seed every time: what is found is printed with it.
+    let seed = fastrand::u32(..).to_string();
+    let output = Command::new(env!("CARGO_BIN_EXE_tenure-faults"))
+        .args(["--store", store, "--seed", &seed, "--seconds", SECONDS])
+        .arg("--results")
+        .arg(&results)
+        .arg("--reports")
+        .arg(directory.path())
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    let wrong = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{store} {seed}: {said}{wrong}");
+    let results = Results::read(&results).unwrap();
+    let [slice] = &results.slices[..] else {
+        panic!("{results:?}");
+    };
+    assert!(slice.grants > 20, "{slice:?}");
+    assert!(slice.faults.values().sum::<u64>() >= 1, "{slice:?}");
+    assert!(slice.uses > 0 && slice.runs > 0, "{slice:?}");
+}
+
+#[test]
+fn sqlite_keeps_its_promises() {
+    run("sqlite");
+}
+
+#[test]
+fn redis_keeps_its_promises() {
+    run("redis");
+}
+
+#[test]
+fn postgres_keeps_its_promises() {
+    run("postgres");
+}
