@@ -8,7 +8,7 @@ use std::time::Duration;
 use tenure_faults::args::{Args, SLICE_SECONDS, USAGE};
 use tenure_faults::report;
 use tenure_faults::results::{Results, Slice};
-use tenure_faults::slice::{self, Outcome, Plan};
+use tenure_faults::slice::{self, Outcome, SlicePlan};
 use tenure_faults::worker;
 
 /// Set in the namespace in which disks can be mounted.
@@ -94,11 +94,11 @@ fn inside(args: &Args) -> Result<bool, Failure> {
 }
 
 /// Slices of a minute, the last one shorter.
-fn plans(args: &Args, store: &str) -> impl Iterator<Item = Plan> {
+fn plans(args: &Args, store: &str) -> impl Iterator<Item = SlicePlan> {
     let slices = args.seconds.div_ceil(SLICE_SECONDS);
     let (seed, seconds) = (args.seed, args.seconds);
     let store = store.to_owned();
-    (0..slices).map(move |index| Plan {
+    (0..slices).map(move |index| SlicePlan {
         store: store.clone(),
         seed,
         index,
@@ -129,7 +129,7 @@ fn line(slice: &Slice) -> String {
 }
 
 /// Prints what was broken, and keeps the history of it.
-fn show(plan: &Plan, outcome: &Outcome, reports: &Path) -> Result<(), Failure> {
+fn show(plan: &SlicePlan, outcome: &Outcome, reports: &Path) -> Result<(), Failure> {
     let violations = &outcome.verdict.violations;
     if violations.is_empty() {
         return Ok(());

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::slice::{Outcome, Plan};
+use crate::slice::{Outcome, SlicePlan};
 
 /// The file: slices of every store and seed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -53,7 +53,7 @@ pub struct Slice {
 impl Slice {
     /// What is kept of `outcome`.
     #[must_use]
-    pub fn of(plan: &Plan, outcome: &Outcome) -> Self {
+    pub fn of(plan: &SlicePlan, outcome: &Outcome) -> Self {
         let tally = outcome.verdict.tally;
         let millis = |length: Duration| u64::try_from(length.as_millis()).unwrap_or(u64::MAX);
         let faults = outcome.mishaps.iter();
@@ -114,7 +114,7 @@ impl Results {
 
     /// Whether this slice was run before.
     #[must_use]
-    pub fn has(&self, plan: &Plan) -> bool {
+    pub fn has(&self, plan: &SlicePlan) -> bool {
         let is_it =
             |it: &Slice| (&it.store, it.seed, it.index) == (&plan.store, plan.seed, plan.index);
         self.slices.iter().any(is_it)
@@ -151,7 +151,7 @@ mod tests {
         let results = Results::read(&path).unwrap();
         let grants: Vec<_> = results.slices.iter().map(|slice| slice.grants).collect();
         assert_eq!(grants, [2, 3]);
-        let plan = |index| Plan {
+        let plan = |index| SlicePlan {
             store: "redis".to_owned(),
             seed: 0,
             index,

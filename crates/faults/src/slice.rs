@@ -18,7 +18,7 @@ use crate::{nemesis, register, second};
 
 /// What a slice is made of.
 #[derive(Clone, Debug)]
-pub struct Plan {
+pub struct SlicePlan {
     /// Which topology.
     pub store: String,
     /// What everything is chosen by.
@@ -46,7 +46,7 @@ pub struct Outcome {
 ///
 /// # Errors
 /// When servers or workers cannot be started, or a server not be brought back.
-pub fn run(plan: &Plan) -> Result<Outcome, ServerError> {
+pub fn run(plan: &SlicePlan) -> Result<Outcome, ServerError> {
     let began = Instant::now();
     let seed = plan.seed.wrapping_mul(1_000_003).wrapping_add(plan.index);
     let mut chance = Rng::with_seed(seed);

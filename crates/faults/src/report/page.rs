@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::judge::Kind;
 use crate::results::Results;
-use crate::slice::{Outcome, Plan};
+use crate::slice::{Outcome, SlicePlan};
 
 use super::{faults, stores, svg, timeline};
 
@@ -17,7 +17,7 @@ const SHOWN: usize = 5;
 
 /// What the slices of this run came to, each with its timeline, below what all came to.
 #[must_use]
-pub fn page(results: &Results, ran: &[(Plan, Outcome)]) -> String {
+pub fn page(results: &Results, ran: &[(SlicePlan, Outcome)]) -> String {
     let mut page = String::from(
         "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>Faults</title>\n\
          <style>body{font-family:sans-serif;margin:2em}td,th{border:1px solid #ccc;padding:.2em .5em}\

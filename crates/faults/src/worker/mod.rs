@@ -8,7 +8,7 @@ mod both;
 mod hold;
 mod lead;
 mod lock;
-mod plan;
+mod ticks;
 mod writer;
 
 use std::cell::RefCell;
@@ -45,7 +45,7 @@ impl Store {
     #[must_use]
     pub fn names(&self) -> &'static [&'static str] {
         match self {
-            Store::Url(_) => &[lock::NAME, lead::NAME, again::NAME, plan::NAME],
+            Store::Url(_) => &[lock::NAME, lead::NAME, again::NAME, ticks::NAME],
             Store::Nodes { .. } => &[both::NAME],
         }
     }
@@ -155,7 +155,7 @@ async fn work(worker: Rc<Worker>) {
             tasks.push(tokio::task::spawn_local(work));
             let work = again::work(Rc::clone(&worker), coordinator.clone());
             tasks.push(tokio::task::spawn_local(work));
-            tasks.push(tokio::task::spawn_local(plan::work(worker, coordinator)));
+            tasks.push(tokio::task::spawn_local(ticks::work(worker, coordinator)));
         }
     }
     for task in tasks {
