@@ -9,7 +9,7 @@ use crate::backend::AnyBackend;
 use crate::clock::Clock;
 use crate::engine::{Engine, Finish, Listener, Mode, Notice, Random, Settings, Tenure};
 use crate::error::LossCause;
-use crate::model::{ContenderId, Jitter, LeaseTerms, MutexName};
+use crate::model::{ContenderId, Jitter, LeaseTerms, MutexName, Purpose};
 use crate::stores::memory::Memory;
 
 /// A holder as a guard is, whose contention is rung for just when it is told to
@@ -57,7 +57,7 @@ async fn an_alarm_that_rings_during_a_close_does_not_keep_the_release_back() {
     let (store, random) = (AnyBackend::new(store), Random::seeded(1));
     let engine = Engine::new(store, clock.clone(), Handle::current(), settings, random);
     let (name, id) = (MutexName::new("m").unwrap(), ContenderId::new("a").unwrap());
-    let settings = engine.contention_settings(name, id, Mode::Once);
+    let settings = engine.contention_settings(Purpose::Lock, name, id, Mode::Once);
     let holder = Arc::new(RungFor::default());
     let contention = engine
         .contend_here(settings, holder.clone())
