@@ -264,7 +264,7 @@ impl Coordinator {
     }
 
     /// The changes of the [`status`](Self::status) from now on. No I/O, and
-    /// nothing is kept while nobody reads.
+    /// nothing is kept while there is no reader.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]

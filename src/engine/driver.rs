@@ -424,7 +424,7 @@ impl Driver {
     fn end(&mut self, cause: LossCause) {
         if let Some(lease) = &self.lease {
             lease.end(cause);
-            // Whoever saw the end first knows best why.
+            // The task that saw the end first knows best why.
             let cause = lease.cause.get().copied().unwrap_or(cause);
             let of = self.machine.settings();
             self.life.ends(of, cause, self.now);

@@ -126,7 +126,7 @@ impl StatusFeed {
         }
     }
 
-    /// Tells `change`, which is not even made where nobody reads.
+    /// Tells `change`, which is not even made where there is no reader.
     pub(super) fn tell(&self, change: impl FnOnce() -> ContenderStatus) {
         if self.readers.load(Ordering::Relaxed) > 0 {
             // All readers may have gone since.

@@ -63,7 +63,7 @@ impl ContentionLife {
         self.spans.inside(call)
     }
 
-    /// The store has not given it, because of `owner` or in spite of nobody.
+    /// The store has not given it, because of `owner`, or without one.
     pub(super) fn is_refused(&mut self, of: &ContentionSettings, owner: Option<&ContenderId>) {
         let is_news = !std::mem::replace(&mut self.is_refused, true);
         if is_news && self.stage == LifeStage::Waiting {
@@ -165,7 +165,7 @@ fn subject<'a>(store: &'static str, of: &'a ContentionSettings) -> Subject<'a> {
     }
 }
 
-/// Whether the end is one that its user, or whoever closed, asked for.
+/// Whether the end is one that its user asked for, or the close of the coordinator.
 fn is_wished(cause: LossCause) -> bool {
     matches!(cause, LossCause::Released | LossCause::Closed)
 }

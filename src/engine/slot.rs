@@ -24,7 +24,7 @@ pub(super) struct DriverSlot {
     engine: Engine,
     /// Whether its user may be told of something while it says something.
     hears_at_once: bool,
-    /// Beside the desk: it can be read while somebody works with the driver.
+    /// Beside the desk: it can be read while a task works with the driver.
     shown: Mutex<SlotView>,
     desk: Mutex<Desk>,
 }

@@ -15,7 +15,7 @@ use crate::error::{Error, LossCause};
 use crate::model::{MutexName, Purpose};
 
 /// So many names of each purpose have metrics of their own; all others share
-/// those of [`OTHER`]. Whoever makes names out of data must not fill a server's
+/// those of [`OTHER`]. A program that makes names out of data must not fill a server's
 /// memory with them.
 const MOST_NAMES: usize = 100;
 

@@ -12,8 +12,8 @@
 //! | `waits` | one acquisition that is counted |
 //!
 //! Only names, ids, tokens and the words of errors are told: no value of a
-//! store's options can come here. Nothing is formatted or allocated that
-//! nobody listens to.
+//! store's options can come here. Nothing is formatted or allocated
+//! that no subscriber listens to.
 
 #[cfg_attr(not(feature = "metrics"), path = "no_meters.rs")]
 mod meters;

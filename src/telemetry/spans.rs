@@ -6,7 +6,7 @@ use tracing::level_filters::LevelFilter;
 use super::Subject;
 use crate::model::FencingToken;
 
-/// The span that a contention is in at present, if anybody listens: at DEBUG
+/// The span that a contention is in at present, if a subscriber listens: at DEBUG
 /// for a lock, at INFO for everything else. They are children of the span in
 /// which the contention began.
 #[derive(Debug)]

@@ -17,7 +17,7 @@ use crate::output::Voice;
 const PATHS: &str = "/metrics, /healthz or /readyz";
 
 /// The answers to `/metrics`, `/healthz` and `/readyz`, from before the store
-/// is open. Without an address nobody asks, and nothing is counted.
+/// is open. Without an address no client asks, and nothing is counted.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Probes(Option<Arc<ProbesParts>>);
 

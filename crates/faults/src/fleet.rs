@@ -146,7 +146,7 @@ impl Fleet {
         }
     }
 
-    /// All live and go on; those that ended though nobody killed them.
+    /// All live and go on; those that ended and were not killed.
     ///
     /// # Errors
     /// When a process cannot be started.

@@ -8,7 +8,7 @@
 //! | [`fleet`] | the workers, killed, stopped and begun again |
 //! | [`topology`] | the stores, and what can happen to each of them |
 //! | [`nemesis`] | what happens when, from a seed |
-//! | [`slice`] | one run: all of the above, for a minute |
+//! | [`mod@slice`] | one run: all of the above, for a minute |
 //! | [`judge`] | whether what was promised held |
 //! | [`second`] | a judge that was written elsewhere, on the same histories |
 //! | [`results`], [`report`] | what all runs came to |

@@ -68,7 +68,7 @@ impl Log {
         kept.events.push(Event { at, process, what });
     }
 
-    /// Those of `names` that nobody was seen to own since `moment`.
+    /// Those of `names` that no worker was seen to own since `moment`.
     #[must_use]
     pub fn free_since(&self, names: &[&'static str], moment: Duration) -> Vec<&'static str> {
         let kept = self.kept();

@@ -81,7 +81,7 @@ fn run(args: &Args) -> Result<bool, Failure> {
     Ok(all_held && ran.is_empty())
 }
 
-/// Runs SQLite in a namespace of its own: the small disk is mounted where nobody else sees it.
+/// Runs SQLite in a namespace of its own: the small disk is mounted where no other process sees it.
 fn inside(args: &Args) -> Result<bool, Failure> {
     let mut unshare = Command::new("unshare");
     unshare.args(["--map-root-user", "--mount", "--"]);

@@ -20,7 +20,7 @@ const RECOVERY: Duration = Duration::from_secs(60);
 pub struct Happened {
     /// The names of all mishaps, in their order.
     pub mishaps: Vec<&'static str>,
-    /// In words: what nobody owned again, which worker ended.
+    /// In words: what no worker owned again, which worker ended.
     pub stuck: Vec<String>,
 }
 

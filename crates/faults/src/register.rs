@@ -1,7 +1,7 @@
 //! What the locks protect: for each mutex a register that checks tokens, and one that does not.
 //!
-//! They are in the process that nobody breaks, so that a worker that is stopped in the middle of
-//! a write keeps nobody else from writing.
+//! They are in the driver, which is not broken, so that a worker that is stopped in the middle of
+//! a write keeps no other from writing.
 
 use std::collections::BTreeMap;
 use std::io::{self, BufRead as _, BufReader, Write as _};

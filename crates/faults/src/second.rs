@@ -1,8 +1,8 @@
 //! A second judge: stateright's tester of linearizability, on the same histories.
 //!
 //! It is told nothing of spans and deadlines, only of calls with a beginning and an end, and
-//! looks for an order of them that a lock could have had: taken by a larger token while nobody
-//! owns, used by its owner, freed by its owner.
+//! looks for an order of them that a lock could have had: taken by a larger token while it is
+//! free, used by its owner, freed by its owner.
 //!
 //! | call | begins | ends |
 //! | --- | --- | --- |

@@ -77,7 +77,7 @@ pub enum What {
         /// How long the old owners may still believe: one lease.
         grace: Duration,
     },
-    /// Somebody began to ask for a mutex.
+    /// A worker began to ask for a mutex.
     Asked {
         /// Which one.
         name: MutexName,

@@ -311,7 +311,7 @@ impl Course {
     /// Wants `bid` to be undone once more, later: a request that was given up
     /// may have been applied by then.
     ///
-    /// Whoever stands again does so under the same id. To a store that has room
+    /// A contender that stands again does so under the same id. To a store that has room
     /// for nothing but the id, the next bid is the same as this one: it is not
     /// told to undo, and the lease ends what was applied late, if the next bid
     /// does not find it.

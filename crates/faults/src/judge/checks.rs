@@ -78,7 +78,7 @@ pub(super) fn tokens(
     }
 }
 
-/// Nobody believes for longer than a lease, nor again after the end.
+/// No owner believes for longer than a lease, nor again after the end.
 pub(super) fn beliefs(events: &[Event], terms: Terms, verdict: &mut Verdict) {
     let mut ended: BTreeSet<(&str, &TenureId)> = BTreeSet::new();
     for event in events {
@@ -110,7 +110,7 @@ pub(super) fn beliefs(events: &[Event], terms: Terms, verdict: &mut Verdict) {
     }
 }
 
-/// A register that checks tokens accepts whoever owns, and nobody who owned before.
+/// A register that checks tokens accepts the owner, and none that owned before.
 pub(super) fn writes(events: &[Event], forgets: &Forgets, verdict: &mut Verdict) {
     let mut newest: BTreeMap<&str, FencingToken> = BTreeMap::new();
     for event in events {

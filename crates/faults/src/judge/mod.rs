@@ -7,7 +7,7 @@
 //! | [`Kind::OldWrite`] | it never accepts who owned before |
 //! | [`Kind::TokenFell`] | tokens rise, per mutex, also where the store forgot |
 //! | [`Kind::Revived`] | what is lost stays lost |
-//! | [`Kind::BelievedTooLong`] | nobody believes for longer than one lease ahead |
+//! | [`Kind::BelievedTooLong`] | no owner believes for longer than one lease ahead |
 //! | [`Kind::RanTwice`] | a tick is begun once, in order; again only by who knows that it was begun |
 //! | [`Kind::RunsAtOnce`] | two leaders do not run at once |
 //! | [`Kind::Stuck`] | when all is mended, everything is owned again |

@@ -114,7 +114,7 @@ impl Forgets {
 }
 
 /// From the beginning of each fault that lets a store forget, until a lease after it was mended:
-/// whoever owned before believes for no longer.
+/// an owner from before believes for no longer.
 #[must_use]
 pub fn forgets(events: &[Event], lease: Duration) -> Forgets {
     let mut spans: Vec<(Box<str>, Duration, Option<Duration>)> = Vec::new();

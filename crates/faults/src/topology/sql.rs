@@ -81,12 +81,12 @@ fn use_up(
     Ok(())
 }
 
-/// MariaDB counts whoever has been greeted.
+/// MariaDB counts clients that have been greeted.
 fn hears_greeting(stream: &mut TcpStream) -> std::io::Result<()> {
     stream.read_exact(&mut [0; 5])
 }
 
-/// PostgreSQL counts whoever has said who it is.
+/// PostgreSQL counts clients that have said who they are.
 fn says_its_name(stream: &mut TcpStream) -> std::io::Result<()> {
     let names = format!(
         "user\0{}\0database\0{}\0\0",

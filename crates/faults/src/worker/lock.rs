@@ -16,7 +16,7 @@ pub(super) const NAME: &str = "lock";
 
 pub(super) async fn work(worker: Rc<Worker>, coordinator: Coordinator) {
     let name = MutexName::new(NAME).expect("a name");
-    // Every fourth keeps it for a moment for whoever comes next.
+    // Every fourth keeps it for a moment for the next of its process.
     let options = match worker.orders.seed % 4 {
         0 => LockOptions::default().with_linger(Duration::from_millis(30)),
         _ => LockOptions::default(),

@@ -80,7 +80,7 @@ impl Worker {
         self.times.time(self.clock.now())
     }
 
-    /// Tells of what was so at `at`. Nobody to tell it to is the end.
+    /// Tells of what was so at `at`. Without the driver, which reads it, this is the end.
     fn tell(&self, at: Duration, what: What) {
         let process = self.orders.process.as_str().into();
         let line = format!("{}\n", Event { at, process, what });
@@ -93,7 +93,7 @@ impl Worker {
         choose(&mut self.chance.borrow_mut())
     }
 
-    /// Rests after an error, as what failed is tried again. Whoever looks into a run may see it.
+    /// Rests after an error, as what failed is tried again. A reader of the run may see it.
     async fn failed(&self, error: &Error) {
         if std::env::var_os(ERRORS).is_some() {
             eprintln!("{} {}: {error}", self.now().as_secs(), self.orders.process);
