@@ -32,7 +32,7 @@ struct RosterParts {
     clock: Clock,
     runtime: Handle,
     birth: Birth,
-    book: Mutex<RosterEntries>,
+    entries: Mutex<RosterEntries>,
     changed: Arc<Notify>,
 }
 
@@ -95,22 +95,22 @@ impl Roster {
             clock,
             runtime,
             birth: Birth::here(),
-            book: Mutex::default(),
+            entries: Mutex::default(),
             changed: Arc::default(),
         }))
     }
 
     /// Enters a contention, and says its number.
     pub(super) fn enter(&self, slot: &Arc<DriverSlot>) -> u64 {
-        let mut book = self.0.book();
-        book.next_number += 1;
-        let number = book.next_number;
-        book.contentions.insert(number, Arc::clone(slot));
-        let was_gone = book.keeper == Keeper::Gone;
+        let mut entries = self.0.entries();
+        entries.next_number += 1;
+        let number = entries.next_number;
+        entries.contentions.insert(number, Arc::clone(slot));
+        let was_gone = entries.keeper == Keeper::Gone;
         if was_gone {
-            book.keeper = Keeper::Awake;
+            entries.keeper = Keeper::Awake;
         }
-        drop(book);
+        drop(entries);
         if was_gone {
             let keeping = Keeping {
                 roster: Arc::downgrade(&self.0),
@@ -124,38 +124,38 @@ impl Roster {
 
     /// A contention has ended.
     pub(super) fn forget(&self, number: u64, alarm: Option<Moment>) {
-        let mut book = self.0.book();
+        let mut entries = self.0.entries();
         if let Some(at) = alarm {
-            book.alarms.remove(&(at, number));
+            entries.alarms.remove(&(at, number));
         }
-        let slot = book.contentions.remove(&number);
-        drop(book);
+        let slot = entries.contentions.remove(&number);
+        drop(entries);
         drop(slot);
     }
 
     /// Rings for a contention at `at`, and not at `before` any more.
     pub(super) fn set_alarm(&self, number: u64, before: Option<Moment>, at: Option<Moment>) {
-        let mut book = self.0.book();
+        let mut entries = self.0.entries();
         if let Some(before) = before {
-            book.alarms.remove(&(before, number));
+            entries.alarms.remove(&(before, number));
         }
         if let Some(at) = at {
-            book.alarms.insert((at, number));
-            self.0.is_wanted_at(book, at);
+            entries.alarms.insert((at, number));
+            self.0.is_wanted_at(entries, at);
         }
     }
 
     /// Renews at `at`, or a little earlier in company, and tells
     /// [`Event::Renewed`].
     pub(super) fn renew_at(&self, at: Moment, number: u64, due: DueRenewal) {
-        let mut book = self.0.book();
-        book.renewals.add(at, number, due);
-        self.0.is_wanted_at(book, at);
+        let mut entries = self.0.entries();
+        entries.renewals.add(at, number, due);
+        self.0.is_wanted_at(entries, at);
     }
 
     /// Withdraws a renewal, unless it is already on its way.
     pub(super) fn stop_renewing(&self, at: Moment, number: u64) {
-        let withdrawn = self.0.book().renewals.remove(at, number);
+        let withdrawn = self.0.entries().renewals.remove(at, number);
         drop(withdrawn);
     }
 
@@ -174,31 +174,31 @@ impl Roster {
 }
 
 impl RosterParts {
-    fn book(&self) -> MutexGuard<'_, RosterEntries> {
-        self.book.lock().unwrap_or_else(PoisonError::into_inner)
+    fn entries(&self) -> MutexGuard<'_, RosterEntries> {
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn all(&self) -> Vec<Arc<DriverSlot>> {
-        self.book().contentions.values().cloned().collect()
+        self.entries().contentions.values().cloned().collect()
     }
 
-    fn is_wanted_at(&self, mut book: MutexGuard<'_, RosterEntries>, at: Moment) {
-        if book.oversleeps(at) {
-            book.keeper = Keeper::Awake;
-            drop(book);
+    fn is_wanted_at(&self, mut entries: MutexGuard<'_, RosterEntries>, at: Moment) {
+        if entries.oversleeps(at) {
+            entries.keeper = Keeper::Awake;
+            drop(entries);
             self.changed.notify_one();
         }
     }
 
     /// Until when the keeper sleeps; an error when there is nothing to keep.
     fn next_moment(&self) -> Result<Option<Moment>, Nothing> {
-        let mut book = self.book();
-        if book.contentions.is_empty() {
-            book.keeper = Keeper::Gone;
+        let mut entries = self.entries();
+        if entries.contentions.is_empty() {
+            entries.keeper = Keeper::Gone;
             return Err(Nothing);
         }
-        let next = book.next_moment();
-        book.keeper = Keeper::AsleepUntil(next);
+        let next = entries.next_moment();
+        entries.keeper = Keeper::AsleepUntil(next);
         Ok(next)
     }
 
@@ -208,10 +208,10 @@ impl RosterParts {
             return;
         }
         let now = self.clock.now();
-        let mut book = self.book();
-        book.keeper = Keeper::Awake;
-        let (due, rung) = (book.renewals.take_due(now), book.take_rung(now));
-        drop(book);
+        let mut entries = self.entries();
+        entries.keeper = Keeper::Awake;
+        let (due, rung) = (entries.renewals.take_due(now), entries.take_rung(now));
+        drop(entries);
         for batch in renewals::batches(due, now) {
             let (backend, clock) = (self.backend.clone(), self.clock.clone());
             let meters = self.meters.clone();
@@ -284,7 +284,7 @@ impl Drop for Keeping {
         let Some(roster) = self.roster.upgrade() else {
             return;
         };
-        roster.book().keeper = Keeper::Gone;
+        roster.entries().keeper = Keeper::Gone;
         for slot in roster.all() {
             slot.cut_off();
         }
