@@ -4,7 +4,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use tenure::backend::{Answer, Backend, Hint};
 use tenure::{ErrorKind, Outcome, Retry};
-use tenure_testkit::servers::{Redis, RedisSentinel, wait};
+use tenure_testkit::servers::{Flow, Proxy, Redis, RedisSentinel, Way, wait};
 
 use crate::support::{
     PATIENCE, Waiter, bid, calls, eventually, held, long, name, open, terms, win,
@@ -99,15 +99,14 @@ async fn a_grant_counts_only_when_replicas_have_it() {
     // A renewal that a fail-over would forget is none.
     let renewed = client.renew(std::slice::from_ref(&grant)).await.remove(0);
     assert!(renewed.is_err_and(|error| error.retry() == Retry::Later));
-    let error = client
-        .acquire(&bid(&name("n"), "a", terms(2_000, 2_000)))
-        .await
-        .unwrap_err();
+    let unconfirmed = bid(&name("n"), "a", terms(2_000, 2_000));
+    let error = client.acquire(&unconfirmed).await.unwrap_err();
     assert_eq!(
         (error.kind(), error.outcome()),
-        (ErrorKind::Store, Outcome::DidNot)
+        (ErrorKind::Store, Outcome::MayHave)
     );
     assert!(error.to_string().contains("0 of the 1 replicas"), "{error}");
+    client.leave(&unconfirmed).await.unwrap();
     assert_eq!(
         master.command(&["EXISTS", "simba:{n}"]).unwrap(),
         "0",
@@ -119,6 +118,57 @@ async fn a_grant_counts_only_when_replicas_have_it() {
         .unwrap();
     // One of them is the connection that asks.
     assert!(listed.lines().count() <= 5, "{listed}");
+}
+
+/// A take did not count, for want of replicas, and its caller gave up. The same
+/// bid asks again, and counts. Nothing of the first attempt may arrive late and
+/// free what the second has found.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_did_not_count_is_not_undone_under_the_next_attempt() {
+    let (master, replica) = tokio::task::spawn_blocking(|| {
+        let master = Redis::start().unwrap();
+        let replica = Redis::builder().replica_of(&master).start().unwrap();
+        (master, replica)
+    })
+    .await
+    .unwrap();
+    let info = || master.command(&["INFO", "replication"]).unwrap();
+    wait::until_true("a replica", || info().contains("state=online")).unwrap();
+    let way = Proxy::start(master.address()).unwrap();
+    let url = |port| format!("redis://127.0.0.1:{port}?wait_replicas=1");
+    let (slow, direct) = (
+        open(&url(way.port())).await,
+        open(&url(master.port())).await,
+    );
+    let mutex = name("m");
+    let asked = bid(&mutex, "a", terms(4_000, 4_000));
+    replica.pause().unwrap();
+    let first = tokio::spawn({
+        let asked = asked.clone();
+        async move { slow.acquire(&asked).await }
+    });
+    wait::until_true("it is taken", || {
+        master.command(&["EXISTS", "simba:{m}"]).unwrap() == "1"
+    })
+    .unwrap();
+    // What it says from here on is on its way for long.
+    way.set(Way::ToServer, Flow::Hold);
+    let error = tokio::time::timeout(PATIENCE, first).await;
+    let error = error.expect("an end").unwrap().unwrap_err();
+    assert!(error.may_have_happened(), "{error}");
+    replica.resume().unwrap();
+    let grant = eventually("the replica confirms", async || {
+        held(&asked, &direct.acquire(&asked).await.ok()?)
+    })
+    .await;
+    way.heal().unwrap();
+    // Whatever was held back has arrived by the time a new connection works.
+    let third = open(&url(way.port())).await;
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    let late = third.acquire(&bid(&mutex, "b", terms(4_000, 4_000))).await;
+    assert!(!late.unwrap().is_won(), "the first owns");
+    let renewed = direct.renew(std::slice::from_ref(&grant)).await.remove(0);
+    assert!(renewed.unwrap().is_won());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

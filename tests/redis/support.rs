@@ -3,6 +3,7 @@
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
+use tenure::ErrorKind;
 use tenure::backend::{Answer, Backend, Bid, Held, Hints, Interest};
 use tenure::clock::Clock;
 use tenure::model::{ContenderId, LeaseTerms, MutexName};
@@ -110,7 +111,12 @@ impl Waiter {
         let work = async {
             loop {
                 self.hints.next().await.expect("the stream goes on");
-                let answer = client.acquire(&self.bid).await.expect("an answer");
+                let answer = match client.acquire(&self.bid).await {
+                    // Told that a lease has ended, by its own alarm, while there
+                    // is no server: it is told again when there is one.
+                    Err(error) if error.kind() == ErrorKind::Unreachable => continue,
+                    answer => answer.expect("an answer"),
+                };
                 if let Some(held) = held(&self.bid, &answer) {
                     return held;
                 }

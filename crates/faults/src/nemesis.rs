@@ -40,9 +40,10 @@ pub fn rage(
     let mut happened = Happened::default();
     let mut menu = of_workers(fleet);
     menu.extend(topology.menu(fleet));
-    let end = Instant::now() + length;
     recovered(log, names, Duration::ZERO, &mut happened);
-    while Instant::now() < end && happened.stuck.is_empty() {
+    // However long the start took, something happens.
+    let end = Instant::now() + length;
+    while happened.stuck.is_empty() && (happened.mishaps.is_empty() || Instant::now() < end) {
         sleep(Duration::from_millis(chance.u64(50..500)));
         let first = &menu[chance.usize(..menu.len())];
         let mut both = vec![first];

@@ -112,12 +112,14 @@ impl Results {
         Ok(results)
     }
 
-    /// Whether this slice was run before.
+    /// Whether this slice was run before, and all promises held. One that found
+    /// something is run again.
     #[must_use]
     pub fn has(&self, plan: &SlicePlan) -> bool {
         let is_it =
             |it: &Slice| (&it.store, it.seed, it.index) == (&plan.store, plan.seed, plan.index);
-        self.slices.iter().any(is_it)
+        let held = |it: &&Slice| it.violations.is_empty();
+        self.slices.iter().filter(held).any(is_it)
     }
 
     /// The slices of each store.

@@ -43,6 +43,7 @@ impl Bidding {
         bid.unique_id = settings.unique_id;
         bid.shares_fence = settings.shares_fence;
         bid.queue = settings.mode != Mode::Try;
+        bid.seen = course.seen;
         let bidding = Self {
             bid,
             in_flight: None,
@@ -52,7 +53,7 @@ impl Bidding {
             overheard: false,
             subscribed: false,
             queued: false,
-            orphan: false,
+            orphan: std::mem::take(&mut course.left_behind),
             failures: 0,
         };
         bidding.attempt(course, now)
@@ -109,6 +110,7 @@ impl Bidding {
                 .with_message("the store granted the mutex without a token");
             return self.failed(course, now, error);
         };
+        course.seen = course.seen.max(Some(token));
         if self.subscribed {
             course.want(Effect::Unsubscribe);
         }
@@ -148,6 +150,7 @@ impl Bidding {
     fn refused(mut self, course: &mut Course, now: Moment, answer: &Answer) -> MachineState {
         self.failures = 0;
         self.bid.seen = self.bid.seen.max(answer.owner().token());
+        course.seen = course.seen.max(self.bid.seen);
         self.queued = answer.place().is_some();
         if let Some(place) = answer.place() {
             self.bid.score = Some(place.score.clone());

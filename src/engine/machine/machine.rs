@@ -14,6 +14,7 @@ use super::quieting::Quieting;
 use crate::backend::Bid;
 use crate::clock::Moment;
 use crate::error::LossCause;
+use crate::model::FencingToken;
 
 thread_local! {
     /// An empty list that effects were carried out of: with it an event costs
@@ -225,6 +226,12 @@ pub(super) struct Course {
     pub(super) unattended: bool,
     /// The number of the last tenure that its user came for, late.
     pub(super) attended: u64,
+    /// The largest token of the mutex that it has seen, in whatever bid. What is
+    /// found under its id is its own only if it is newer.
+    pub(super) seen: Option<FencingToken>,
+    /// A request of an earlier bid may be applied late, and only the end of the
+    /// next bid may undo it.
+    pub(super) left_behind: bool,
 }
 
 /// What follows a tenure, or a bid.
@@ -255,6 +262,8 @@ impl Course {
             stop: None,
             unattended: false,
             attended: 0,
+            seen: None,
+            left_behind: false,
         }
     }
 
@@ -313,10 +322,12 @@ impl Course {
     ///
     /// A contender that stands again does so under the same id. To a store that has room
     /// for nothing but the id, the next bid is the same as this one: it is not
-    /// told to undo, and the lease ends what was applied late, if the next bid
-    /// does not find it.
+    /// told to undo. What was applied late is found by the next bid, or undone
+    /// at its end.
     pub(super) fn tidy_later(&mut self, mut bid: Bid, then: &Then) {
-        bid.unique_id &= matches!(then, Then::Finish(_));
+        let is_last = matches!(then, Then::Finish(_)) || self.stop.is_some();
+        self.left_behind |= bid.unique_id && !is_last;
+        bid.unique_id &= is_last;
         self.want(Effect::TidyLater(bid));
     }
 

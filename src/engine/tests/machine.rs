@@ -350,6 +350,12 @@ fn what_is_tidied_up_of_a_bid_is_not_told_by_an_id_that_the_next_bid_has() {
     effects.extend(machine.on(at(12_001), Event::Quiesced { tenure_number: 1 }));
     let freed = Answer::won(MutexOwner::NONE, StoreTime::from_millis(1_010_000));
     effects.extend(machine.on(at(12_002), Event::Released(Ok(freed))));
+    let next = effects.iter().find_map(|effect| match effect {
+        Effect::Call(Call::Acquire(bid), _) => Some(bid.seen),
+        _ => None,
+    });
+    let token = FencingToken::from_store(7).ok();
+    assert_eq!(next, Some(token), "an old grant is not found again");
     let ids = effects.iter().filter_map(|effect| match effect {
         Effect::TidyLater(bid) => Some(("undone", bid.unique_id)),
         Effect::Call(Call::Acquire(bid), _) => Some(("bid", bid.unique_id)),
@@ -357,6 +363,11 @@ fn what_is_tidied_up_of_a_bid_is_not_told_by_an_id_that_the_next_bid_has() {
     });
     let ids: Vec<_> = ids.collect();
     assert_eq!(ids, [("undone", false), ("bid", true)], "{effects:?}");
+    // Only the end of the next bid may undo it.
+    let ends = machine.on(at(12_003), Event::Stop(Stop::Wanted));
+    let undoes =
+        |effect: &Effect| matches!(effect, Effect::Call(Call::Leave(bid), _) if bid.unique_id);
+    assert!(ends.iter().any(undoes), "{ends:?}");
 }
 
 /// Denied what it asked for, and denied to undo what that may have done: its

@@ -176,41 +176,22 @@ impl Redis {
     }
 
     async fn take(&self, bid: &Bid, call: &Call) -> Result<Reply> {
-        let sent = self.send_take(bid, call, || self.leave(bid)).await;
-        if let Err(error) = &sent
-            && error.kind() == ErrorKind::Conflict
-            && bid.queue
-        {
+        self.send_take(bid, call).await.map_err(|error| {
             // It may stand in the queue behind what is no owner.
-            let _ = Box::pin(self.leave(bid)).await;
-        }
-        sent
-    }
-
-    /// The error of a take that was not the first, once the place in the queue that
-    /// an earlier one may have given to `bid` is given up.
-    async fn undone(&self, bid: &Bid, error: Error) -> Error {
-        if !bid.queue || self.leave(bid).await.is_ok() {
-            return error;
-        }
-        let (retry, message) = (error.retry(), error.to_string());
-        Error::new(error.kind(), Outcome::MayHave)
-            .with_retry(retry)
-            .with_message(message)
-            .with_source(error)
+            match error.kind() == ErrorKind::Conflict && bid.queue {
+                true => may_have(error),
+                false => error,
+            }
+        })
     }
 
     /// Sends a take. Where replicas are asked for it counts only once enough
-    /// of them have it, and is undone otherwise.
-    pub(super) async fn send_take<F>(
-        &self,
-        bid: &Bid,
-        call: &Call,
-        undo: impl FnOnce() -> F,
-    ) -> Result<Reply>
-    where
-        F: Future<Output = Result<()>>,
-    {
+    /// of them have it.
+    ///
+    /// What does not count is not undone here: the bidder may ask again, under
+    /// the same nonce, and would own what is undone late. It is undone with the
+    /// bid, or the next attempt finds it and waits for the replicas again.
+    pub(super) async fn send_take(&self, bid: &Bid, call: &Call) -> Result<Reply> {
         let (config, lease) = (&self.0.config, bid.terms.lease());
         let (began, limit) = (self.now(), wait_limit(&bid.terms));
         let fresh = (lease / 10).min(Duration::from_secs(1));
@@ -237,14 +218,21 @@ impl Redis {
         if !reply.is_won() || acknowledged >= u64::from(config.wait_replicas) {
             return Ok(reply);
         }
-        let undone = Box::pin(undo()).await;
-        let outcome = if undone.is_ok() {
-            Outcome::DidNot
-        } else {
-            Outcome::MayHave
-        };
-        Err(too_few(acknowledged, config.wait_replicas, outcome))
+        Err(too_few(
+            acknowledged,
+            config.wait_replicas,
+            Outcome::MayHave,
+        ))
     }
+}
+
+/// The error of a take before which, or by which, something may have been left.
+fn may_have(error: Error) -> Error {
+    let (retry, message) = (error.retry(), error.to_string());
+    Error::new(error.kind(), Outcome::MayHave)
+        .with_retry(retry)
+        .with_message(message)
+        .with_source(error)
 }
 
 /// How long replicas may take.
@@ -319,13 +307,15 @@ impl Backend for Redis {
             is_again = true;
             reply = match Box::pin(self.take(bid, &call)).await {
                 Ok(reply) => reply,
-                Err(error) => return Err(Box::pin(self.undone(bid, error)).await),
+                // An earlier one may have put it into the queue.
+                Err(error) if bid.queue => return Err(may_have(error)),
+                Err(error) => return Err(error),
             };
         }
         self.heed(&reply);
         dead_waiters::go_on(self, &bid.name, bid.contender.as_str(), &reply);
         match reply.answer(Some(&bid.terms)) {
-            Err(error) if is_again => Err(Box::pin(self.undone(bid, error)).await),
+            Err(error) if is_again && bid.queue => Err(may_have(error)),
             answer => answer,
         }
     }

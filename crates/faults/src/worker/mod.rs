@@ -123,6 +123,12 @@ pub fn main(orders: &str) -> io::Result<()> {
         let _ = io::stdin().read_to_end(&mut Vec::new());
         std::process::exit(0);
     });
+    // A task that panics must not be missed: a worker that ends by itself is.
+    let print = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        print(panic);
+        std::process::exit(101);
+    }));
     let clock = Clock::boot();
     let worker = Rc::new(Worker {
         times: History::new("", clock.clone()),

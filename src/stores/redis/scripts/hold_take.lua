@@ -28,8 +28,9 @@ if left ~= -2 then
   if left == -1 then return answer('persisted', holder .. '@@-1', '') end
   -- Another bid with the same id is another holder.
   if mine == 0 or unique == '0' then return answer('refused', holder .. '@@' .. left, '') end
-  -- Asked again after a lost answer: what remains, not a new lease.
-  if last then
+  -- Asked again after a lost answer: what remains, not a new lease. Of an
+  -- earlier bid whose release is on its way, the old token is none.
+  if last and (tonumber(last) or 0) > tonumber(seen) then
     -- WAIT is about what its own connection has written.
     if waits == '1' then redis.call('PEXPIRE', KEYS[1], math.max(left, 1)) end
     return answer('won', id .. '@@' .. left, last .. ' held')
