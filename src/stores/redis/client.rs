@@ -176,13 +176,28 @@ impl Redis {
     }
 
     async fn take(&self, bid: &Bid, call: &Call) -> Result<Reply> {
-        self.send_take(bid, call).await.map_err(|error| {
+        let sent = self.send_take(bid, call).await;
+        if let Err(error) = &sent
+            && error.kind() == ErrorKind::Conflict
+            && bid.queue
+        {
             // It may stand in the queue behind what is no owner.
-            match error.kind() == ErrorKind::Conflict && bid.queue {
-                true => may_have(error),
-                false => error,
-            }
-        })
+            let _ = Box::pin(self.leave(bid)).await;
+        }
+        sent
+    }
+
+    /// The error of a take that was not the first, once the place in the queue that
+    /// an earlier one may have given to `bid` is given up.
+    async fn undone(&self, bid: &Bid, error: Error) -> Error {
+        if !bid.queue || self.leave(bid).await.is_ok() {
+            return error;
+        }
+        let (retry, message) = (error.retry(), error.to_string());
+        Error::new(error.kind(), Outcome::MayHave)
+            .with_retry(retry)
+            .with_message(message)
+            .with_source(error)
     }
 
     /// Sends a take. Where replicas are asked for it counts only once enough
@@ -224,15 +239,6 @@ impl Redis {
             Outcome::MayHave,
         ))
     }
-}
-
-/// The error of a take before which, or by which, something may have been left.
-fn may_have(error: Error) -> Error {
-    let (retry, message) = (error.retry(), error.to_string());
-    Error::new(error.kind(), Outcome::MayHave)
-        .with_retry(retry)
-        .with_message(message)
-        .with_source(error)
 }
 
 /// How long replicas may take.
@@ -307,15 +313,13 @@ impl Backend for Redis {
             is_again = true;
             reply = match Box::pin(self.take(bid, &call)).await {
                 Ok(reply) => reply,
-                // An earlier one may have put it into the queue.
-                Err(error) if bid.queue => return Err(may_have(error)),
-                Err(error) => return Err(error),
+                Err(error) => return Err(Box::pin(self.undone(bid, error)).await),
             };
         }
         self.heed(&reply);
         dead_waiters::go_on(self, &bid.name, bid.contender.as_str(), &reply);
         match reply.answer(Some(&bid.terms)) {
-            Err(error) if is_again && bid.queue => Err(may_have(error)),
+            Err(error) if is_again => Err(Box::pin(self.undone(bid, error)).await),
             answer => answer,
         }
     }
