@@ -179,9 +179,9 @@ pub(crate) struct Run {
     #[arg(long, value_name = "DUR", value_parser = duration)]
     pub(crate) at_least_for: Option<Duration>,
     #[command(flatten)]
-    pub(crate) probed: Probed,
-    #[command(flatten)]
     pub(crate) job: Job,
+    #[command(flatten)]
+    pub(crate) probed: Probed,
 }
 
 /// Stand for leader for ever; run a command while leading
@@ -197,14 +197,14 @@ pub(crate) struct Lead {
     /// Resign and exit with the command's code when it exits
     #[arg(long)]
     pub(crate) once: bool,
-    #[command(flatten)]
-    pub(crate) probed: Probed,
     /// Exit with 69 when the store cannot be reached at the start, instead of
     /// waiting for it
     #[arg(long, help_heading = WAITING)]
     pub(crate) fail_fast: bool,
     #[command(flatten)]
     pub(crate) job: Job,
+    #[command(flatten)]
+    pub(crate) probed: Probed,
 }
 
 /// Run a command on a schedule, in one place at a time

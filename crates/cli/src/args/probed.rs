@@ -2,14 +2,14 @@
 
 use clap::Args;
 
-use super::{OUTPUT, WHAT, examples};
+use super::{WHAT, examples};
 
 /// Who may ask how this process is.
 #[derive(Args, Debug)]
 pub(crate) struct Probed {
     /// Answer /metrics (for Prometheus), /healthz and /readyz here, as in
     /// 127.0.0.1:4040; of lead also /leader (who leads, and is it this one)
-    #[arg(long, value_name = "ADDR", help_heading = OUTPUT)]
+    #[arg(long, value_name = "ADDR", help_heading = WHAT)]
     pub(crate) http: Option<String>,
 }
 

@@ -52,7 +52,7 @@ fn lead(home: &Home) -> Server {
     let mut lines = lines.map(Result::unwrap);
     let line = lines.find(|line| line.contains("http://")).unwrap();
     let (_, address) = line.split_once("http://").unwrap();
-    let address = address.trim_end_matches("/leader").to_owned();
+    let address = address.trim_end_matches('/').to_owned();
     // Whatever else it says must go somewhere.
     std::thread::spawn(move || lines.for_each(drop));
     Server {
