@@ -187,6 +187,9 @@ impl Driver {
                 next = self.ends_at_once();
             }
         }
+        if self.machine.tries_nothing() {
+            self.reporter.rests();
+        }
     }
 
     /// A user that was told of a loss and does not say that it has ended: a guard
@@ -207,9 +210,8 @@ impl Driver {
             && let Poll::Ready(event) = call.poll(cx, self.engine.clock())
         {
             let took = || self.engine.clock().now().since(self.sent.now);
-            self.engine
-                .meters()
-                .called(call.operation(), took, event.failure());
+            let meters = self.engine.meters();
+            meters.called(call.operation(), took, event.failure());
             self.call = None;
             return Poll::Ready(event);
         }
@@ -381,9 +383,6 @@ impl Driver {
                 if !was_lost {
                     self.engine.note_end(&self.machine.settings().name, &finish);
                 }
-                if matches!(finish, Finish::Released) {
-                    self.reporter.well();
-                }
                 self.sink.tell(Notice::Finished(finish));
             }
         }
@@ -432,6 +431,9 @@ impl Driver {
     }
 
     fn is_given_back(&mut self, how: GivenBack) {
+        if how == GivenBack::Confirmed {
+            self.reporter.well();
+        }
         if let Some(lease) = &self.lease {
             lease.is_given_back(how);
             let of = self.machine.settings();
@@ -467,9 +469,8 @@ impl Driver {
                 if left.is_ok() || clock.now() >= over {
                     return;
                 }
-                clock
-                    .sleep(wake::backoff(failures, random.fraction()))
-                    .await;
+                let pause = wake::backoff(failures, random.fraction());
+                clock.sleep(pause).await;
             }
         });
     }

@@ -3,6 +3,10 @@
 use tenure::model::Purpose;
 use tenure::{CoordinatorStatus, Standing, StatusChange};
 
+use tracing::Level;
+
+use crate::log::Log;
+use crate::recorder::TestRecorder;
 use crate::{FaultyStore, seconds};
 
 fn standings(status: &CoordinatorStatus) -> Vec<(Purpose, &str, Standing)> {
@@ -91,4 +95,48 @@ async fn a_store_in_trouble_is_not_well_until_it_answers_again() {
     stage.faults.heal();
     tokio::time::sleep(seconds(3)).await;
     assert!(coordinator.status().is_store_well);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_guard_that_stays_in_scope_does_not_keep_the_store_in_trouble() {
+    let (log, _log_guard) = Log::begin();
+    let recorder = TestRecorder::default();
+    let _recorder_guard = metrics::set_default_local_recorder(&recorder);
+    let stage = FaultyStore::new();
+    let coordinator = stage.coordinator();
+    let guard = coordinator.lock("report").unwrap().acquire().await.unwrap();
+    stage.cut();
+    guard.tenure().lost().await;
+    tokio::time::sleep(seconds(1)).await;
+    // Nothing is tried before the guard goes, so nothing fails.
+    assert!(coordinator.status().is_store_well);
+    assert_eq!(recorder.get(r#"tenure_store_up{store="memory"}"#), 1.0);
+    // But the store has not answered.
+    let told = || log.messages(Level::INFO, "tenure::store");
+    assert_eq!(told(), ["the store is in trouble"]);
+    stage.faults.heal();
+    let other = coordinator.lock("other").unwrap().acquire().await.unwrap();
+    assert_eq!(
+        told(),
+        ["the store is in trouble", "the store is well again"]
+    );
+    drop((guard, other));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_campaign_that_is_not_read_does_not_keep_the_store_in_trouble() {
+    let stage = FaultyStore::new();
+    let coordinator = stage.coordinator();
+    let campaign = coordinator.elector("billing").unwrap().campaign().unwrap();
+    tokio::time::sleep(seconds(1)).await;
+    stage.cut();
+    // What was won is given back unread, which fails until the lease is over.
+    let mut has_failed = false;
+    for _ in 0..60 {
+        tokio::time::sleep(seconds(1)).await;
+        has_failed |= !coordinator.status().is_store_well;
+    }
+    assert!(has_failed);
+    assert!(coordinator.status().is_store_well);
+    drop(campaign);
 }
