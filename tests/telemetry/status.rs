@@ -1,8 +1,12 @@
 //! What this process holds and waits for, and how that changes.
 
+use std::time::Duration;
+
 use tenure::model::Purpose;
+use tenure::schedule::ScheduleConfig;
 use tenure::{CoordinatorStatus, Standing, StatusChange};
 
+use tenure_testkit::fault::{Call, Fault};
 use tracing::Level;
 
 use crate::log::Log;
@@ -139,4 +143,40 @@ async fn a_campaign_that_is_not_read_does_not_keep_the_store_in_trouble() {
     assert!(has_failed);
     assert!(coordinator.status().is_store_well);
     drop(campaign);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_standby_that_could_not_read_the_ledger_is_well_while_another_leads() {
+    let stage = FaultyStore::new();
+    let (first, second) = (stage.coordinator(), stage.coordinator());
+    let config = ScheduleConfig::rate(Duration::ZERO, seconds(1_000)).unwrap();
+    let leader = first.scheduler("tidy", config.clone()).unwrap();
+    let leader = leader.start(|_| async {}).unwrap();
+    while leader.status().runs < 1 {
+        tokio::time::sleep(seconds(1)).await;
+    }
+    stage.faults.always(Call::ReadLedger, Fault::Fail);
+    let mut troubles = second.troubles();
+    let standby = second.scheduler("tidy", config).unwrap();
+    let standby = standby.start(|_| async {}).unwrap();
+    assert!(troubles.next().await.is_some());
+    tokio::time::sleep(seconds(5)).await;
+    assert!(second.status().is_store_well);
+    standby.stop().await.unwrap();
+    leader.stop().await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_schedule_that_has_ended_does_not_keep_the_store_in_trouble() {
+    let stage = FaultyStore::new();
+    let coordinator = stage.coordinator();
+    let config = ScheduleConfig::rate(Duration::ZERO, seconds(1_000)).unwrap();
+    let scheduler = coordinator.scheduler("tidy", config).unwrap();
+    stage.faults.always(Call::ReadLedger, Fault::Fail);
+    let handle = scheduler.start(|_| async {}).unwrap();
+    tokio::time::sleep(seconds(5)).await;
+    assert!(!coordinator.status().is_store_well);
+    handle.stop().await.unwrap();
+    assert!(coordinator.status().is_store_well);
+    drop(scheduler);
 }
