@@ -61,15 +61,36 @@ async fn an_office_is_counted_with_its_renewals_its_loss_and_the_stores_errors()
     let lost = r#"tenure_losses_total{purpose="leader",mutex="billing",cause="deadline"}"#;
     assert_eq!(recorder.get(lost), 1.0);
     assert!(recorder.get(r#"tenure_renewal_failures_total{store="memory"}"#) >= 1.0);
-    let errors =
-        r#"tenure_store_errors_total{store="memory",operation="acquire",kind="unreachable"}"#;
-    assert!(recorder.get(errors) >= 1.0);
+    for operation in ["acquire", "renew"] {
+        let of = format!(r#"{{store="memory",operation="{operation}",kind="unreachable"}}"#);
+        assert!(recorder.get(&format!("tenure_store_errors_total{of}")) >= 1.0);
+    }
     stage.faults.heal();
     tokio::time::sleep(seconds(60)).await;
     assert_eq!(recorder.get(&format!("tenure_leading{of}")), 1.0);
     assert_eq!(recorder.get(&format!("tenure_acquisitions_total{of}")), 2.0);
     assert_eq!(recorder.get(r#"tenure_store_up{store="memory"}"#), 1.0);
     leader.abort();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lease_that_was_taken_is_neither_renewed_nor_a_failure() {
+    let recorder = TestRecorder::default();
+    let _guard = metrics::set_default_local_recorder(&recorder);
+    let coordinator = FaultyStore::new().coordinator();
+    let guard = coordinator.lock("report").unwrap().acquire().await.unwrap();
+    coordinator.revoke("report", None).await.unwrap();
+    guard.tenure().lost().await;
+    let taken = r#"tenure_losses_total{purpose="lock",mutex="report",cause="taken"}"#;
+    assert_eq!(recorder.get(taken), 1.0);
+    assert_eq!(
+        recorder.get(r#"tenure_renewals_total{store="memory"}"#),
+        0.0
+    );
+    assert_eq!(
+        recorder.get(r#"tenure_renewal_failures_total{store="memory"}"#),
+        0.0
+    );
 }
 
 #[tokio::test(start_paused = true)]
