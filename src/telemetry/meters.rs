@@ -22,6 +22,18 @@ const MOST_NAMES: usize = 100;
 /// The label of names beyond the limit.
 const OTHER: &str = "other";
 
+/// How a run can end, as [`NameMeters::run_ended`] is told.
+const OUTCOMES: [&str; 5] = ["done", "failed", "panicked", "timed_out", "cut"];
+
+/// Why a tenure can be lost.
+const LOSSES: [LossCause; 5] = [
+    LossCause::Deadline,
+    LossCause::Taken,
+    LossCause::Unclaimed,
+    LossCause::ClockJump,
+    LossCause::Forked,
+];
+
 /// The metrics of one coordinator.
 #[derive(Clone)]
 pub(crate) struct Meters(Arc<MetersParts>);
@@ -149,7 +161,7 @@ impl NameMeters {
             _ => Counter::noop(),
         };
         let leading = (purpose != Purpose::Lock).then(|| gauge!(GAUGE_LEADING, &labels));
-        Self(Arc::new(NameMetersParts {
+        let meters = Self(Arc::new(NameMetersParts {
             purpose,
             label: label.to_owned(),
             held: gauge!(GAUGE_HELD, &labels),
@@ -159,7 +171,34 @@ impl NameMeters {
             acquisitions: counter!(COUNTER_ACQUISITIONS, &labels),
             wait: histogram!(HISTOGRAM_WAIT, &labels),
             hold: histogram!(HISTOGRAM_HOLD, &labels),
-        }))
+        }));
+        meters.begin_at_zero();
+        meters
+    }
+
+    /// What is counted seldom is shown before it happens: a server that first sees
+    /// a counter at one does not see it rise. Not of locks, of which there are
+    /// many.
+    fn begin_at_zero(&self) {
+        if self.0.purpose != Purpose::Lock {
+            for cause in LOSSES {
+                self.losses(cause).increment(0);
+            }
+        }
+        if self.0.purpose == Purpose::Schedule {
+            for outcome in OUTCOMES {
+                self.runs(outcome).increment(0);
+            }
+        }
+    }
+
+    fn losses(&self, cause: LossCause) -> Counter {
+        let (purpose, mutex) = (self.0.purpose.word(), self.0.label.clone());
+        counter!(COUNTER_LOSSES, "purpose" => purpose, "mutex" => mutex, "cause" => cause.word())
+    }
+
+    fn runs(&self, outcome: &'static str) -> Counter {
+        counter!(COUNTER_RUNS, "schedule" => self.0.label.clone(), "outcome" => outcome)
     }
 
     pub(crate) fn waits(&self) {
@@ -191,10 +230,7 @@ impl NameMeters {
     }
 
     pub(crate) fn lost(&self, cause: LossCause) {
-        let (purpose, mutex) = (self.0.purpose.word(), self.0.label.clone());
-        let cause = cause.word();
-        counter!(COUNTER_LOSSES, "purpose" => purpose, "mutex" => mutex, "cause" => cause)
-            .increment(1);
+        self.losses(cause).increment(1);
     }
 
     pub(crate) fn handed_on(&self) {
@@ -209,7 +245,7 @@ impl NameMeters {
     /// A run has ended, at `at` milliseconds since 1970 on the store's clock.
     pub(crate) fn run_ended(&self, outcome: &'static str, took: Duration, at: u64) {
         let schedule = || self.0.label.clone();
-        counter!(COUNTER_RUNS, "schedule" => schedule(), "outcome" => outcome).increment(1);
+        self.runs(outcome).increment(1);
         histogram!(HISTOGRAM_RUN, "schedule" => schedule()).record(took);
         if outcome == "done" {
             #[expect(clippy::cast_precision_loss)] // Milliseconds are precise enough.

@@ -121,6 +121,14 @@ async fn a_schedule_is_counted_by_outcome_with_its_last_success() {
         ))
     };
     assert_eq!((runs("done"), runs("failed")), (2.0, 1.0));
+    // A server must see a counter at zero to see it rise.
+    for outcome in ["panicked", "timed_out", "cut"] {
+        assert_eq!(runs(outcome), 0.0, "{outcome}");
+    }
+    for cause in ["deadline", "taken", "unclaimed", "clock_jump", "forked"] {
+        let of = format!(r#"{{purpose="schedule",mutex="tidy",cause="{cause}"}}"#);
+        assert_eq!(recorder.get(&format!("tenure_losses_total{of}")), 0.0);
+    }
     assert_eq!(
         recorder.get(r#"tenure_schedule_run_seconds{schedule="tidy"} sum"#),
         9.0
