@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use metrics::{Counter, Gauge, Histogram, counter, gauge, histogram};
@@ -90,6 +90,10 @@ impl Meters {
         others.clone()
     }
 
+    fn calls(&self) -> MutexGuard<'_, BTreeMap<&'static str, Histogram>> {
+        self.0.calls.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// `operation` of the store has ended, well or not.
     pub(crate) fn called(
         &self,
@@ -98,12 +102,14 @@ impl Meters {
         error: Option<&Error>,
     ) {
         let store = self.0.store;
-        let mut calls = self.0.calls.lock().unwrap_or_else(PoisonError::into_inner);
-        let call = calls.entry(operation).or_insert_with(
-            || histogram!(HISTOGRAM_CALL, "store" => store, "operation" => operation),
-        );
+        // A recorder is foreign code: it is told outside the lock.
+        let known = self.calls().get(operation).cloned();
+        let call = known.unwrap_or_else(|| {
+            let call = histogram!(HISTOGRAM_CALL, "store" => store, "operation" => operation);
+            self.calls().insert(operation, call.clone());
+            call
+        });
         call.record(took());
-        drop(calls);
         if let Some(error) = error {
             let kind = error.kind().word();
             counter!(COUNTER_CALL_ERRORS, "store" => store, "operation" => operation, "kind" => kind)
@@ -262,5 +268,56 @@ impl NameMeters {
 impl fmt::Debug for NameMeters {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("NameMeters").finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use metrics::{HistogramFn, Key, KeyName, Metadata, Recorder, SharedString, Unit};
+
+    use super::*;
+
+    /// A recorder that uses the meters while it is told of a value, once.
+    #[derive(Clone, Default)]
+    struct NestedRecorder(Arc<Mutex<Option<Meters>>>);
+
+    impl HistogramFn for NestedRecorder {
+        fn record(&self, _: f64) {
+            let meters = self.0.lock().unwrap().take();
+            if let Some(meters) = meters {
+                meters.called("owner", || Duration::ZERO, None);
+            }
+        }
+    }
+
+    impl Recorder for NestedRecorder {
+        fn describe_counter(&self, _: KeyName, _: Option<Unit>, _: SharedString) {}
+
+        fn describe_gauge(&self, _: KeyName, _: Option<Unit>, _: SharedString) {}
+
+        fn describe_histogram(&self, _: KeyName, _: Option<Unit>, _: SharedString) {}
+
+        fn register_counter(&self, _: &Key, _: &Metadata<'_>) -> Counter {
+            Counter::noop()
+        }
+
+        fn register_gauge(&self, _: &Key, _: &Metadata<'_>) -> Gauge {
+            Gauge::noop()
+        }
+
+        fn register_histogram(&self, _: &Key, _: &Metadata<'_>) -> Histogram {
+            Histogram::from_arc(Arc::new(self.clone()))
+        }
+    }
+
+    #[test]
+    fn a_recorder_may_call_the_store_itself() {
+        let recorder = NestedRecorder::default();
+        metrics::with_local_recorder(&recorder, || {
+            let meters = Meters::new("memory");
+            *recorder.0.lock().unwrap() = Some(meters.clone());
+            meters.called("acquire", || Duration::ZERO, None);
+            assert_eq!(meters.calls().len(), 2);
+        });
     }
 }
