@@ -287,7 +287,8 @@ impl Driver {
             }
         }
         machine::keep_for_the_next(effects);
-        if let Some((standing, since)) = self.life.news() {
+        let news = self.life.news();
+        if let Some((standing, since)) = news.filter(|_| !self.machine.is_finished()) {
             slot.show(standing, since);
         }
         next
