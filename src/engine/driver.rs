@@ -337,12 +337,13 @@ impl Driver {
                 reading,
             } => {
                 let (birth, clock) = (self.engine.birth(), self.engine.clock().clone());
-                let (of, token) = (self.machine.settings(), held.token);
-                self.life.owns(of, token, reading.heard_at);
+                let (token, heard_at) = (held.token, reading.heard_at);
                 let (tenure, lease) =
                     Tenure::begin(birth, held, clock, deadline, reading, self.sent);
                 self.tenure_number = tenure_number;
                 self.lease = Some(lease);
+                // What is told is heard by foreign code: the lease comes first.
+                self.life.owns(self.machine.settings(), token, heard_at);
                 self.reporter.well();
                 let done = Quiescer::new(slot, tenure_number);
                 self.sink.tell(Notice::Began(tenure, owner, done));
@@ -426,8 +427,7 @@ impl Driver {
             lease.end(cause);
             // The task that saw the end first knows best why.
             let cause = lease.cause.get().copied().unwrap_or(cause);
-            let of = self.machine.settings();
-            self.life.ends(of, cause, self.now);
+            self.life.ends(self.machine.settings(), cause, self.now);
         }
     }
 
