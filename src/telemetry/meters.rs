@@ -223,7 +223,7 @@ impl NameMeters {
     pub(crate) fn owns(&self) {
         self.0.held.increment(1.0);
         if let Some(leading) = &self.0.leading {
-            leading.set(1.0);
+            leading.increment(1.0);
         }
     }
 
@@ -231,7 +231,7 @@ impl NameMeters {
         self.0.held.decrement(1.0);
         self.0.hold.record(held);
         if let Some(leading) = &self.0.leading {
-            leading.set(0.0);
+            leading.decrement(1.0);
         }
     }
 

@@ -142,6 +142,26 @@ async fn a_schedule_is_counted_by_outcome_with_its_last_success() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn offices_that_share_one_label_are_counted_together() {
+    let recorder = TestRecorder::default();
+    let _guard = metrics::set_default_local_recorder(&recorder);
+    let coordinator = FaultyStore::new().coordinator();
+    let mut leaders = Vec::new();
+    for number in 0..103 {
+        let elector = coordinator.elector(format!("office-{number}")).unwrap();
+        leaders.push(tokio::spawn(async move {
+            elector.lead(|_| std::future::pending::<()>()).await
+        }));
+    }
+    tokio::time::sleep(seconds(1)).await;
+    let others = r#"tenure_leading{purpose="leader",mutex="other"}"#;
+    assert_eq!(recorder.get(others), 3.0);
+    leaders.pop().unwrap().abort();
+    tokio::time::sleep(seconds(1)).await;
+    assert_eq!(recorder.get(others), 2.0);
+}
+
+#[tokio::test(start_paused = true)]
 async fn names_beyond_the_limit_share_one_label() {
     let recorder = TestRecorder::default();
     let _guard = metrics::set_default_local_recorder(&recorder);
