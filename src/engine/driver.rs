@@ -187,6 +187,9 @@ impl Driver {
                 next = self.ends_at_once();
             }
         }
+        if self.machine.tries_nothing() {
+            self.reporter.rests();
+        }
     }
 
     /// A user that was told of a loss and does not say that it has ended: a guard
@@ -207,9 +210,8 @@ impl Driver {
             && let Poll::Ready(event) = call.poll(cx, self.engine.clock())
         {
             let took = || self.engine.clock().now().since(self.sent.now);
-            self.engine
-                .meters()
-                .called(call.operation(), took, event.failure());
+            let meters = self.engine.meters();
+            meters.called(call.operation(), took, event.failure());
             self.call = None;
             return Poll::Ready(event);
         }
@@ -285,7 +287,8 @@ impl Driver {
             }
         }
         machine::keep_for_the_next(effects);
-        if let Some((standing, since)) = self.life.news() {
+        let news = self.life.news();
+        if let Some((standing, since)) = news.filter(|_| !self.machine.is_finished()) {
             slot.show(standing, since);
         }
         next
@@ -334,12 +337,13 @@ impl Driver {
                 reading,
             } => {
                 let (birth, clock) = (self.engine.birth(), self.engine.clock().clone());
-                let (of, token) = (self.machine.settings(), held.token);
-                self.life.owns(of, token, reading.heard_at);
+                let (token, heard_at) = (held.token, reading.heard_at);
                 let (tenure, lease) =
                     Tenure::begin(birth, held, clock, deadline, reading, self.sent);
                 self.tenure_number = tenure_number;
                 self.lease = Some(lease);
+                // What is told is heard by foreign code: the lease comes first.
+                self.life.owns(self.machine.settings(), token, heard_at);
                 self.reporter.well();
                 let done = Quiescer::new(slot, tenure_number);
                 self.sink.tell(Notice::Began(tenure, owner, done));
@@ -380,9 +384,6 @@ impl Driver {
                     && !self.lease.as_ref().is_some_and(|lease| lease.is_asked());
                 if !was_lost {
                     self.engine.note_end(&self.machine.settings().name, &finish);
-                }
-                if matches!(finish, Finish::Released) {
-                    self.reporter.well();
                 }
                 self.sink.tell(Notice::Finished(finish));
             }
@@ -426,12 +427,14 @@ impl Driver {
             lease.end(cause);
             // The task that saw the end first knows best why.
             let cause = lease.cause.get().copied().unwrap_or(cause);
-            let of = self.machine.settings();
-            self.life.ends(of, cause, self.now);
+            self.life.ends(self.machine.settings(), cause, self.now);
         }
     }
 
     fn is_given_back(&mut self, how: GivenBack) {
+        if how == GivenBack::Confirmed {
+            self.reporter.well();
+        }
         if let Some(lease) = &self.lease {
             lease.is_given_back(how);
             let of = self.machine.settings();
@@ -467,9 +470,8 @@ impl Driver {
                 if left.is_ok() || clock.now() >= over {
                     return;
                 }
-                clock
-                    .sleep(wake::backoff(failures, random.fraction()))
-                    .await;
+                let pause = wake::backoff(failures, random.fraction());
+                clock.sleep(pause).await;
             }
         });
     }

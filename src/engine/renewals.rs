@@ -140,11 +140,23 @@ pub(super) async fn renew(
         Err(late) => Err(late),
     };
     let took = || clock.now().since(sent.now);
-    meters.called("renew", took, answers.as_ref().err());
+    let failure = match &answers {
+        Ok(answers) if answers.iter().all(Result::is_err) => {
+            answers.iter().find_map(|answer| answer.as_ref().err())
+        }
+        Ok(_) => None,
+        Err(error) => Some(error),
+    };
+    meters.called("renew", took, failure);
     let answers = answers.unwrap_or_else(|error| vec![Err(error); batch.len()]);
     let size = batch.len();
     for (told, (due, result)) in batch.into_iter().zip(answers).enumerate() {
-        meters.renewed(result.is_ok());
+        match &result {
+            Ok(answer) if answer.is_won() => meters.renewed(true),
+            // The store has answered, and another owns: a loss, which is counted as one.
+            Ok(_) => {}
+            Err(_) => meters.renewed(false),
+        }
         // A contention that has ended does not want to know.
         due.slot.send_to_one(Event::Renewed {
             nonce: due.held().nonce,

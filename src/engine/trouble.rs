@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::future::poll_fn;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::{Context, Poll, Waker};
 
@@ -145,26 +145,64 @@ pub(crate) struct TroubleBoard(Arc<TroubleBoardParts>);
 struct TroubleBoardParts {
     readers: Mutex<Readers>,
     sources: AtomicU64,
-    /// How many tries have failed and not gone well since.
     in_trouble: InTrouble,
 }
 
-/// Tells of the first trouble and of the end of the last: while the store is
-/// away a thousand contentions fail, and two lines say so.
-struct InTrouble(AtomicU64, Meters);
+/// Counts who fails, and tells of the first trouble and of the end of the last:
+/// while the store is away a thousand contentions fail, and two lines say so.
+///
+/// A reporter that gives up is not counted any more; that says nothing of the
+/// store. All is told to be well only when the store has answered.
+struct InTrouble {
+    /// How many have failed and try again.
+    failing: AtomicU64,
+    /// Whether it has been told that the store is in trouble.
+    is_told: AtomicBool,
+    meters: Meters,
+}
 
 impl InTrouble {
-    fn enter(&self, error: &Error) {
-        if self.0.fetch_add(1, Ordering::Relaxed) == 0 {
-            self.1.is_up(false);
-            story::store_failed(error);
+    fn enter(&self) {
+        if self.failing.fetch_add(1, Ordering::SeqCst) == 0 {
+            self.show();
         }
     }
 
     fn leave(&self) {
-        if self.0.fetch_sub(1, Ordering::Relaxed) == 1 {
-            self.1.is_up(true);
+        if self.failing.fetch_sub(1, Ordering::SeqCst) == 1 {
+            self.show();
+        }
+    }
+
+    fn failed(&self, error: &Error) {
+        if !self.is_told.swap(true, Ordering::SeqCst) {
+            story::store_failed(error);
+        }
+    }
+
+    /// The store has answered one of them.
+    fn answered(&self) {
+        if self.is_told.load(Ordering::Relaxed)
+            && self.is_well()
+            && self.is_told.swap(false, Ordering::SeqCst)
+        {
             story::store_well();
+        }
+    }
+
+    fn is_well(&self) -> bool {
+        self.failing.load(Ordering::SeqCst) == 0
+    }
+
+    /// Another thread may change the count in between: who shows it last must
+    /// have shown what it is.
+    fn show(&self) {
+        loop {
+            let is_well = self.is_well();
+            self.meters.is_up(is_well);
+            if self.is_well() == is_well {
+                return;
+            }
         }
     }
 }
@@ -207,7 +245,11 @@ impl TroubleBoard {
         Self(Arc::new(TroubleBoardParts {
             readers: Mutex::default(),
             sources: AtomicU64::new(0),
-            in_trouble: InTrouble(AtomicU64::new(0), meters),
+            in_trouble: InTrouble {
+                failing: AtomicU64::new(0),
+                is_told: AtomicBool::new(false),
+                meters,
+            },
         }))
     }
 
@@ -230,12 +272,13 @@ impl TroubleBoard {
             doing,
             source: self.0.sources.fetch_add(1, Ordering::Relaxed),
             is_in_trouble: false,
+            is_counted: false,
         }
     }
 
     /// Whether nothing fails at present.
     pub(crate) fn is_well(&self) -> bool {
-        self.0.in_trouble.0.load(Ordering::Relaxed) == 0
+        self.0.in_trouble.is_well()
     }
 
     /// Nothing more will be told.
@@ -267,21 +310,35 @@ pub(crate) struct TroubleReporter {
     mutex: MutexName,
     doing: Doing,
     source: u64,
+    /// Whether its readers have been told of a failure, and not of its end.
     is_in_trouble: bool,
+    /// Whether it has failed and tries again.
+    is_counted: bool,
 }
 
 impl TroubleReporter {
     pub(crate) fn failed(&mut self, error: &Error) {
-        if !std::mem::replace(&mut self.is_in_trouble, true) {
-            self.board.0.in_trouble.enter(error);
+        self.is_in_trouble = true;
+        if !std::mem::replace(&mut self.is_counted, true) {
+            self.board.0.in_trouble.enter();
         }
+        self.board.0.in_trouble.failed(error);
         self.tell(TroubleNews::Failed(error.clone()));
     }
 
+    /// The store has answered.
     pub(crate) fn well(&mut self) {
+        self.rests();
+        self.board.0.in_trouble.answered();
         if std::mem::take(&mut self.is_in_trouble) {
-            self.board.0.in_trouble.leave();
             self.tell(TroubleNews::Well);
+        }
+    }
+
+    /// It tries nothing for now, so nothing of it fails.
+    pub(crate) fn rests(&mut self) {
+        if std::mem::take(&mut self.is_counted) {
+            self.board.0.in_trouble.leave();
         }
     }
 
@@ -297,8 +354,8 @@ impl TroubleReporter {
 
 impl Drop for TroubleReporter {
     fn drop(&mut self) {
+        self.rests();
         if self.is_in_trouble {
-            self.board.0.in_trouble.leave();
             self.tell(TroubleNews::GivenUp);
         }
     }

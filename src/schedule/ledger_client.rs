@@ -38,6 +38,12 @@ impl LedgerClient {
         self.own.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Nothing is asked of the ledger for now: a standby that could not read it
+    /// does not fail any more.
+    pub(super) fn rests(&self) {
+        rests(&self.reporter);
+    }
+
     pub(super) async fn read_once(&self) -> Result<Option<LedgerEntry>> {
         let Some(ledger) = self.ledger() else {
             return Ok(self.own().clone());
@@ -158,10 +164,16 @@ async fn record(engine: &Engine, held: &Held, end: TickEnd, reporter: &Mutex<Tro
                 target: "tenure::schedule", schedule = %held.name, tick = end.tick,
                 "the end of this tick could not be recorded: {error}"
             );
+            rests(reporter);
             return;
         }
         clock.sleep(engine.pause(failures)).await;
     }
+}
+
+fn rests(reporter: &Mutex<TroubleReporter>) {
+    let mut reporter = reporter.lock().unwrap_or_else(PoisonError::into_inner);
+    reporter.rests();
 }
 
 /// The answer, which is also told to the readers of troubles.

@@ -150,6 +150,7 @@ impl Life {
 
 impl Drop for Life {
     fn drop(&mut self) {
+        self.scheduler.ledger.rests();
         let mut life = self.scheduler.life();
         drop(life.contention.take());
         life.is_running = false;

@@ -67,8 +67,10 @@ async fn contend(life: &Life, worker: &str, work: &mut impl Work) -> Result<()> 
             }
             Some(Notice::Trouble(error)) => trouble(&error),
             Some(Notice::Finished(finish)) => return ending(scheduler, finish, failure),
-            // Of a term that is over, or of another leader's.
-            Some(Notice::Quiesce(..) | Notice::Observed(_)) => {}
+            // Another leads, and reads the ledger.
+            Some(Notice::Observed(_)) => scheduler.ledger.rests(),
+            // Of a term that is over.
+            Some(Notice::Quiesce(..)) => {}
             None => return ending(scheduler, Finish::NotOwner, failure),
         }
     }

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use metrics::{Counter, Gauge, Histogram, counter, gauge, histogram};
@@ -21,6 +21,18 @@ const MOST_NAMES: usize = 100;
 
 /// The label of names beyond the limit.
 const OTHER: &str = "other";
+
+/// How a run can end, as [`NameMeters::run_ended`] is told.
+const OUTCOMES: [&str; 5] = ["done", "failed", "panicked", "timed_out", "cut"];
+
+/// Why a tenure can be lost.
+const LOSSES: [LossCause; 5] = [
+    LossCause::Deadline,
+    LossCause::Taken,
+    LossCause::Unclaimed,
+    LossCause::ClockJump,
+    LossCause::Forked,
+];
 
 /// The metrics of one coordinator.
 #[derive(Clone)]
@@ -78,6 +90,10 @@ impl Meters {
         others.clone()
     }
 
+    fn calls(&self) -> MutexGuard<'_, BTreeMap<&'static str, Histogram>> {
+        self.0.calls.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// `operation` of the store has ended, well or not.
     pub(crate) fn called(
         &self,
@@ -86,12 +102,14 @@ impl Meters {
         error: Option<&Error>,
     ) {
         let store = self.0.store;
-        let mut calls = self.0.calls.lock().unwrap_or_else(PoisonError::into_inner);
-        let call = calls.entry(operation).or_insert_with(
-            || histogram!(HISTOGRAM_CALL, "store" => store, "operation" => operation),
-        );
+        // A recorder is foreign code: it is told outside the lock.
+        let known = self.calls().get(operation).cloned();
+        let call = known.unwrap_or_else(|| {
+            let call = histogram!(HISTOGRAM_CALL, "store" => store, "operation" => operation);
+            self.calls().insert(operation, call.clone());
+            call
+        });
         call.record(took());
-        drop(calls);
         if let Some(error) = error {
             let kind = error.kind().word();
             counter!(COUNTER_CALL_ERRORS, "store" => store, "operation" => operation, "kind" => kind)
@@ -149,7 +167,7 @@ impl NameMeters {
             _ => Counter::noop(),
         };
         let leading = (purpose != Purpose::Lock).then(|| gauge!(GAUGE_LEADING, &labels));
-        Self(Arc::new(NameMetersParts {
+        let meters = Self(Arc::new(NameMetersParts {
             purpose,
             label: label.to_owned(),
             held: gauge!(GAUGE_HELD, &labels),
@@ -159,7 +177,34 @@ impl NameMeters {
             acquisitions: counter!(COUNTER_ACQUISITIONS, &labels),
             wait: histogram!(HISTOGRAM_WAIT, &labels),
             hold: histogram!(HISTOGRAM_HOLD, &labels),
-        }))
+        }));
+        meters.begin_at_zero();
+        meters
+    }
+
+    /// What is counted seldom is shown before it happens: a server that first sees
+    /// a counter at one does not see it rise. Not of locks, of which there are
+    /// many.
+    fn begin_at_zero(&self) {
+        if self.0.purpose != Purpose::Lock {
+            for cause in LOSSES {
+                self.losses(cause).increment(0);
+            }
+        }
+        if self.0.purpose == Purpose::Schedule {
+            for outcome in OUTCOMES {
+                self.runs(outcome).increment(0);
+            }
+        }
+    }
+
+    fn losses(&self, cause: LossCause) -> Counter {
+        let (purpose, mutex) = (self.0.purpose.word(), self.0.label.clone());
+        counter!(COUNTER_LOSSES, "purpose" => purpose, "mutex" => mutex, "cause" => cause.word())
+    }
+
+    fn runs(&self, outcome: &'static str) -> Counter {
+        counter!(COUNTER_RUNS, "schedule" => self.0.label.clone(), "outcome" => outcome)
     }
 
     pub(crate) fn waits(&self) {
@@ -178,7 +223,7 @@ impl NameMeters {
     pub(crate) fn owns(&self) {
         self.0.held.increment(1.0);
         if let Some(leading) = &self.0.leading {
-            leading.set(1.0);
+            leading.increment(1.0);
         }
     }
 
@@ -186,15 +231,12 @@ impl NameMeters {
         self.0.held.decrement(1.0);
         self.0.hold.record(held);
         if let Some(leading) = &self.0.leading {
-            leading.set(0.0);
+            leading.decrement(1.0);
         }
     }
 
     pub(crate) fn lost(&self, cause: LossCause) {
-        let (purpose, mutex) = (self.0.purpose.word(), self.0.label.clone());
-        let cause = cause.word();
-        counter!(COUNTER_LOSSES, "purpose" => purpose, "mutex" => mutex, "cause" => cause)
-            .increment(1);
+        self.losses(cause).increment(1);
     }
 
     pub(crate) fn handed_on(&self) {
@@ -209,7 +251,7 @@ impl NameMeters {
     /// A run has ended, at `at` milliseconds since 1970 on the store's clock.
     pub(crate) fn run_ended(&self, outcome: &'static str, took: Duration, at: u64) {
         let schedule = || self.0.label.clone();
-        counter!(COUNTER_RUNS, "schedule" => schedule(), "outcome" => outcome).increment(1);
+        self.runs(outcome).increment(1);
         histogram!(HISTOGRAM_RUN, "schedule" => schedule()).record(took);
         if outcome == "done" {
             #[expect(clippy::cast_precision_loss)] // Milliseconds are precise enough.
@@ -226,5 +268,56 @@ impl NameMeters {
 impl fmt::Debug for NameMeters {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("NameMeters").finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use metrics::{HistogramFn, Key, KeyName, Metadata, Recorder, SharedString, Unit};
+
+    use super::*;
+
+    /// A recorder that uses the meters while it is told of a value, once.
+    #[derive(Clone, Default)]
+    struct NestedRecorder(Arc<Mutex<Option<Meters>>>);
+
+    impl HistogramFn for NestedRecorder {
+        fn record(&self, _: f64) {
+            let meters = self.0.lock().unwrap().take();
+            if let Some(meters) = meters {
+                meters.called("owner", || Duration::ZERO, None);
+            }
+        }
+    }
+
+    impl Recorder for NestedRecorder {
+        fn describe_counter(&self, _: KeyName, _: Option<Unit>, _: SharedString) {}
+
+        fn describe_gauge(&self, _: KeyName, _: Option<Unit>, _: SharedString) {}
+
+        fn describe_histogram(&self, _: KeyName, _: Option<Unit>, _: SharedString) {}
+
+        fn register_counter(&self, _: &Key, _: &Metadata<'_>) -> Counter {
+            Counter::noop()
+        }
+
+        fn register_gauge(&self, _: &Key, _: &Metadata<'_>) -> Gauge {
+            Gauge::noop()
+        }
+
+        fn register_histogram(&self, _: &Key, _: &Metadata<'_>) -> Histogram {
+            Histogram::from_arc(Arc::new(self.clone()))
+        }
+    }
+
+    #[test]
+    fn a_recorder_may_call_the_store_itself() {
+        let recorder = NestedRecorder::default();
+        metrics::with_local_recorder(&recorder, || {
+            let meters = Meters::new("memory");
+            *recorder.0.lock().unwrap() = Some(meters.clone());
+            meters.called("acquire", || Duration::ZERO, None);
+            assert_eq!(meters.calls().len(), 2);
+        });
     }
 }

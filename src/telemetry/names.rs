@@ -29,7 +29,7 @@ pub(super) fn describe() {
     gauge!(GAUGE_HELD, "How many tenures of a mutex this process has.");
     gauge!(
         GAUGE_LEADING,
-        "Whether this process has the office: 1 or 0."
+        "1 while this process has the office; of other, how many it has."
     );
     gauge!(GAUGE_WAITING, "How many of this process wait for a mutex.");
     counter!(

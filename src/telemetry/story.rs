@@ -92,7 +92,7 @@ pub(crate) fn store_failed(error: &Error) {
     );
 }
 
-/// The last one that had failed goes well, or is not tried any more.
+/// The store has answered, and none of a coordinator's tries fails any more.
 pub(crate) fn store_well() {
     tracing::info!(target: "tenure::store", "the store is well again");
 }

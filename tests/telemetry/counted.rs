@@ -61,15 +61,36 @@ async fn an_office_is_counted_with_its_renewals_its_loss_and_the_stores_errors()
     let lost = r#"tenure_losses_total{purpose="leader",mutex="billing",cause="deadline"}"#;
     assert_eq!(recorder.get(lost), 1.0);
     assert!(recorder.get(r#"tenure_renewal_failures_total{store="memory"}"#) >= 1.0);
-    let errors =
-        r#"tenure_store_errors_total{store="memory",operation="acquire",kind="unreachable"}"#;
-    assert!(recorder.get(errors) >= 1.0);
+    for operation in ["acquire", "renew"] {
+        let of = format!(r#"{{store="memory",operation="{operation}",kind="unreachable"}}"#);
+        assert!(recorder.get(&format!("tenure_store_errors_total{of}")) >= 1.0);
+    }
     stage.faults.heal();
     tokio::time::sleep(seconds(60)).await;
     assert_eq!(recorder.get(&format!("tenure_leading{of}")), 1.0);
     assert_eq!(recorder.get(&format!("tenure_acquisitions_total{of}")), 2.0);
     assert_eq!(recorder.get(r#"tenure_store_up{store="memory"}"#), 1.0);
     leader.abort();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lease_that_was_taken_is_neither_renewed_nor_a_failure() {
+    let recorder = TestRecorder::default();
+    let _guard = metrics::set_default_local_recorder(&recorder);
+    let coordinator = FaultyStore::new().coordinator();
+    let guard = coordinator.lock("report").unwrap().acquire().await.unwrap();
+    coordinator.revoke("report", None).await.unwrap();
+    guard.tenure().lost().await;
+    let taken = r#"tenure_losses_total{purpose="lock",mutex="report",cause="taken"}"#;
+    assert_eq!(recorder.get(taken), 1.0);
+    assert_eq!(
+        recorder.get(r#"tenure_renewals_total{store="memory"}"#),
+        0.0
+    );
+    assert_eq!(
+        recorder.get(r#"tenure_renewal_failures_total{store="memory"}"#),
+        0.0
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -100,6 +121,14 @@ async fn a_schedule_is_counted_by_outcome_with_its_last_success() {
         ))
     };
     assert_eq!((runs("done"), runs("failed")), (2.0, 1.0));
+    // A server must see a counter at zero to see it rise.
+    for outcome in ["panicked", "timed_out", "cut"] {
+        assert_eq!(runs(outcome), 0.0, "{outcome}");
+    }
+    for cause in ["deadline", "taken", "unclaimed", "clock_jump", "forked"] {
+        let of = format!(r#"{{purpose="schedule",mutex="tidy",cause="{cause}"}}"#);
+        assert_eq!(recorder.get(&format!("tenure_losses_total{of}")), 0.0);
+    }
     assert_eq!(
         recorder.get(r#"tenure_schedule_run_seconds{schedule="tidy"} sum"#),
         9.0
@@ -110,6 +139,26 @@ async fn a_schedule_is_counted_by_outcome_with_its_last_success() {
     );
     let success = r#"tenure_schedule_last_success_timestamp_seconds{schedule="tidy"}"#;
     assert!(recorder.get(success) > 1_000_000_000.0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn offices_that_share_one_label_are_counted_together() {
+    let recorder = TestRecorder::default();
+    let _guard = metrics::set_default_local_recorder(&recorder);
+    let coordinator = FaultyStore::new().coordinator();
+    let mut leaders = Vec::new();
+    for number in 0..103 {
+        let elector = coordinator.elector(format!("office-{number}")).unwrap();
+        leaders.push(tokio::spawn(async move {
+            elector.lead(|_| std::future::pending::<()>()).await
+        }));
+    }
+    tokio::time::sleep(seconds(1)).await;
+    let others = r#"tenure_leading{purpose="leader",mutex="other"}"#;
+    assert_eq!(recorder.get(others), 3.0);
+    leaders.pop().unwrap().abort();
+    tokio::time::sleep(seconds(1)).await;
+    assert_eq!(recorder.get(others), 2.0);
 }
 
 #[tokio::test(start_paused = true)]

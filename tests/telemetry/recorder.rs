@@ -94,7 +94,10 @@ impl metrics::Recorder for TestRecorder {
     fn describe_histogram(&self, _: KeyName, _: Option<Unit>, _: SharedString) {}
 
     fn register_counter(&self, key: &Key, _: &Metadata<'_>) -> Counter {
-        Counter::from_arc(self.cell(key))
+        let cell = self.cell(key);
+        // As an exporter shows it: from its registration on.
+        cell.change("", |_| ());
+        Counter::from_arc(cell)
     }
 
     fn register_gauge(&self, key: &Key, _: &Metadata<'_>) -> Gauge {

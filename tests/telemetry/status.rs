@@ -1,8 +1,16 @@
 //! What this process holds and waits for, and how that changes.
 
+use std::time::Duration;
+
 use tenure::model::Purpose;
+use tenure::schedule::ScheduleConfig;
 use tenure::{CoordinatorStatus, Standing, StatusChange};
 
+use tenure_testkit::fault::{Call, Fault};
+use tracing::Level;
+
+use crate::log::Log;
+use crate::recorder::TestRecorder;
 use crate::{FaultyStore, seconds};
 
 fn standings(status: &CoordinatorStatus) -> Vec<(Purpose, &str, Standing)> {
@@ -57,8 +65,9 @@ async fn the_changes_tell_a_whole_life_in_its_order() {
         Standing::Waiting,
         Standing::Owning(token),
         Standing::Leaving(token),
+        Standing::Over,
     ];
-    assert_eq!(told[..3], life, "{told:?}");
+    assert_eq!(told, life);
 }
 
 #[tokio::test(start_paused = true)]
@@ -91,4 +100,84 @@ async fn a_store_in_trouble_is_not_well_until_it_answers_again() {
     stage.faults.heal();
     tokio::time::sleep(seconds(3)).await;
     assert!(coordinator.status().is_store_well);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_guard_that_stays_in_scope_does_not_keep_the_store_in_trouble() {
+    let (log, _log_guard) = Log::begin();
+    let recorder = TestRecorder::default();
+    let _recorder_guard = metrics::set_default_local_recorder(&recorder);
+    let stage = FaultyStore::new();
+    let coordinator = stage.coordinator();
+    let guard = coordinator.lock("report").unwrap().acquire().await.unwrap();
+    stage.cut();
+    guard.tenure().lost().await;
+    tokio::time::sleep(seconds(1)).await;
+    // Nothing is tried before the guard goes, so nothing fails.
+    assert!(coordinator.status().is_store_well);
+    assert_eq!(recorder.get(r#"tenure_store_up{store="memory"}"#), 1.0);
+    // But the store has not answered.
+    let told = || log.messages(Level::INFO, "tenure::store");
+    assert_eq!(told(), ["the store is in trouble"]);
+    stage.faults.heal();
+    let other = coordinator.lock("other").unwrap().acquire().await.unwrap();
+    assert_eq!(
+        told(),
+        ["the store is in trouble", "the store is well again"]
+    );
+    drop((guard, other));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_campaign_that_is_not_read_does_not_keep_the_store_in_trouble() {
+    let stage = FaultyStore::new();
+    let coordinator = stage.coordinator();
+    let campaign = coordinator.elector("billing").unwrap().campaign().unwrap();
+    tokio::time::sleep(seconds(1)).await;
+    stage.cut();
+    // What was won is given back unread, which fails until the lease is over.
+    let mut has_failed = false;
+    for _ in 0..60 {
+        tokio::time::sleep(seconds(1)).await;
+        has_failed |= !coordinator.status().is_store_well;
+    }
+    assert!(has_failed);
+    assert!(coordinator.status().is_store_well);
+    drop(campaign);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_standby_that_could_not_read_the_ledger_is_well_while_another_leads() {
+    let stage = FaultyStore::new();
+    let (first, second) = (stage.coordinator(), stage.coordinator());
+    let config = ScheduleConfig::rate(Duration::ZERO, seconds(1_000)).unwrap();
+    let leader = first.scheduler("tidy", config.clone()).unwrap();
+    let leader = leader.start(|_| async {}).unwrap();
+    while leader.status().runs < 1 {
+        tokio::time::sleep(seconds(1)).await;
+    }
+    stage.faults.always(Call::ReadLedger, Fault::Fail);
+    let mut troubles = second.troubles();
+    let standby = second.scheduler("tidy", config).unwrap();
+    let standby = standby.start(|_| async {}).unwrap();
+    assert!(troubles.next().await.is_some());
+    tokio::time::sleep(seconds(5)).await;
+    assert!(second.status().is_store_well);
+    standby.stop().await.unwrap();
+    leader.stop().await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_schedule_that_has_ended_does_not_keep_the_store_in_trouble() {
+    let stage = FaultyStore::new();
+    let coordinator = stage.coordinator();
+    let config = ScheduleConfig::rate(Duration::ZERO, seconds(1_000)).unwrap();
+    let scheduler = coordinator.scheduler("tidy", config).unwrap();
+    stage.faults.always(Call::ReadLedger, Fault::Fail);
+    let handle = scheduler.start(|_| async {}).unwrap();
+    tokio::time::sleep(seconds(5)).await;
+    assert!(!coordinator.status().is_store_well);
+    handle.stop().await.unwrap();
+    assert!(coordinator.status().is_store_well);
+    drop(scheduler);
 }

@@ -97,6 +97,11 @@ impl Machine {
         matches!(self.state, MachineState::Quieting(_))
     }
 
+    /// Whether it asks nothing of the store until its user says something.
+    pub(crate) fn tries_nothing(&self) -> bool {
+        matches!(self.state, MachineState::Idle | MachineState::Quieting(_))
+    }
+
     pub(crate) fn settings(&self) -> &ContentionSettings {
         &self.course.settings
     }
