@@ -17,7 +17,8 @@ pub(crate) struct TestRecorder(RecordedValues);
 
 impl TestRecorder {
     pub(crate) fn get(&self, key: &str) -> f64 {
-        let values = self.0.lock().unwrap();
+        // Not with the lock in hand: what is dropped in a panic counts too.
+        let values = self.0.lock().unwrap().clone();
         let Some(value) = values.get(key) else {
             panic!("no {key} among {values:#?}");
         };
