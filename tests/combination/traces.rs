@@ -1,5 +1,7 @@
 //! What must not be left behind: by lost answers, by futures that are dropped.
 
+use tenure::backend::{Backend, Bid};
+use tenure::model::{ContenderId, LeaseTerms, MutexName};
 use tenure_testkit::servers::{Flow, Way};
 
 use super::support::*;
@@ -121,4 +123,27 @@ async fn close_gives_back_what_is_held() {
     }
     let error = lock.try_acquire().await.unwrap_err();
     assert_eq!(error.kind(), tenure::ErrorKind::Closed, "{error}");
+}
+
+/// What undoes an attempt of the earlier bid may still be on its way.
+#[tokio::test]
+async fn a_later_bid_of_one_contender_has_another_id_at_the_nodes() {
+    let (name, servers) = ("later-bid", servers(2));
+    let builder = tenure::CombinationLock::builder().nodes(over(&servers));
+    let builder = builder.expiry(60 * SECOND).durable_nodes(true);
+    let store = builder.backend().await.unwrap();
+    let terms = LeaseTerms::new(30 * SECOND, 30 * SECOND).unwrap();
+    let mut ids = Vec::new();
+    for _ in 0..2 {
+        let (mutex, contender) = (MutexName::new(name), ContenderId::new("one"));
+        let mut bid = Bid::new(mutex.unwrap(), contender.unwrap(), terms);
+        bid.unique_id = true;
+        let won = store.acquire(&bid).await.unwrap();
+        let held = bid.held(won.token().expect("it is free"));
+        ids.push(one_holder(&servers, name));
+        assert!(store.release(&held).await.unwrap().is_won());
+        free_everywhere(&servers, name).await;
+    }
+    assert_eq!(ids[0], "one");
+    assert_ne!(ids[0], ids[1]);
 }

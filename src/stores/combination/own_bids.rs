@@ -18,6 +18,14 @@ use crate::model::{ContenderId, chance};
 pub(super) struct OwnBids {
     pub(super) grants: HashMap<Nonce, Grant>,
     traces: HashMap<Nonce, Trace>,
+    first: HashMap<ContenderId, FirstBid>,
+}
+
+/// The first bid of a contender, which the nodes know under its own id.
+struct FirstBid {
+    nonce: Nonce,
+    /// When the contender was last heard of.
+    last: Moment,
 }
 
 /// What became of the attempts of a bid.
@@ -33,13 +41,17 @@ struct Trace {
 
 impl Store {
     /// A bid as the nodes shall know it. An attempt after one that may have
-    /// left something behind has another id: what undoes the one, however
-    /// late it arrives, must not undo the other.
+    /// left something behind has another id, and so has one of a later bid of
+    /// the same contender: what undoes the one, however late it arrives, must
+    /// not undo the other.
     pub(super) fn node_bid(&self, bid: &Bid) -> Bid {
+        let is_first = self.is_first(bid);
         let number = self.bids().traces.get(&bid.nonce).map_or(0, |t| t.number);
         let mut bid = bid.clone();
-        if number > 0 && bid.unique_id {
-            let numbered = ContenderId::new(format!("{}~{number}", bid.contender));
+        if bid.unique_id && (number > 0 || !is_first) {
+            let nonce = bid.nonce.to_string();
+            let nonce = if is_first { "" } else { &nonce[..8] };
+            let numbered = ContenderId::new(format!("{}~{nonce}{number}", bid.contender));
             let other = || ContenderId::new(chance::uuid().simple().to_string());
             if let Ok(id) = numbered.or_else(|_| other()) {
                 bid.contender = id;
@@ -49,6 +61,23 @@ impl Store {
         bid.seen = None;
         bid.score = None;
         bid
+    }
+
+    /// Whether it is the first bid of its contender, as far as anything of an
+    /// earlier one may still be on its way.
+    fn is_first(&self, bid: &Bid) -> bool {
+        let (now, keep) = (self.clock.now(), bid.terms.lease() * 2);
+        let mut bids = self.bids();
+        if bids.first.len().is_power_of_two() {
+            bids.first.retain(|_, first| first.last + keep > now);
+        }
+        let first = bids.first.entry(bid.contender.clone());
+        let first = first.or_insert(FirstBid {
+            nonce: bid.nonce,
+            last: now,
+        });
+        first.last = now;
+        first.nonce == bid.nonce
     }
 
     /// Notes that what the bid of `nonce` has on the nodes is being undone.
