@@ -1,11 +1,46 @@
 //! What a person must mend: clear, typed, no tight loop.
 
+use std::time::Duration;
+
 use tenure::backend::{Backend, Severity};
 use tenure::{ErrorKind, Outcome, Retry};
 use tenure_testkit::Whole as _;
-use tenure_testkit::servers::Redis;
+use tenure_testkit::servers::{Flow, Proxy, Redis, Way};
 
-use crate::support::{bid, calls, client, eventually, fresh, long, lose, name, shared, url, win};
+use crate::support::{
+    bid, calls, client, eventually, fresh, long, lose, name, open, shared, url, win,
+};
+
+/// A take failed, and gives up the place that it may have in the queue. That is
+/// long on its way, and meanwhile the same bid has asked again and owns.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_place_that_is_given_up_late_frees_no_grant() {
+    let server = Redis::start().unwrap();
+    let way = Proxy::start(server.address()).unwrap();
+    let direct = client(&server).await;
+    let slow = open(&format!("redis://127.0.0.1:{}", way.port())).await;
+    // The server knows the scripts.
+    win(&direct, &bid(&name("other"), "a", long())).await;
+    server.command(&["LPUSH", "simba:{m}", "x"]).unwrap();
+    way.set(Way::ToServer, Flow::Delay(Duration::from_secs(1)));
+    let asked = bid(&name("m"), "a", long());
+    let before = calls(&server, "evalsha");
+    let failing = tokio::spawn({
+        let asked = asked.clone();
+        async move { slow.acquire(&asked).await }
+    });
+    eventually("it is asked for", async || {
+        (calls(&server, "evalsha") > before).then_some(())
+    })
+    .await;
+    server.command(&["DEL", "simba:{m}"]).unwrap();
+    let grant = win(&direct, &asked).await;
+    // Answered once its place is given up.
+    let _ = failing.await.unwrap();
+    lose(&direct, &bid(&name("m"), "b", long())).await;
+    let renewed = direct.renew(std::slice::from_ref(&grant)).await.remove(0);
+    assert!(renewed.unwrap().is_won());
+}
 
 #[tokio::test]
 async fn a_key_of_another_type_is_a_conflict() {

@@ -20,7 +20,7 @@ use super::{dead_waiters, error, health, ledger, ledgers, list, look, prune, ren
 use crate::backend::{
     Administration, Answer, AnyAdministration, AnyInventory, AnyLedger, Backend, Bid, Claim,
     ClaimAnswer, Finding, Held, Hints, Interest, Inventory, Ledger, LedgerEntry, Ledgers, Listing,
-    Page, Profile, Prune, Pruned, TickEnd,
+    Nonce, Page, Profile, Prune, Pruned, TickEnd,
 };
 use crate::clock::{Clock, Moment};
 use crate::error::{Error, ErrorKind, Outcome, Result};
@@ -182,15 +182,27 @@ impl Redis {
             && bid.queue
         {
             // It may stand in the queue behind what is no owner.
-            let _ = Box::pin(self.leave(bid)).await;
+            let _ = Box::pin(self.give_up_place(bid)).await;
         }
         sent
+    }
+
+    /// Gives up the place of `bid` in the queue, and nothing that it has won or
+    /// will win: this may arrive late, when the bidder has asked again.
+    async fn give_up_place(&self, bid: &Bid) -> Result<()> {
+        // A grant is freed only under its own nonce.
+        let nonce = Nonce::random();
+        self.leave(&Bid {
+            nonce,
+            ..bid.clone()
+        })
+        .await
     }
 
     /// The error of a take that was not the first, once the place in the queue that
     /// an earlier one may have given to `bid` is given up.
     async fn undone(&self, bid: &Bid, error: Error) -> Error {
-        if !bid.queue || self.leave(bid).await.is_ok() {
+        if !bid.queue || self.give_up_place(bid).await.is_ok() {
             return error;
         }
         let (retry, message) = (error.retry(), error.to_string());

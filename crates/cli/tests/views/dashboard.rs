@@ -210,9 +210,9 @@ fn the_leader_is_told_under_the_same_names_only() {
     std::thread::spawn(move || lines.for_each(drop));
     let server = Server { process, address };
     // It answers before it has reached the store.
-    while !server.get("/leader").starts_with("HTTP/1.1 200") {
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    eventually("it knows who leads", || {
+        server.get("/leader").starts_with("HTTP/1.1 200")
+    });
     for path in ["/leader", "/healthz"] {
         for (host, code) in HOSTS {
             let answer = server.ask(&format!("GET {path} HTTP/1.1\r\nHost: {host}\r\n\r\n"));
