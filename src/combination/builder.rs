@@ -371,8 +371,6 @@ fn enough(opened: &[Opened<'_>], quorum: usize) -> Result<()> {
 }
 
 fn runtime() -> Result<Handle> {
-    Handle::try_current().map_err(|_| {
-        Error::new(ErrorKind::WrongState, Outcome::DidNot)
-            .with_message("a combination lock is built inside a tokio runtime")
-    })
+    Handle::try_current()
+        .map_err(|_| Error::wrong_state("a combination lock is built inside a tokio runtime"))
 }

@@ -2,7 +2,7 @@
 //! name the same node by the same URL share them.
 
 use std::collections::HashMap;
-use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, LazyLock, MutexGuard, Weak};
 
 use tokio::runtime::{Handle, Id};
 
@@ -11,6 +11,7 @@ use crate::backend::url::StoreUrl;
 use crate::clock::Clock;
 use crate::error::Result;
 use crate::stores::{self, StoreOptions};
+use crate::sync::Mutex;
 
 /// What the process knows, by URL.
 #[derive(Default)]
@@ -23,7 +24,7 @@ struct Known {
 
 fn known() -> MutexGuard<'static, Known> {
     static KNOWN: LazyLock<Mutex<Known>> = LazyLock::new(Mutex::default);
-    KNOWN.lock().unwrap_or_else(PoisonError::into_inner)
+    KNOWN.lock()
 }
 
 /// The use of the server that `options` name. It may not be there yet.
