@@ -125,8 +125,8 @@ const fill_run_table = runs => {
   find("detail-runs").querySelector("tbody").replaceChildren(...runs.toReversed().map(run => cells(
     [moment(Date.parse(run.at))],
     [plain(run.outcome || "–"), OUTCOMES.has(run.outcome) ? "run-" + run.outcome : ""],
-    [run.late_ms ? brief(run.late_ms) : "–", "number"],
-    [run.duration_ms == null ? "–" : brief(run.duration_ms), "number"],
+    [run.late_ms ? exact(run.late_ms) : "–", "number"],
+    [run.duration_ms == null ? "–" : exact(run.duration_ms), "number"],
   )));
 };
 
@@ -139,15 +139,13 @@ const fill_history = () => {
   section.querySelector("tbody").replaceChildren(...opened_spans.toReversed().map(span => {
     const line = cells(
       ["", "who"],
-      [shortened(span.token || "–"), "code"],
       [(span.began === "seen" ? "before " : "") + moment(Date.parse(span.from))],
       ["", "number"],
-      [span.ended ? ENDS[span.ended] || plain(span.ended) : "owns it", span.ended ? "ended-" + span.ended : ""],
+      [span.ended ? ENDS[span.ended] || plain(span.ended) : "goes on", span.ended ? "ended-" + span.ended : ""],
     );
     const dot = make("span");
     swatch(dot, span.owner);
-    line.cells[0].append(dot, make("bdi", "", plain(span.owner)));
-    line.cells[1].title = span.token || "";
+    line.cells[0].append(dot, make("bdi", "", plain(span.owner)), make("span", "code", span.token || ""));
     line.span = span;
     return line;
   }));
@@ -170,7 +168,7 @@ const pass_detail = at => {
   [...axis.children].forEach((label, i) => write(label, i === 3 ? "now" : moment(wall() - width * 1000 * (1 - i / 3))));
   for (const line of section.querySelectorAll("tbody tr")) {
     const { from, until } = line.span;
-    write(line.cells[3], whole((until ? Date.parse(until) : wall()) - Date.parse(from)));
+    write(line.cells[2], whole((until ? Date.parse(until) : wall()) - Date.parse(from)));
   }
 };
 

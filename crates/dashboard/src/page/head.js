@@ -4,7 +4,7 @@ let last_word = 0, is_connected = true;
 
 const trouble = () => {
   if (!is_connected) return "The dashboard's server does not answer; it is asked again.";
-  if (store && !store.reachable) return "The store does not answer" + (store.error ? ": " + plain(store.error) : ".");
+  if (store && !store.reachable) return "The store does not answer" + (store.error ? ": " + plain(store.error).replace(/[.;:]$/, "") : "") + ".";
   return null;
 };
 
@@ -39,16 +39,18 @@ const pass_head = () => {
 
 // As the system has it, or as it was chosen; kept for the next visit where that is allowed.
 const THEMES = ["auto", "light", "dark"];
+let worn = "auto";
 const remembered = () => { try { return localStorage.getItem("tenure-theme"); } catch { return null; } };
 const wear = theme => {
   if (theme === "auto") delete document.documentElement.dataset.theme;
   else document.documentElement.dataset.theme = theme;
-  write(find("theme"), theme);
+  worn = theme;
+  write(find("theme"), "◐ " + theme);
   mark(find("theme"), "aria-label", "colours: " + theme);
   find("theme").title = "colours: " + theme;
 };
 const change_theme = () => {
-  const next = THEMES[(THEMES.indexOf(find("theme").textContent) + 1) % THEMES.length];
+  const next = THEMES[(THEMES.indexOf(worn) + 1) % THEMES.length];
   wear(next);
   try { localStorage.setItem("tenure-theme", next); } catch { /* for this visit only */ }
 };

@@ -75,7 +75,7 @@ const draw_rows = () => {
 
 // What says how many there are, and which of them.
 const draw_around = () => {
-  list.style.height = shown.length * height + (narrow.matches ? 8 : 0) + "px";
+  list.style.height = shown.length * height + "px";
   grid.dataset.view = view.kind;
   mark(grid, "aria-rowcount", (is_paged ? matched : shown.length) + 1);
   grid.hidden = shown.length === 0;
@@ -84,6 +84,7 @@ const draw_around = () => {
   write(empty.firstElementChild, !has_rows ? (store && !store.reachable ? "Nothing was seen of the store yet." : "Asking the store…")
     : is_filtered ? "Nothing matches." : "Nothing is owned in this store, and nothing was.");
   find("clear").hidden = !is_filtered || !has_rows;
+  find("first").hidden = is_filtered || !has_rows;
   write(find("count"), !has_rows ? "" : matched === total ? several(total, "row", "rows") : counted(matched) + " of " + counted(total));
   find("pager").hidden = !is_paged;
   if (is_paged) {

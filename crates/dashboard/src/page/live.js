@@ -44,7 +44,8 @@ const hear_store = word => {
 const hear_mutexes = word => {
   is_connected = true;
   has_rows = true;
-  last_word = performance.now();
+  // Of a store that does not answer they are what was last seen.
+  if (store?.reachable !== false) last_word = performance.now();
   if (word.too_many) {
     if (!is_paged) { is_paged = true; rows.clear(); }
     total = word.total;

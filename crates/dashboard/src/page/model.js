@@ -12,7 +12,7 @@ const kind_of = row => row.kind || "mutex";
 
 // A row is kept with the moments that its lengths mean.
 const keep = row => {
-  const before = rows.get(row.name), at = performance.now();
+  const before = rows.get(row.name), at = now();
   row.began = row.held_ms == null ? null : at - row.held_ms;
   row.ends = row.left_ms == null ? null : at + row.left_ms;
   const same = before && before.owner === row.owner && before.token === row.token;

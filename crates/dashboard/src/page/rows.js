@@ -44,7 +44,7 @@ const fill = (node, row) => {
     node.copy.title = "token " + row.token + ": copy";
     mark(node.copy, "aria-label", "token " + row.token + ", copy");
   }
-  node.lease.hidden = row.ends === null;
+  node.classList.toggle("unleased", row.ends === null);
   write(node.many, row.waiters.length ? counted(row.waiters.length) : "");
   const waiters = row.waiters.map(plain).join(", ");
   write(node.waiters.text, waiters || "");
@@ -53,7 +53,7 @@ const fill = (node, row) => {
 };
 
 const said_of_run = run => moment(Date.parse(run.at)) + ": " + plain(run.outcome || "not known")
-  + (run.late_ms ? ", " + brief(run.late_ms) + " late" : "") + (run.duration_ms == null ? "" : ", took " + brief(run.duration_ms));
+  + (run.late_ms ? ", " + exact(run.late_ms) + " late" : "") + (run.duration_ms == null ? "" : ", took " + exact(run.duration_ms));
 
 const fill_runs = (node, runs) => {
   node.replaceChildren(...runs.slice(-20).map(run => {
@@ -72,7 +72,7 @@ const pass = (node, row, at) => {
   pass_lease(node.bar, node.left, row, at);
   if (row.runs || row.next_run) {
     const last = row.runs?.at(-1);
-    write(node.ran, last ? whole(wall() - Date.parse(last.at)) + " ago" + (last.duration_ms == null ? "" : ", " + brief(last.duration_ms)) : "–");
+    write(node.ran, last ? whole(wall() - Date.parse(last.at)) + " ago" + (last.duration_ms == null ? "" : ", took " + exact(last.duration_ms)) : "–");
     pass_next(node.next, row);
   } else if (kind_of(row) === "schedule") {
     write(node.ran, "–");

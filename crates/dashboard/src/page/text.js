@@ -4,7 +4,8 @@ const find = id => document.getElementById(id);
 
 // What cannot be seen, or turns the order of letters around, is shown as its number.
 const HIDDEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2060-\u206f\u3164\ufe00-\ufe0f\uffa0\ufff0-\ufffb\u{e0000}-\u{e0fff}]/gu;
-const plain = text => text.replace(HIDDEN, c => "\\u{" + c.codePointAt(0).toString(16) + "}");
+const number_of = c => "\\u{" + c.codePointAt(0).toString(16) + "}";
+const plain = text => text.replace(HIDDEN, number_of).replace(/^ +| +$/g, ends => number_of(" ").repeat(ends.length));
 
 // Writes only what differs: most of what is drawn again is as it was.
 const write = (node, text) => { if (node.textContent !== text) node.textContent = text; };
@@ -29,6 +30,8 @@ const brief = ms => {
   return h ? h + " h " + two(m % 60) + " min" : m + " min " + two(Math.floor(s % 60)) + " s";
 };
 
+// With milliseconds, for what is over.
+const exact = ms => ms < 1000 ? Math.round(ms) + " ms" : brief(ms);
 // Without tenths, for what only grows.
 const whole = ms => ms < 60_000 ? Math.floor(Math.max(0, ms) / 1000) + " s" : brief(ms);
 const counted = n => n.toLocaleString("en");
@@ -51,7 +54,7 @@ const moment = ms => {
 const colour = owner => {
   let hash = 0;
   for (let i = 0; i < owner.length; i++) hash = (hash * 31 + owner.charCodeAt(i)) >>> 0;
-  return "o" + (hash ^ hash >>> 11) % 8;
+  return "o" + ((hash ^ hash >>> 11) >>> 0) % 8;
 };
 const swatch = (node, owner) => { node.className = owner ? "swatch o " + colour(owner) : "swatch"; };
 

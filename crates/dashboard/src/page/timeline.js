@@ -14,7 +14,7 @@ const shape = (svg, tag, kind, place) => {
   return made;
 };
 
-const ENDS = { freed: "released", handed: "handed over", expired: "lost: its lease expired", revoked: "revoked", unknown: "not known how" };
+const ENDS = { freed: "released", handed: "handed over", expired: "lost", revoked: "revoked", unknown: "not known" };
 
 const sketch = (svg, spans) => {
   if (svg.spans === spans && svg.base === looking_since) return;
