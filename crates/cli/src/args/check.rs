@@ -36,6 +36,7 @@ pub(crate) fn check(command: &Command, settings: &Settings) -> Result<(), Failur
             let token = revoke.token.as_deref().map(str::parse::<FencingToken>);
             token.transpose()?;
         }
+        #[cfg(feature = "http")]
         Command::Dashboard(dashboard) => {
             address("--listen", &dashboard.listen)?;
             probed(&dashboard.probed)?;
@@ -77,7 +78,7 @@ fn some_time(option: &str, length: Option<Duration>) -> Result<(), Failure> {
 }
 
 fn probed(probed: &Probed) -> Result<(), Failure> {
-    let http = probed.http.as_deref();
+    let http = probed.address();
     http.map_or(Ok(()), |at| address("--http", at))
 }
 
