@@ -11,6 +11,7 @@
 //! With the feature `http`, who is told of it:
 //!
 //! - `site`: the dashboard, from its port to its page.
+//! - `page`: what the browser gets, joined from its parts.
 //! - `looker`: the one task that looks, for however many pages.
 //! - `board`, `history`: what it has seen, and what became of it.
 //! - `api`, `events`, `revoke`: what the page asks for.
@@ -40,6 +41,8 @@ mod looker;
 pub mod looks;
 #[cfg(feature = "http")]
 mod options;
+#[cfg(feature = "http")]
+mod page;
 #[cfg(feature = "http")]
 mod patience;
 #[cfg(feature = "http")]

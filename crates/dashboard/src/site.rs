@@ -24,9 +24,8 @@ use crate::host::{Reach, ServerNames};
 use crate::login::{self, Access};
 use crate::looker::Looker;
 pub use crate::options::DashboardOptions;
+use crate::page::PAGE;
 use crate::{api, events, guard, revoke, serve};
-
-const PAGE: &str = include_str!("page.html");
 
 /// A server that has its port and waits for [`run`](Self::run).
 ///
@@ -205,7 +204,7 @@ fn router(site: &Arc<Site>, names: ServerNames) -> Router {
         .route("/api/v1/openapi.json", get(api::openapi))
         .route_layer(from_fn(guard::same_site));
     let known = api
-        .route("/", get(async || page(PAGE)))
+        .route("/", get(async || page(&PAGE)))
         .route("/metrics", get(metrics))
         .fallback(async || Answer::text(404, "try / or /api/v1/openapi.json\n"))
         .layer(from_fn_with_state(Arc::clone(site), login::known));
@@ -250,23 +249,4 @@ pub(crate) fn page(text: &str) -> Response {
         (header::CONTENT_SECURITY_POLICY, policy),
     ];
     (headers, text.replace("NONCE", &nonce)).into_response()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_page_needs_nothing_from_elsewhere_and_makes_no_markup_of_data() {
-        for part in [
-            "http:",
-            "https:",
-            "innerHTML",
-            "document.write",
-            "eval(",
-            "insertAdjacent",
-        ] {
-            assert!(!PAGE.contains(part), "{part}");
-        }
-    }
 }

@@ -148,7 +148,10 @@ impl Browser {
     pub(crate) fn dark(&self, is_dark: bool) {
         let value = if is_dark { "dark" } else { "light" };
         let features = [json!({ "name": "prefers-color-scheme", "value": value })];
-        self.devtools("Emulation.setEmulatedMedia", &json!({ "features": features }));
+        self.devtools(
+            "Emulation.setEmulatedMedia",
+            &json!({ "features": features }),
+        );
     }
 
     fn devtools(&self, name: &str, params: &Value) {

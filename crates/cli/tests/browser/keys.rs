@@ -29,15 +29,27 @@ fn everything_is_reached_by_keys() {
     assert_eq!(browser.run("return location.hash", &[]), json!("#beta"));
     browser.types(ESCAPE);
     assert_eq!(browser.run(OPENED, &[]), json!(null));
-    assert_eq!(browser.run(FOCUSED, &[]), json!("beta"), "the focus comes back");
+    assert_eq!(
+        browser.run(FOCUSED, &[]),
+        json!("beta"),
+        "the focus comes back"
+    );
 
     browser.types("/gam");
-    browser.until("one is left", "return document.querySelectorAll('.row').length === 1", &[]);
+    browser.until(
+        "one is left",
+        "return document.querySelectorAll('.row').length === 1",
+        &[],
+    );
     browser.types(DOWN);
     assert_eq!(browser.run(FOCUSED, &[]), json!("gamma"));
     browser.types("/");
     browser.types(ESCAPE);
-    browser.until("all are back", "return document.querySelectorAll('.row').length === 3", &[]);
+    browser.until(
+        "all are back",
+        "return document.querySelectorAll('.row').length === 3",
+        &[],
+    );
 
     // Back in the browser closes what Enter opened.
     browser.run("document.querySelector('.row').focus()", &[]);

@@ -12,7 +12,10 @@ const IS_WELL: &str = "return !document.body.classList.contains('old') \
 #[test]
 fn a_store_that_is_stopped_leaves_what_was_last_seen_and_comes_back() {
     let redis = Redis::builder().durable().start().unwrap();
-    let home = Home::at(format!("redis://{}?ttl=20s&transition=20s", redis.address()));
+    let home = Home::at(format!(
+        "redis://{}?ttl=20s&transition=20s",
+        redis.address()
+    ));
     let dashboard = home.dashboard(&[]);
     let browser = dashboard.open();
     let _owner = home.owner("first", "billing");
@@ -31,13 +34,20 @@ fn a_store_that_is_stopped_leaves_what_was_last_seen_and_comes_back() {
     browser.shows("billing", "owner", "first");
     let left = ".row .left";
     let stood = browser.text(left);
-    browser.until("time passes", "return (window.n = (window.n || 0) + 1) > 20", &[]);
+    browser.until(
+        "time passes",
+        "return (window.n = (window.n || 0) + 1) > 20",
+        &[],
+    );
     assert_eq!(browser.text(left), stood, "what is old stands still");
     browser.picture("store-down");
 
     redis.start().unwrap();
     browser.until("the store is well again", IS_WELL, &[]);
-    assert_eq!(browser.run("return document.getElementById('notice').hidden", &[]), json!(true));
+    assert_eq!(
+        browser.run("return document.getElementById('notice').hidden", &[]),
+        json!(true)
+    );
     let second = home.owner("second", "other");
     browser.shows("other", "owner", "second");
     second.release();

@@ -11,7 +11,10 @@ use crate::support::{Home, Started};
 fn fleet(home: &Home) -> Vec<Started> {
     let run = |id: &str, words: &[&str]| {
         let mut command = home.tenure(&["--id", id]);
-        command.args(words).stdin(Stdio::piped()).stderr(Stdio::null());
+        command
+            .args(words)
+            .stdin(Stdio::piped())
+            .stderr(Stdio::null());
         Started(command.stdout(Stdio::null()).spawn().unwrap())
     };
     let mut all = Vec::new();
@@ -32,10 +35,16 @@ fn fleet(home: &Home) -> Vec<Started> {
     }
     for (name, every, command) in [
         ("sweep-uploads", "2s", "true"),
-        ("rotate-keys", "3s", "case $(date +%S) in *[37]) false;; esac"),
+        (
+            "rotate-keys",
+            "3s",
+            "case $(date +%S) in *[37]) false;; esac",
+        ),
         ("send-digest", "10m", "true"),
     ] {
-        let words = ["schedule", name, "--every", every, "--", "sh", "-c", command];
+        let words = [
+            "schedule", name, "--every", every, "--", "sh", "-c", command,
+        ];
         all.push(run("batch-01", &words));
     }
     all
@@ -47,10 +56,18 @@ fn pictures_of_the_page_wide_and_narrow_light_and_dark() {
     let home = Home::at(format!("redis://{}", redis.address()));
     let dashboard = home.dashboard(&["--allow-revoke"]);
     let browser = dashboard.open();
-    browser.until("it says that there is nothing", "return !document.getElementById('empty').hidden", &[]);
+    browser.until(
+        "it says that there is nothing",
+        "return !document.getElementById('empty').hidden",
+        &[],
+    );
     browser.picture("empty");
     let _fleet = fleet(&home);
-    browser.until("all are there", "return document.querySelectorAll('.row').length >= 10", &[]);
+    browser.until(
+        "all are there",
+        "return document.querySelectorAll('.row').length >= 10",
+        &[],
+    );
     let runs = "return document.querySelectorAll('.runs i.done').length >= 6";
     browser.until("schedules have run", runs, &[]);
     for (name, is_dark) in [("light", false), ("dark", true)] {
@@ -70,7 +87,11 @@ fn pictures_of_the_page_wide_and_narrow_light_and_dark() {
         browser.picture(&format!("detail-1280-{name}"));
         browser.run("document.getElementById('close').click()", &[]);
         browser.click("[data-kind=schedule]");
-        browser.until("schedules are shown", "return document.querySelectorAll('.row').length === 3", &[]);
+        browser.until(
+            "schedules are shown",
+            "return document.querySelectorAll('.row').length === 3",
+            &[],
+        );
         browser.picture(&format!("schedules-1280-{name}"));
         browser.click("[data-kind='']");
     }

@@ -4,6 +4,7 @@ use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::driver::Browser;
@@ -12,8 +13,7 @@ use crate::driver::Browser;
 pub(crate) const PATIENCE: Duration = Duration::from_secs(45);
 
 /// The row of the mutex `arguments[0]`, and what is in it.
-pub(crate) const ROW: &str =
-    "const row = [...document.querySelectorAll('.row')].find(row => row.dataset.name === arguments[0]);";
+pub(crate) const ROW: &str = "const row = [...document.querySelectorAll('.row')].find(row => row.dataset.name === arguments[0]);";
 
 pub(crate) fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
     let end = Instant::now() + PATIENCE;
@@ -84,15 +84,21 @@ impl Home {
         let mut process = Started(command.spawn().unwrap());
         let mut lines = BufReader::new(process.0.stdout.take().unwrap()).lines();
         let url = lines.next().expect("it says where it is").unwrap();
-        Dashboard { process, url }
+        Dashboard {
+            _process: process,
+            url,
+        }
     }
 
     /// A process that owns `name` as `id`, or waits for it.
     pub(crate) fn contender(&self, id: &str, name: &str) -> Contender {
-        let held = self.path(&format!("{id}.held"));
-        let script = format!("date +%s%3N > '{0}.new' && mv '{0}.new' '{0}' && exec cat", held.display());
-        let words = ["--id", id, "run", name, "--", "sh", "-c", &script];
-        let process = self.tenure(&words).stdin(Stdio::piped()).spawn().unwrap();
+        static LAST: AtomicU32 = AtomicU32::new(0);
+        let number = LAST.fetch_add(1, Ordering::Relaxed);
+        let held = self.path(&format!("{number}.held"));
+        let script = r#"date +%s%3N > "$HELD.new" && mv "$HELD.new" "$HELD" && exec cat"#;
+        let mut command = self.tenure(&["--id", id, "run", name, "--", "sh", "-c", script]);
+        command.env("HELD", &held).stdin(Stdio::piped());
+        let process = command.spawn().unwrap();
         Contender {
             process: Started(process),
             held,
@@ -109,7 +115,7 @@ impl Home {
 
 /// `tenure dashboard`, and where it is.
 pub(crate) struct Dashboard {
-    pub(crate) process: Started,
+    _process: Started,
     pub(crate) url: String,
 }
 

@@ -71,19 +71,15 @@ const ask_detail = async () => {
   }
 };
 
-// A word about the mutex that is open, or that it is gone.
+// A word about the mutex that is open.
 const follow = () => {
   const row = rows.get(opened);
   if (!row || row === opened_row) return;
   const is_changed = !opened_row || row.owner !== opened_row.owner || row.token !== opened_row.token;
-  find("detail-gone").hidden = true;
+  find("detail-gone").hidden = !row.gone;
+  write(find("detail-gone"), "It is free, and the store keeps nothing of it.");
   fill_detail(row);
   if (is_changed) ask_detail();
-};
-const miss = () => {
-  find("detail-gone").hidden = false;
-  write(find("detail-gone"), "It is gone from the store. This is what was last seen.");
-  ask_detail();
 };
 
 const fill_detail = row => {
@@ -160,8 +156,7 @@ const pass_detail = at => {
   if (!find("detail-next").hidden) pass_next(find("detail-next").lastElementChild, row);
   section.hidden = looking_since === null;
   if (section.hidden) return;
-  // All that was seen, but no more than was asked for.
-  const width = Math.max(10, Math.min(Number(find("window").value), (wall() - looking_since) / 1000 * 1.02));
+  const width = reach(10);
   slide(section.querySelector("svg"), width);
   const axis = section.querySelector(".axis");
   while (axis.children.length < 4) axis.append(make("span"));

@@ -38,7 +38,9 @@ const in_sight = () => {
 
 const draw_rows = () => {
   const sight = in_sight(), at = now();
-  const width = Number(find("window").value), has_lines = !narrow.matches && columns.lastElementChild.offsetWidth > 0;
+  const width = reach(60), has_lines = !narrow.matches && columns.lastElementChild.offsetWidth > 0;
+  const minutes = Math.round(width / 60);
+  write(columns.lastElementChild, "Ownership, last " + (minutes < 100 ? minutes + " min" : Math.round(minutes / 60) + " h"));
   for (const [name, node] of drawn) {
     if (sight.has(place.get(name))) continue;
     drawn.delete(name);
@@ -71,6 +73,18 @@ const draw_rows = () => {
     }
   }
   spare.length = Math.min(spare.length, 40);
+  arrange([...sight].sort((a, b) => a - b).map(i => drawn.get(shown[i].name)));
+};
+
+// In the order in which they are seen, for who listens. The row with the focus is not moved: it
+// would lose it.
+const arrange = nodes => {
+  if (nodes.every((node, i) => list.children[i] === node)) return;
+  const held = nodes.indexOf(document.activeElement.closest(".row"));
+  nodes.forEach((node, i) => {
+    if (i < held) list.insertBefore(node, nodes[held]);
+    else if (i > held) list.append(node);
+  });
 };
 
 // What says how many there are, and which of them.
@@ -82,7 +96,7 @@ const draw_around = () => {
   const empty = find("empty"), is_filtered = Boolean(view.kind || view.search || view.state);
   empty.hidden = shown.length > 0;
   write(empty.firstElementChild, !has_rows ? (store && !store.reachable ? "Nothing was seen of the store yet." : "Asking the store…")
-    : is_filtered ? "Nothing matches." : "Nothing is owned in this store, and nothing was.");
+    : is_filtered ? "Nothing matches." : "Nothing is owned in this store.");
   find("clear").hidden = !is_filtered || !has_rows;
   find("first").hidden = is_filtered || !has_rows;
   write(find("count"), !has_rows ? "" : matched === total ? several(total, "row", "rows") : counted(matched) + " of " + counted(total));

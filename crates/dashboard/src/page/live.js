@@ -70,10 +70,23 @@ const hear_mutexes = word => {
   draw(true);
 };
 
+// Many stores forget a mutex that is free. It stays in sight for a while, as what it is: a row that
+// vanished in the moment of a loss would leave nothing to look at.
+const STAYS = 60_000;
 const drop = name => {
-  rows.delete(name);
-  histories.delete(name);
-  if (name === opened) miss();
+  const row = rows.get(name);
+  if (!row || row.gone) return;
+  rows.set(name, { ...row, owner: null, fault: null, holds: null, waiters: [], began: null, ends: null, changed: now(), is_fresh: true, gone: performance.now() });
+  say(plain(name) + ": free");
+  if (histories.has(name)) want(name);
+};
+const forget = () => {
+  for (const row of rows.values()) {
+    if (!row.gone || performance.now() - row.gone < STAYS) continue;
+    rows.delete(row.name);
+    histories.delete(row.name);
+    draw(true);
+  }
 };
 
 // Pages of a store that has more than the server tells by itself. At most one a second.
@@ -123,6 +136,7 @@ setInterval(() => {
   if (document.hidden) return;
   pass_head();
   if (stands !== null) return;
+  forget();
   draw();
   if (opened !== null) pass_detail(now());
 }, 250);

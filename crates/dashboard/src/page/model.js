@@ -51,7 +51,7 @@ const ORDERS = {
 const is_wanted = row => {
   if (view.state && !STATES[view.state](row)) return false;
   if (!view.search) return true;
-  const text = [row.name, row.owner || "", row.token || "", ...row.waiters].join("\n");
+  const text = [row.name, row.owner || "", ...row.waiters].join("\n");
   return text.toLowerCase().includes(view.search);
 };
 

@@ -18,7 +18,7 @@ const new_row = () => {
   return node;
 };
 
-const owner_of = row => row.fault ? (row.owner ? plain(row.owner) + ": " : "") + plain(row.fault) : row.owner ? plain(row.owner) : "free";
+const owner_of = row => row.fault ? (row.owner ? plain(row.owner) + ": " : "") + plain(row.fault) : row.owner ? plain(row.owner) : row.gone ? "free, and forgotten" : "free";
 
 // What stays until the next word about it.
 const fill = (node, row) => {

@@ -39,6 +39,8 @@ const sketch = (svg, spans) => {
 
 const upright = (svg, kind, x) => shape(svg, "line", "mark-" + kind, { x1: x, x2: x, y1: 0, y2: 20 });
 
+// How many seconds are seen: as many as were chosen, or else all in which the server has looked.
+const reach = least => Math.max(least, Math.min(Number(find("window").value), (wall() - looking_since) / 1000 * 1.02));
 const slide = (svg, width) => {
   const end = (wall() - looking_since) / 1000;
   svg.setAttribute("viewBox", (end - width) + " 0 " + width + " 20");
