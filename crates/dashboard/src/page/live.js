@@ -61,13 +61,17 @@ const hear_mutexes = word => {
     // The server may be another one, which began to look later.
     for (const name of drawn.keys()) want(name);
   }
+  let is_moved = word.whole || word.gone.length > 0;
   for (const row of word.mutexes) {
+    const before = rows.get(row.name);
     if (keep(row) && (drawn.has(row.name) || histories.has(row.name))) want(row.name);
+    is_moved ||= may_move(before, row);
+    if (!is_moved && place.has(row.name)) shown[place.get(row.name)] = row;
   }
   for (const name of word.gone) drop(name);
   if (opened !== null) follow();
   fill_head();
-  draw(true);
+  draw(is_moved);
 };
 
 // Many stores forget a mutex that is free. It stays in sight for a while, as what it is: a row that

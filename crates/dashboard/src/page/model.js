@@ -55,6 +55,11 @@ const is_wanted = row => {
   return text.toLowerCase().includes(view.search);
 };
 
+// Whether the row may now be elsewhere, or not shown at all. Most words are of renewals, which move
+// nothing: sorting a thousand names for each would be felt.
+const may_move = (before, row) => !before || row.is_fresh || before.gone || before.fault !== row.fault || before.kind !== row.kind
+  || before.waiters.join("\n") !== row.waiters.join("\n") || view.sort === "left";
+
 // Computes what is shown. What the server has searched and sorted stays as it is.
 const choose = () => {
   if (is_paged) {
