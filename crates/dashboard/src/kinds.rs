@@ -15,6 +15,8 @@ use crate::status::{Row, Run, millis};
 use crate::text::stamp;
 
 const PAGE: usize = 500;
+/// A leader takes a moment to begin a run that is due.
+const LATE: Duration = Duration::from_secs(1);
 
 /// What is known of them, as of one look.
 #[derive(Debug)]
@@ -144,8 +146,8 @@ impl Kinds {
 fn scheduled(row: &mut Row, report: &ScheduleReport, now: StoreTime) {
     row.kind = Some("schedule");
     row.next_run = report.next_due.and_then(store_stamp);
-    let overdue = report.next_due.filter(|due| *due < now);
-    row.late_ms = overdue.map(|due| millis(now.since(due)));
+    let late = report.next_due.map(|due| now.since(due));
+    row.late_ms = late.filter(|late| *late >= LATE).map(millis);
 }
 
 fn reentrant(row: &mut Row, hold: &Hold, seen: Instant) {

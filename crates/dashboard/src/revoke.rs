@@ -61,12 +61,12 @@ pub(crate) async fn revoke(
             format!("{peer} has freed {shown:?} by force from {owner:?}{token}")
         }
         Ok(_) => format!("{peer} would have freed {shown:?} by force, which is free"),
-        Err(refusal) => {
-            let why = refusal.body().trim_end();
-            format!("{peer} has not freed {shown:?} by force{token}: {why}")
-        }
+        Err((_, why)) => format!("{peer} has not freed {shown:?} by force{token}: {why}"),
     });
-    answer.map_or_else(|refusal| refusal, |done| Answer::json(200, &done))
+    match answer {
+        Ok(done) => Answer::json(200, &done),
+        Err((status, why)) => Answer::refusal(status, &why),
+    }
 }
 
 /// What is wished for, if that is allowed, and really meant.
@@ -103,8 +103,8 @@ async fn wish(site: &Site, name: &str, headers: &HeaderMap, body: Body) -> Resul
 }
 
 /// Frees it, if it is as the one who asks has seen it.
-async fn free(site: &Site, name: &str, wish: &Wish) -> Result<Done, Answer> {
-    let unavailable = |error: Error| Answer::refusal(503, &error.to_string());
+async fn free(site: &Site, name: &str, wish: &Wish) -> Result<Done, (u16, String)> {
+    let unavailable = |error: Error| (503, error.to_string());
     let coordinator = site.looker.coordinator();
     let found = found(coordinator, name).await.map_err(unavailable)?;
     let mut done = Done {
@@ -117,7 +117,7 @@ async fn free(site: &Site, name: &str, wish: &Wish) -> Result<Done, Answer> {
     let Some((entry, now)) = found else {
         if site.looker.board().is_reentrant(name) {
             let why = "a reentrant lock is freed by its holder, or at the end of its lease";
-            return Err(Answer::refusal(409, why));
+            return Err((409, why.to_owned()));
         }
         return Ok(done);
     };
@@ -130,7 +130,7 @@ async fn free(site: &Site, name: &str, wish: &Wish) -> Result<Done, Answer> {
     if entry.owner_goes_on {
         let why = "its owner is a program of another kind that does not learn of it, and would \
                    go on beside the next one: end that program instead";
-        return Err(Answer::refusal(409, why));
+        return Err((409, why.to_owned()));
     }
     // As the rows tell it.
     let token = owner.and_then(|owner| owner.token()).or(entry.token);
@@ -142,7 +142,7 @@ async fn free(site: &Site, name: &str, wish: &Wish) -> Result<Done, Answer> {
     };
     if !is_meant {
         let why = "another owns it by now, or with another token: nothing was done";
-        return Err(Answer::refusal(409, why));
+        return Err((409, why.to_owned()));
     }
     // Only that grant, whatever has happened since.
     let revocation = coordinator.revoke_found(&entry.name, wish.token).await;
@@ -152,10 +152,9 @@ async fn free(site: &Site, name: &str, wish: &Wish) -> Result<Done, Answer> {
             site.looker.revoked(name, wish.token);
             Ok(done)
         }
-        Revocation::OwnedByAnother(_) => Err(Answer::refusal(
-            409,
-            "another owns it by now: nothing was done",
-        )),
+        Revocation::OwnedByAnother(_) => {
+            Err((409, "another owns it by now: nothing was done".to_owned()))
+        }
         _ => Ok(done),
     }
 }

@@ -30,6 +30,10 @@ pub(super) fn read(file: Option<&Path>, voice: &Voice) -> Result<Option<String>,
     if token.is_empty() {
         return Err(Failure::usage("the dashboard's token is empty"));
     }
+    if !token.chars().all(|c| matches!(c, ' '..='~')) {
+        let why = "the dashboard's token must be plain ASCII, or no header could carry it";
+        return Err(Failure::usage(why));
+    }
     if token.len() < SHORT {
         voice.warn(&format_args!(
             "a token of less than {SHORT} characters can be guessed: openssl rand -hex 32 makes one"
