@@ -159,6 +159,10 @@ impl Browser {
         self.command("POST", "/goog/cdp/execute", Some(&body));
     }
 
+    pub(crate) fn forget_cookies(&self) {
+        self.command("DELETE", "/cookie", None);
+    }
+
     /// Writes what is seen to `target/browser/NAME.png`.
     pub(crate) fn picture(&self, name: &str) -> PathBuf {
         let told = self.command("GET", "/screenshot", None);

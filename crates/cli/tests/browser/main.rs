@@ -4,6 +4,7 @@
 mod driver;
 mod hands;
 mod keys;
+mod login;
 mod many;
 mod names;
 mod outage;

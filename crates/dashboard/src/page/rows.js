@@ -18,7 +18,7 @@ const new_row = () => {
   return node;
 };
 
-const owner_of = row => row.fault ? (row.owner ? plain(row.owner) + ": " : "") + plain(row.fault) : row.owner ? plain(row.owner) : row.gone ? "free, and forgotten" : "free";
+const owner_of = row => row.fault ? (row.owner ? plain(row.owner) + ": " : "") + plain(row.fault) : row.owner ? plain(row.owner) : row.gone ? "free, no longer in the store" : "free";
 
 // What stays until the next word about it.
 const fill = (node, row) => {
