@@ -35,6 +35,8 @@ pub(crate) enum Area {
     Counts,
     /// A short selection of what `cargo xtask faults` does.
     Faults,
+    /// The dashboard's page in a real browser.
+    Browser,
     /// Real libraries of the JVM beside ours; only where it is named.
     Jvm,
     /// Owners in a virtual machine; only where it is named.
@@ -43,7 +45,7 @@ pub(crate) enum Area {
 
 impl Area {
     /// What runs unless areas are named.
-    pub(crate) const USUAL: [Self; 9] = [
+    pub(crate) const USUAL: [Self; 10] = [
         Self::Core,
         Self::Sqlite,
         Self::Redis,
@@ -53,9 +55,10 @@ impl Area {
         Self::Servers,
         Self::Counts,
         Self::Faults,
+        Self::Browser,
     ];
 
-    pub(crate) const ALL: [Self; 11] = [
+    pub(crate) const ALL: [Self; 12] = [
         Self::Core,
         Self::Sqlite,
         Self::Redis,
@@ -65,6 +68,7 @@ impl Area {
         Self::Servers,
         Self::Counts,
         Self::Faults,
+        Self::Browser,
         Self::Jvm,
         Self::Machine,
     ];
@@ -82,6 +86,7 @@ impl Area {
             Self::Machine => "machine",
             Self::Counts => "counts",
             Self::Faults => "faults",
+            Self::Browser => "browser",
         }
     }
 
@@ -97,7 +102,7 @@ impl Area {
             Self::Servers => &Server::ALL,
             Self::Faults => &[Server::Redis, Server::Postgres, Server::Faketime],
             Self::Jvm => &[Server::Redis, Server::MariaDb, Server::ZooKeeper],
-            Self::Machine => &[Server::Redis],
+            Self::Browser | Self::Machine => &[Server::Redis],
         }
     }
 
@@ -107,6 +112,7 @@ impl Area {
         let more = match self {
             Self::Servers => Some(Program::Terminal),
             Self::Counts => Some(Program::Valgrind),
+            Self::Browser => Some(Program::Browser),
             Self::Jvm => Some(Program::Maven),
             Self::Machine => Some(Program::Hypervisor),
             _ => None,
@@ -207,6 +213,8 @@ mod tests {
         assert!(all.contains(&Program::Terminal));
         let counts = needs(&[Area::Counts]);
         assert_eq!(counts, [Program::Compiler, Program::Valgrind]);
+        let browser = [Program::Compiler, server(Server::Redis), Program::Browser];
+        assert_eq!(needs(&[Area::Browser]), browser);
     }
 
     #[test]
@@ -222,7 +230,7 @@ mod tests {
         let [redis, zookeeper] = [Server::Redis, Server::ZooKeeper].map(Program::Server);
         assert_eq!(
             without(&[zookeeper]),
-            "core, sqlite, redis, mysql, postgres, counts, faults"
+            "core, sqlite, redis, mysql, postgres, counts, faults, browser"
         );
         assert_eq!(
             without(&[zookeeper, redis]),

@@ -56,6 +56,7 @@ mod tests {
             Program::Terminal => vec!["tmux"],
             Program::Maven => vec!["mvn", "javac"],
             Program::Valgrind => vec!["valgrind"],
+            Program::Browser => vec!["chromium", "chromedriver"],
             Program::Hypervisor => vec!["qemu-system-x86_64"],
         };
         Missing { program, files }

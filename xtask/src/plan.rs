@@ -172,6 +172,7 @@ mod tests {
                 "servers",
                 "counts",
                 "faults",
+                "browser",
                 "jvm",
                 "machine"
             ]

@@ -12,6 +12,8 @@ pub(crate) enum Program {
     Terminal,
     /// Counts instructions.
     Valgrind,
+    /// Chromium, and what drives it.
+    Browser,
     /// What brings libraries of the JVM, and the compiler for what uses them.
     Maven,
     /// Runs virtual machines; and the tools of a very small one.
@@ -32,7 +34,9 @@ impl Program {
         match self {
             Self::Compiler => "CC".to_owned(),
             Self::Server(server) => server.variable(),
-            Self::Terminal | Self::Valgrind | Self::Maven | Self::Hypervisor => "PATH".to_owned(),
+            Self::Terminal | Self::Valgrind | Self::Browser | Self::Maven | Self::Hypervisor => {
+                "PATH".to_owned()
+            }
         }
     }
 
@@ -53,6 +57,11 @@ impl Program {
             Self::Valgrind => Packages {
                 apt: &["valgrind"],
                 dnf: &["valgrind"],
+                brew: &[],
+            },
+            Self::Browser => Packages {
+                apt: &["chromium", "chromium-driver"],
+                dnf: &["chromium", "chromedriver"],
                 brew: &[],
             },
             Self::Maven => Packages {
@@ -81,6 +90,7 @@ impl Program {
             }
             Self::Terminal => absent(&["tmux"]),
             Self::Valgrind => absent(&["valgrind"]),
+            Self::Browser => absent(&["chromium", "chromedriver"]),
             Self::Maven => absent(&["mvn", "javac"]),
             Self::Hypervisor => absent(&["qemu-system-x86_64", "busybox"]),
         };

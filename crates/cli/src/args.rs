@@ -16,7 +16,9 @@ use clap::{Args, Parser, Subcommand};
 
 pub(crate) use hint::parse;
 pub(crate) use hold::{Hold, OnLoss, Release};
-pub(crate) use probed::{Dashboard, Probed};
+#[cfg(feature = "http")]
+pub(crate) use probed::Dashboard;
+pub(crate) use probed::Probed;
 
 use crate::output::Format;
 
@@ -28,6 +30,8 @@ const WAITING: &str = "Waiting";
 const LOCK: &str = "The lock";
 const COMMAND: &str = "The command";
 const WHAT: &str = "What is done";
+/// Of a server.
+const ACCESS: &str = "Who may come";
 const STORE: &str = "The store";
 const LEASE: &str = "The lease";
 const OUTPUT: &str = "Output";
@@ -124,6 +128,7 @@ pub(crate) enum Command {
     Schedules(Schedules),
     Status(Status),
     Watch(Watch),
+    #[cfg(feature = "http")]
     Dashboard(Dashboard),
     /// Look at the store's health and set-up
     ///
@@ -440,8 +445,8 @@ mod tests {
     }
 
     /// In the order in which they are shown.
-    const HEADINGS: [&str; 10] = [
-        ARGUMENTS, WHEN, OFFICE, WAITING, LOCK, COMMAND, WHAT, STORE, LEASE, OUTPUT,
+    const HEADINGS: [&str; 11] = [
+        ARGUMENTS, WHEN, OFFICE, WAITING, LOCK, COMMAND, WHAT, ACCESS, STORE, LEASE, OUTPUT,
     ];
 
     #[test]

@@ -87,6 +87,12 @@ impl Looks {
         answer
     }
 
+    /// Since when the store has been asked without an end so far.
+    #[must_use]
+    pub fn under_way(&self) -> Option<Instant> {
+        self.under_way.as_ref().map(|look| look.since)
+    }
+
     fn ended(&mut self, rows: Vec<Row>, ended: Result<(), Error>) -> Answer {
         let cut = match ended {
             Err(error) if rows.is_empty() => return Err(error),

@@ -1,5 +1,6 @@
 //! One file for each command.
 
+#[cfg(feature = "http")]
 mod dashboard;
 pub(crate) mod demo;
 mod doctor;
@@ -99,6 +100,7 @@ fn act(cli: Cli, output: &mut Format, voice: &Voice) -> Result<ExitCode, Failure
             }
             Command::Status(status) => status::status(status, &settings, voice).await,
             Command::Watch(watch) => watch::watch(watch, &settings, voice).await,
+            #[cfg(feature = "http")]
             Command::Dashboard(dashboard) => {
                 dashboard::dashboard(dashboard, &settings, voice).await
             }

@@ -136,7 +136,7 @@ fn dashboard(home: &Home, time: &str) {
         .set_read_timeout(Some(Duration::from_secs(30)))
         .unwrap();
     stream
-        .write_all(b"GET /api/status HTTP/1.1\r\n\r\n")
+        .write_all(b"GET /api/v1/mutexes HTTP/1.1\r\n\r\n")
         .unwrap();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();
