@@ -56,7 +56,8 @@ async fn schedules(rows: &mut [Row], coordinator: &Coordinator) -> tenure::Resul
     Ok(())
 }
 
-fn reentrant(rows: &mut Vec<Row>, hold: Hold) {
+/// Adds a reentrant lock, or says of its row that it is one.
+pub(in crate::commands) fn reentrant(rows: &mut Vec<Row>, hold: Hold) {
     let name = hold.name.to_string();
     // One that was asked for, and that no mutex was found of.
     let at = rows
