@@ -13,7 +13,7 @@ use super::guard::LockGuard;
 use super::local_queue::LocalQueue;
 use super::options::LockOptions;
 use crate::clock::Moment;
-use crate::engine::{Engine, Mode};
+use crate::engine::{Engine, LocalWaiters, Mode};
 use crate::error::{Error, ErrorKind, Outcome, Result};
 use crate::model::{ContenderId, ContenderIdGenerator, LeaseTerms, MutexName, Owner, chance};
 
@@ -258,6 +258,24 @@ impl Locks {
         let queue = Arc::new(LocalQueue::new());
         queues.insert(name.clone(), Arc::downgrade(&queue));
         queue
+    }
+
+    /// The tasks that wait behind another.
+    pub(crate) fn local_waiters(&self) -> Vec<LocalWaiters> {
+        let queues = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
+        let alive = queues.iter().filter_map(|(name, queue)| {
+            let queue = queue.upgrade()?;
+            Some((name.clone(), queue))
+        });
+        // The last handle of a queue must not be dropped under the mutex: what
+        // lingers in it goes back then.
+        let alive: Vec<_> = alive.collect();
+        drop(queues);
+        let waiters = alive.into_iter().map(|(mutex, queue)| LocalWaiters {
+            mutex,
+            count: queue.waiting_behind(),
+        });
+        waiters.filter(|waiters| waiters.count > 0).collect()
     }
 }
 
