@@ -10,6 +10,8 @@ pub(crate) enum Program {
     Server(Server),
     /// A terminal that can be looked at: tmux.
     Terminal,
+    /// Checks and tests alert rules.
+    Promtool,
     /// Counts instructions.
     Valgrind,
     /// What brings libraries of the JVM, and the compiler for what uses them.
@@ -32,7 +34,7 @@ impl Program {
         match self {
             Self::Compiler => "CC".to_owned(),
             Self::Server(server) => server.variable(),
-            Self::Terminal | Self::Valgrind | Self::Maven | Self::Hypervisor => "PATH".to_owned(),
+            _ => "PATH".to_owned(),
         }
     }
 
@@ -49,6 +51,11 @@ impl Program {
                 apt: &["tmux"],
                 dnf: &["tmux"],
                 brew: &["tmux"],
+            },
+            Self::Promtool => Packages {
+                apt: &["prometheus"],
+                dnf: &["golang-github-prometheus"],
+                brew: &["prometheus"],
             },
             Self::Valgrind => Packages {
                 apt: &["valgrind"],
@@ -80,6 +87,7 @@ impl Program {
                 files.filter(|file| server.find(file).is_err()).collect()
             }
             Self::Terminal => absent(&["tmux"]),
+            Self::Promtool => absent(&["promtool"]),
             Self::Valgrind => absent(&["valgrind"]),
             Self::Maven => absent(&["mvn", "javac"]),
             Self::Hypervisor => absent(&["qemu-system-x86_64", "busybox"]),
@@ -178,6 +186,11 @@ mod tests {
             files: vec!["tmux"],
         };
         assert_eq!(apt_packages(&[terminal]), ["tmux"]);
+        let promtool = Missing {
+            program: Program::Promtool,
+            files: vec!["promtool"],
+        };
+        assert_eq!(apt_packages(&[promtool]), ["prometheus"]);
         let valgrind = Missing {
             program: Program::Valgrind,
             files: vec!["valgrind"],
