@@ -24,8 +24,8 @@ struct OwnConnections;
 pub use combination::{CombinationBuilder, CombinationGuard, CombinationLock};
 pub use coordinator::{Coordinator, CoordinatorBuilder, LazyCoordinator, Revocation};
 pub use engine::{
-    ContenderStatus, CoordinatorStatus, Doing, Standing, StatusChange, StatusChanges, Tenure,
-    Trouble, TroubleNews, Troubles,
+    ContenderStatus, CoordinatorStatus, Doing, LocalWaiters, Standing, StatusChange, StatusChanges,
+    Tenure, Trouble, TroubleNews, Troubles,
 };
 pub use error::{Error, ErrorKind, LeaseLost, LossCause, Outcome, Result, Retry};
 pub use leader::{Campaign, CampaignEvent, Elector, Leadership, Observer};

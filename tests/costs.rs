@@ -58,6 +58,22 @@ fn a_lingering_lock_is_taken_and_freed_with_hardly_any() {
     assert!(cost.count_total <= 2, "{} allocations", cost.count_total);
 }
 
+/// What only readers of the status need is made for the first of them.
+#[test]
+fn a_coordinator_without_readers_is_small() {
+    let runtime = runtime();
+    coordinator(&runtime);
+    let mut made = Vec::with_capacity(1);
+    let cost = measure(|| made.push(coordinator(&runtime)));
+    assert!(
+        cost.bytes_current < 16 * 1024,
+        "{} bytes",
+        cost.bytes_current
+    );
+    let reader = measure(|| drop(made[0].status_changes()));
+    assert!(reader.bytes_current > cost.bytes_current, "{reader:?}");
+}
+
 #[test]
 fn what_is_owned_costs_no_task() {
     let runtime = runtime();

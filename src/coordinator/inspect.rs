@@ -254,11 +254,15 @@ impl Coordinator {
     #[must_use]
     pub fn status(&self) -> CoordinatorStatus {
         let mut status = self.engine.status();
+        status.local_waiters = self.locks.local_waiters();
         // Where they have no layout of their own, they are among the others.
         if self.holds.is_some()
             && let Some(reentrant_locks) = self.reentrant_locks.get()
         {
             status.contenders.extend(reentrant_locks.contenders());
+            let waiters = &mut status.local_waiters;
+            waiters.extend(reentrant_locks.local_waiters());
+            waiters.sort_by(|one, other| one.mutex.cmp(&other.mutex));
         }
         status
     }

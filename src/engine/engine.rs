@@ -57,9 +57,11 @@ impl Engine {
         settings: Settings,
         random: Random,
     ) -> Self {
+        let meters = Meters::new(backend.profile().scheme);
         Self::telling(
-            TroubleBoard::new(Meters::new(backend.profile().scheme)),
+            TroubleBoard::new(meters.clone()),
             StatusFeed::new(),
+            meters,
             backend,
             clock,
             runtime,
@@ -71,13 +73,13 @@ impl Engine {
     fn telling(
         troubles: TroubleBoard,
         feed: StatusFeed,
+        meters: Meters,
         backend: AnyBackend,
         clock: Clock,
         runtime: Handle,
         settings: Settings,
         random: Random,
     ) -> Self {
-        let meters = Meters::new(backend.profile().scheme);
         let roster = Roster::new(
             backend.clone(),
             clock.clone(),
@@ -107,6 +109,7 @@ impl Engine {
         Self::telling(
             parts.troubles.clone(),
             parts.feed.clone(),
+            Meters::new(backend.profile().scheme),
             backend.clone(),
             parts.clock.clone(),
             parts.runtime.clone(),
@@ -266,6 +269,8 @@ impl Engine {
         CoordinatorStatus {
             is_store_well: self.0.troubles.is_well(),
             contenders: self.0.roster.status(self.clock().now()),
+            // Whose queues the engine does not know.
+            local_waiters: Vec::new(),
         }
     }
 

@@ -1,8 +1,8 @@
 //! [`StatusChanges`]: what this process holds and waits for, as it changes.
 
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use tokio::sync::broadcast;
@@ -55,6 +55,20 @@ pub struct CoordinatorStatus {
     /// What is owned and waited for, in the order in which that began. Of the
     /// tasks that wait for one lock, the first: only it asks the store.
     pub contenders: Vec<ContenderStatus>,
+    /// The other tasks that wait for a lock, in the order of the locks' names.
+    pub local_waiters: Vec<LocalWaiters>,
+}
+
+/// The tasks of this process that wait for one lock behind another of them,
+/// which owns it or asks the store for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
+pub struct LocalWaiters {
+    /// The lock.
+    pub mutex: MutexName,
+    /// How many they are.
+    pub count: usize,
 }
 
 /// What a [`StatusChanges`] tells.
@@ -106,31 +120,36 @@ impl fmt::Debug for StatusChanges {
 /// Where all changes of a coordinator come together.
 #[derive(Clone)]
 pub(crate) struct StatusFeed {
-    tell: broadcast::Sender<ContenderStatus>,
+    /// From the first reader on: it has room for all that is kept.
+    tell: Arc<OnceLock<broadcast::Sender<ContenderStatus>>>,
     readers: Arc<AtomicUsize>,
 }
 
 impl StatusFeed {
     pub(crate) fn new() -> Self {
         Self {
-            tell: broadcast::Sender::new(KEPT),
+            tell: Arc::default(),
             readers: Arc::default(),
         }
     }
 
     pub(crate) fn read(&self) -> StatusChanges {
+        let tell = self.tell.get_or_init(|| broadcast::Sender::new(KEPT));
+        let told = tell.subscribe();
         self.readers.fetch_add(1, Ordering::Relaxed);
         StatusChanges {
-            told: self.tell.subscribe(),
+            told,
             readers: Arc::clone(&self.readers),
         }
     }
 
     /// Tells `change`, which is not even made where there is no reader.
     pub(super) fn tell(&self, change: impl FnOnce() -> ContenderStatus) {
-        if self.readers.load(Ordering::Relaxed) > 0 {
+        if self.readers.load(Ordering::Relaxed) > 0
+            && let Some(tell) = self.tell.get()
+        {
             // All readers may have gone since.
-            let _ = self.tell.send(change());
+            let _ = tell.send(change());
         }
     }
 }

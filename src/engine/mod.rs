@@ -59,7 +59,9 @@ pub(crate) use birth::Birth;
 pub(crate) use contention::{Contention, Quiescer};
 pub(crate) use engine::Engine;
 pub(crate) use event::{Finish, GivenBack, Listener, Notice};
-pub use feed::{ContenderStatus, CoordinatorStatus, Standing, StatusChange, StatusChanges};
+pub use feed::{
+    ContenderStatus, CoordinatorStatus, LocalWaiters, Standing, StatusChange, StatusChanges,
+};
 pub(crate) use notify::Dispatch;
 pub(crate) use observe::Observation;
 pub(crate) use random::Random;

@@ -165,13 +165,13 @@ struct InTrouble {
 impl InTrouble {
     fn enter(&self) {
         if self.failing.fetch_add(1, Ordering::SeqCst) == 0 {
-            self.show();
+            self.meters.is_in_trouble();
         }
     }
 
     fn leave(&self) {
         if self.failing.fetch_sub(1, Ordering::SeqCst) == 1 {
-            self.show();
+            self.meters.is_well();
         }
     }
 
@@ -193,18 +193,6 @@ impl InTrouble {
 
     fn is_well(&self) -> bool {
         self.failing.load(Ordering::SeqCst) == 0
-    }
-
-    /// Another thread may change the count in between: who shows it last must
-    /// have shown what it is.
-    fn show(&self) {
-        loop {
-            let is_well = self.is_well();
-            self.meters.is_up(is_well);
-            if self.is_well() == is_well {
-                return;
-            }
-        }
     }
 }
 

@@ -52,6 +52,11 @@ impl LocalQueue {
         Arc::clone(&self.waiter)
     }
 
+    /// How many stand behind the first.
+    pub(super) fn waiting_behind(&self) -> usize {
+        self.waiters.len().saturating_sub(1)
+    }
+
     /// Leaves `grant` behind until `until` for the next task of this process;
     /// then it goes back to the store. Both come back when a task waits.
     pub(super) fn linger(

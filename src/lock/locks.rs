@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use super::local_queue::LocalQueue;
 use super::options::LockOptions;
-use crate::engine::Engine;
+use crate::engine::{Engine, LocalWaiters};
 use crate::error::Result;
 use crate::model::{ContenderId, ContenderIdGenerator, MutexName, chance};
 use crate::sync::Mutex;
@@ -49,6 +49,24 @@ impl Locks {
         let queue = Arc::new(LocalQueue::new());
         queues.insert(name.clone(), Arc::downgrade(&queue));
         queue
+    }
+
+    /// The tasks that wait behind another.
+    pub(crate) fn local_waiters(&self) -> Vec<LocalWaiters> {
+        let queues = self.queues.lock();
+        let alive = queues.iter().filter_map(|(name, queue)| {
+            let queue = queue.upgrade()?;
+            Some((name.clone(), queue))
+        });
+        // The last handle of a queue must not be dropped under the mutex: what
+        // lingers in it goes back then.
+        let alive: Vec<_> = alive.collect();
+        drop(queues);
+        let waiters = alive.into_iter().map(|(mutex, queue)| LocalWaiters {
+            mutex,
+            count: queue.waiting_behind(),
+        });
+        waiters.filter(|waiters| waiters.count > 0).collect()
     }
 }
 

@@ -7,10 +7,12 @@ use tokio::sync::watch;
 use super::config::ScheduleConfig;
 use super::ledger_client::LedgerClient;
 use super::status::StatusBoard;
+use crate::backend::{LedgerEntry, TickState};
 use crate::engine::{Contention, Engine};
 use crate::error::{Error, Result};
-use crate::model::{ContenderIdGenerator, MutexName};
+use crate::model::{ContenderIdGenerator, MutexName, Purpose};
 use crate::sync::Mutex;
+use crate::telemetry::NameMeters;
 
 #[derive(Debug)]
 pub(super) struct SchedulerParts {
@@ -50,6 +52,18 @@ impl SchedulerParts {
             board: StatusBoard::default(),
             life: Mutex::default(),
             ended: watch::Sender::new((0, Ok(()))),
+        }
+    }
+
+    pub(super) fn meters(&self) -> NameMeters {
+        self.engine.meters().of(Purpose::Schedule, &self.name)
+    }
+
+    /// Shows when a run last ended well, if the ledger says so: an alert that waits
+    /// for the next run must not begin anew with every process.
+    pub(super) fn tell_last_success(&self, entry: &LedgerEntry) {
+        if let (TickState::Done, Some(at)) = (entry.state, entry.finished_at) {
+            self.meters().ended_well(at.as_millis());
         }
     }
 

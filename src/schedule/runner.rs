@@ -33,6 +33,7 @@ async fn contend(life: &Life, worker: &str, work: &mut impl Work) -> Result<()> 
     // A conflict is better known at the start than at the first term.
     if let Ok(Some(entry)) = scheduler.ledger.read_once().await {
         check_plan(&scheduler.config, &entry).map_err(about(&scheduler.name))?;
+        scheduler.tell_last_success(&entry);
     }
     if life.is_stopping() {
         return Ok(());

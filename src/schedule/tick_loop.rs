@@ -13,7 +13,7 @@ use super::tick::Tick;
 use crate::backend::{Claim, ClaimAnswer, TickEnd};
 use crate::engine::Tenure;
 use crate::error::Result;
-use crate::model::{Purpose, StoreTime};
+use crate::model::StoreTime;
 use crate::telemetry::NameMeters;
 
 /// Tick after tick, while in office. Its future is dropped at the loss of the
@@ -48,6 +48,10 @@ impl TickLoop<'_> {
             entry = scheduler.ledger.read() => entry,
             () = self.stopping.cancelled() => return Ok(TickLoopEnd::Stopped),
         };
+        if let Some(entry) = &entry {
+            // Another may have run it since this process looked.
+            scheduler.tell_last_success(entry);
+        }
         let token = tenure.grant().token;
         let mut view = LedgerView::open(&scheduler.config, token, tenure.store_now(), entry)
             .map_err(about(&scheduler.name))?;
@@ -269,8 +273,7 @@ impl TickLoop<'_> {
     }
 
     fn meters(&self) -> NameMeters {
-        let (engine, name) = (&self.scheduler.engine, &self.scheduler.name);
-        engine.meters().of(Purpose::Schedule, name)
+        self.scheduler.meters()
     }
 
     fn tell_begun(&self, tick: &Tick) {

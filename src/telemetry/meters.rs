@@ -45,7 +45,7 @@ struct MetersParts {
     calls: Mutex<BTreeMap<&'static str, Histogram>>,
     renewals: Counter,
     renewal_failures: Counter,
-    is_up: Gauge,
+    in_trouble: Gauge,
 }
 
 #[derive(Default)]
@@ -61,15 +61,17 @@ impl Meters {
 
     pub(crate) fn new(store: &'static str) -> Self {
         describe();
-        let is_up = gauge!(GAUGE_STORE_UP, "store" => store);
-        is_up.set(1.0);
+        // Shown before anything fails. Coordinators of one kind of store share
+        // it, so none may set it.
+        let in_trouble = gauge!(GAUGE_TROUBLED, "store" => store);
+        in_trouble.increment(0.0);
         Self(Arc::new(MetersParts {
             store,
             names: Mutex::default(),
             calls: Mutex::default(),
             renewals: counter!(COUNTER_RENEWALS, "store" => store),
             renewal_failures: counter!(COUNTER_RENEWAL_FAILURES, "store" => store),
-            is_up,
+            in_trouble,
         }))
     }
 
@@ -123,9 +125,14 @@ impl Meters {
         counter.increment(1);
     }
 
-    /// Whether all goes well with the store.
-    pub(crate) fn is_up(&self, is_up: bool) {
-        self.0.is_up.set(if is_up { 1.0 } else { 0.0 });
+    /// Something fails at the store of this coordinator.
+    pub(crate) fn is_in_trouble(&self) {
+        self.0.in_trouble.increment(1.0);
+    }
+
+    /// Nothing fails any more.
+    pub(crate) fn is_well(&self) {
+        self.0.in_trouble.decrement(1.0);
     }
 }
 
@@ -251,10 +258,15 @@ impl NameMeters {
         self.runs(outcome).increment(1);
         histogram!(HISTOGRAM_RUN, "schedule" => schedule()).record(took);
         if outcome == "done" {
-            #[expect(clippy::cast_precision_loss)] // Milliseconds are precise enough.
-            let at = at as f64 / 1000.0;
-            gauge!(GAUGE_LAST_SUCCESS, "schedule" => schedule()).set(at);
+            self.ended_well(at);
         }
+    }
+
+    /// The last run that ended well did so at `at`, here or elsewhere.
+    pub(crate) fn ended_well(&self, at: u64) {
+        #[expect(clippy::cast_precision_loss)] // Milliseconds are precise enough.
+        let at = at as f64 / 1000.0;
+        gauge!(GAUGE_LAST_SUCCESS, "schedule" => self.0.label.clone()).set(at);
     }
 
     pub(crate) fn skipped(&self, ticks: u64) {

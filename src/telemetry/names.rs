@@ -14,7 +14,7 @@ pub(super) const COUNTER_RENEWALS: &str = "tenure_renewals_total";
 pub(super) const COUNTER_RENEWAL_FAILURES: &str = "tenure_renewal_failures_total";
 pub(super) const HISTOGRAM_CALL: &str = "tenure_store_call_seconds";
 pub(super) const COUNTER_CALL_ERRORS: &str = "tenure_store_errors_total";
-pub(super) const GAUGE_STORE_UP: &str = "tenure_store_up";
+pub(super) const GAUGE_TROUBLED: &str = "tenure_stores_in_trouble";
 pub(super) const COUNTER_RUNS: &str = "tenure_schedule_runs_total";
 pub(super) const COUNTER_SKIPPED: &str = "tenure_schedule_skipped_total";
 pub(super) const HISTOGRAM_LATE: &str = "tenure_schedule_late_seconds";
@@ -63,8 +63,8 @@ pub(super) fn describe() {
     );
     counter!(COUNTER_CALL_ERRORS, "Calls to the store that failed.");
     gauge!(
-        GAUGE_STORE_UP,
-        "0 while something fails at the store and is tried again, else 1."
+        GAUGE_TROUBLED,
+        "How many coordinators try again what failed at their store."
     );
     counter!(COUNTER_RUNS, "Runs of a schedule that have ended.");
     counter!(
@@ -75,6 +75,6 @@ pub(super) fn describe() {
     histogram!(HISTOGRAM_RUN, "How long a run took.");
     gauge!(
         GAUGE_LAST_SUCCESS,
-        "When a run last ended well, in seconds since 1970."
+        "When the last run ended that is known to have ended well, in seconds since 1970."
     );
 }

@@ -33,7 +33,9 @@ impl Meters {
 
     pub(crate) fn renewed(&self, _is_well: bool) {}
 
-    pub(crate) fn is_up(&self, _is_up: bool) {}
+    pub(crate) fn is_in_trouble(&self) {}
+
+    pub(crate) fn is_well(&self) {}
 }
 
 impl NameMeters {
@@ -54,6 +56,8 @@ impl NameMeters {
     pub(crate) fn run_begins(&self, _late: Duration) {}
 
     pub(crate) fn run_ended(&self, _outcome: &'static str, _took: Duration, _at: u64) {}
+
+    pub(crate) fn ended_well(&self, _at: u64) {}
 
     pub(crate) fn skipped(&self, _ticks: u64) {}
 }

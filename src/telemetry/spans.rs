@@ -7,13 +7,17 @@ use super::Subject;
 use crate::model::FencingToken;
 
 /// The span that a contention is in at present, if a subscriber listens: at DEBUG
-/// for a lock, at INFO for everything else. They are children of the span in
-/// which the contention began.
+/// for a lock, at INFO for everything else.
+///
+/// Those of a lock are children of the span in which it is taken. An office
+/// outlasts the task that began to stand for it, and a child keeps its parents open:
+/// its spans are roots, and the first follows from the span in which it began.
 #[derive(Debug)]
 pub(crate) struct Spans(Option<Box<OpenSpan>>);
 
 #[derive(Debug)]
 struct OpenSpan {
+    /// None for an office.
     parent: Span,
     present: Span,
 }
@@ -50,8 +54,15 @@ impl Spans {
         if LevelFilter::current() < needed {
             return Self::NONE;
         }
-        let parent = Span::current();
+        let caller = Span::current();
+        let parent = match of.is_quiet() {
+            true => caller.clone(),
+            false => Span::none(),
+        };
         let present = life_span!(of, &parent, "waiting");
+        if parent.is_none() {
+            present.follows_from(&caller);
+        }
         Self(Some(Box::new(OpenSpan { parent, present })))
     }
 

@@ -31,8 +31,8 @@ fn the_page_lists_every_event_and_span() {
     compare("## Spans", &spans);
 }
 
-#[test]
-fn the_page_lists_every_metric() {
+/// The metrics of the source, each with its kind.
+fn metrics() -> Told {
     let source = fs::read_to_string(root().join("src/telemetry/names.rs")).unwrap();
     let mut metrics = Told::new();
     for line in source.lines() {
@@ -45,20 +45,45 @@ fn the_page_lists_every_metric() {
         }
     }
     assert!(metrics.len() > 15, "{metrics:?}");
-    compare("## Metrics", &metrics);
+    metrics
+}
+
+#[test]
+fn the_page_lists_every_metric() {
+    compare("## Metrics", &metrics());
 }
 
 #[test]
 fn the_rules_and_the_dashboard_ask_only_for_metrics_that_are_there() {
-    let names = fs::read_to_string(root().join("src/telemetry/names.rs")).unwrap();
+    // As Prometheus keeps them: a histogram is three.
+    let series = metrics().into_iter().flat_map(|(name, kind)| {
+        let ends: &[&str] = match kind.as_str() {
+            "histogram" => &["_bucket", "_count", "_sum"],
+            _ => &[""],
+        };
+        ends.iter().map(move |end| format!("{name}{end}"))
+    });
+    let series: BTreeSet<String> = series.collect();
     let page = fs::read_to_string(root().join(PAGE)).unwrap();
-    for file in ["deploy/alerts.yml", "deploy/grafana.json"] {
+    for file in [
+        "deploy/alerts.yml",
+        "deploy/alerts_test.yml",
+        "deploy/grafana.json",
+    ] {
         let text = fs::read_to_string(root().join(file)).unwrap();
-        let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
         let mut count = 0;
-        for word in words.filter(|word| word.starts_with("tenure_")) {
-            let metric = word.trim_end_matches("_bucket");
-            assert!(names.contains(&format!("\"{metric}\"")), "{file}: {metric}");
+        for (at, _) in text.match_indices("tenure_") {
+            let rest = &text[at..];
+            let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+            let (metric, rest) = rest.split_at(end.unwrap_or(rest.len()));
+            assert!(series.contains(metric), "{file}: {metric}");
+            for label in selected(rest) {
+                let known = labels(&page, metric);
+                assert!(
+                    known.contains(&label),
+                    "{file}: {metric} by {label}: {known:?}"
+                );
+            }
             count += 1;
         }
         assert!(count > 8, "{file} asks for {count}");
@@ -73,6 +98,40 @@ fn the_rules_and_the_dashboard_ask_only_for_metrics_that_are_there() {
             "{PAGE} says nothing of {alert}"
         );
     }
+}
+
+/// The labels that are asked for in what follows a metric, as in
+/// `{mutex!="other"}`.
+fn selected(rest: &str) -> Vec<String> {
+    let Some((inside, _)) = rest.strip_prefix('{').and_then(|rest| rest.split_once('}')) else {
+        return Vec::new();
+    };
+    // In JSON the quotes are escaped.
+    let inside = inside.replace('\\', "");
+    let label = |part: &str| {
+        let end = part.find(['=', '!', '~']).unwrap_or(part.len());
+        part[..end].trim().to_owned()
+    };
+    inside.split(',').map(label).collect()
+}
+
+/// The labels that `page` says of `metric`, and those of Prometheus itself.
+fn labels(page: &str, metric: &str) -> Vec<String> {
+    let ends = ["", "_bucket", "_count", "_sum"];
+    let names = ends.iter().filter_map(|end| metric.strip_suffix(end));
+    let row = names
+        .filter_map(|name| {
+            page.lines()
+                .find(|line| line.starts_with(&format!("| `{name}` |")))
+        })
+        .next();
+    let row = row.unwrap_or_else(|| panic!("{PAGE} does not list {metric}"));
+    let told = row.split(" | ").nth(2).unwrap_or_default();
+    let prometheus = ["job", "instance", "le"].map(str::to_owned);
+    told.split(", ")
+        .map(str::to_owned)
+        .chain(prometheus)
+        .collect()
 }
 
 /// The rows of the tables below `heading` say the same as `told`.

@@ -7,6 +7,8 @@ use tenure::schedule::ScheduleConfig;
 use crate::recorder::TestRecorder;
 use crate::{FaultyStore, seconds};
 
+pub(crate) const IN_TROUBLE: &str = r#"tenure_stores_in_trouble{store="memory"}"#;
+
 #[tokio::test(start_paused = true)]
 async fn a_lock_is_counted_from_waiting_to_hand_over() {
     let recorder = TestRecorder::default();
@@ -52,12 +54,12 @@ async fn an_office_is_counted_with_its_renewals_its_loss_and_the_stores_errors()
     let of = r#"{purpose="leader",mutex="billing"}"#;
     assert_eq!(recorder.get(&format!("tenure_leading{of}")), 1.0);
     assert!(recorder.get(r#"tenure_renewals_total{store="memory"}"#) >= 9.0);
-    assert_eq!(recorder.get(r#"tenure_store_up{store="memory"}"#), 1.0);
+    assert_eq!(recorder.get(IN_TROUBLE), 0.0);
     stage.cut();
     tokio::time::sleep(seconds(60)).await;
     assert_eq!(recorder.get(&format!("tenure_leading{of}")), 0.0);
     assert_eq!(recorder.get(&format!("tenure_waiting{of}")), 1.0);
-    assert_eq!(recorder.get(r#"tenure_store_up{store="memory"}"#), 0.0);
+    assert_eq!(recorder.get(IN_TROUBLE), 1.0);
     let lost = r#"tenure_losses_total{purpose="leader",mutex="billing",cause="deadline"}"#;
     assert_eq!(recorder.get(lost), 1.0);
     assert!(recorder.get(r#"tenure_renewal_failures_total{store="memory"}"#) >= 1.0);
@@ -69,8 +71,41 @@ async fn an_office_is_counted_with_its_renewals_its_loss_and_the_stores_errors()
     tokio::time::sleep(seconds(60)).await;
     assert_eq!(recorder.get(&format!("tenure_leading{of}")), 1.0);
     assert_eq!(recorder.get(&format!("tenure_acquisitions_total{of}")), 2.0);
-    assert_eq!(recorder.get(r#"tenure_store_up{store="memory"}"#), 1.0);
+    assert_eq!(recorder.get(IN_TROUBLE), 0.0);
     leader.abort();
+}
+
+/// They share one series: none may speak for the others.
+#[tokio::test(start_paused = true)]
+async fn coordinators_of_one_kind_of_store_are_counted_together() {
+    let recorder = TestRecorder::default();
+    let _guard = metrics::set_default_local_recorder(&recorder);
+    let (sick, other) = (FaultyStore::new(), FaultyStore::new());
+    let lead = |stage: &FaultyStore| {
+        let elector = stage.coordinator().elector("billing").unwrap();
+        tokio::spawn(async move { elector.lead(|_| std::future::pending::<()>()).await })
+    };
+    let first = lead(&sick);
+    assert_eq!(recorder.get(IN_TROUBLE), 0.0, "before anything was heard");
+    tokio::time::sleep(seconds(1)).await;
+    sick.cut();
+    tokio::time::sleep(seconds(30)).await;
+    assert_eq!(recorder.get(IN_TROUBLE), 1.0);
+    // One that begins, and does well, does not hide it.
+    let second = lead(&other);
+    tokio::time::sleep(seconds(30)).await;
+    assert_eq!(recorder.get(IN_TROUBLE), 1.0);
+    other.cut();
+    tokio::time::sleep(seconds(30)).await;
+    assert_eq!(recorder.get(IN_TROUBLE), 2.0);
+    sick.faults.heal();
+    tokio::time::sleep(seconds(60)).await;
+    assert_eq!(recorder.get(IN_TROUBLE), 1.0);
+    // It goes away, and tries no more.
+    second.abort();
+    tokio::time::sleep(seconds(60)).await;
+    assert_eq!(recorder.get(IN_TROUBLE), 0.0);
+    first.abort();
 }
 
 #[tokio::test(start_paused = true)]
@@ -139,6 +174,41 @@ async fn a_schedule_is_counted_by_outcome_with_its_last_success() {
     );
     let success = r#"tenure_schedule_last_success_timestamp_seconds{schedule="tidy"}"#;
     assert!(recorder.get(success) > 1_000_000_000.0);
+}
+
+/// Who watches for a run that is missing must not have to wait for the next.
+#[tokio::test(start_paused = true)]
+async fn the_last_success_is_known_from_the_start_and_in_every_process() {
+    let stage = FaultyStore::new();
+    let config = ScheduleConfig::rate(Duration::ZERO, seconds(1_000)).unwrap();
+    let success = r#"tenure_schedule_last_success_timestamp_seconds{schedule="tidy"}"#;
+    let start = |recorder: &TestRecorder| {
+        let _guard = metrics::set_default_local_recorder(recorder);
+        let scheduler = stage.coordinator().scheduler("tidy", config.clone());
+        scheduler.unwrap().start(|_| async {}).unwrap()
+    };
+    // The tasks of all of them run under one recorder, so each has its time.
+    let shared = TestRecorder::default();
+    let _guard = metrics::set_default_local_recorder(&shared);
+    let first = start(&shared);
+    while first.status().runs < 1 {
+        tokio::time::sleep(seconds(1)).await;
+    }
+    first.stop().await.unwrap();
+    let then = shared.get(success);
+    drop(_guard);
+
+    let recorder = TestRecorder::default();
+    let _guard = metrics::set_default_local_recorder(&recorder);
+    tokio::time::sleep(seconds(100)).await;
+    let next = start(&recorder);
+    while next.status().leading.is_none() {
+        tokio::time::sleep(seconds(1)).await;
+    }
+    tokio::time::sleep(seconds(1)).await;
+    assert_eq!(next.status().runs, 0);
+    assert_eq!(recorder.get(success), then);
+    next.stop().await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]

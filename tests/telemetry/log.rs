@@ -19,6 +19,8 @@ struct LogParts {
     spans: Vec<LoggedSpan>,
     entered: Vec<(Id, &'static Metadata<'static>)>,
     metadata: Vec<&'static Metadata<'static>>,
+    /// Which span follows from which.
+    follows: Vec<String>,
 }
 
 /// One event.
@@ -66,6 +68,15 @@ impl Log {
         let kept = self.0.lock().unwrap();
         let spans = kept.spans.iter().filter(|span| span.name == name);
         spans.cloned().collect()
+    }
+
+    pub(crate) fn all_spans(&self) -> Vec<LoggedSpan> {
+        self.0.lock().unwrap().spans.clone()
+    }
+
+    /// As in `holding from waiting`.
+    pub(crate) fn follows(&self) -> Vec<String> {
+        self.0.lock().unwrap().follows.clone()
     }
 }
 
@@ -117,7 +128,12 @@ impl Subscriber for Log {
         kept.spans[id.into_u64() as usize - 1].fields += &fields.rest;
     }
 
-    fn record_follows_from(&self, _: &Id, _: &Id) {}
+    fn record_follows_from(&self, span: &Id, from: &Id) {
+        let mut kept = self.0.lock().unwrap();
+        let name = |id: &Id| kept.spans[id.into_u64() as usize - 1].name.clone();
+        let follows = format!("{} from {}", name(span), name(from));
+        kept.follows.push(follows);
+    }
 
     fn event(&self, event: &Event<'_>) {
         let mut fields = FieldText::default();

@@ -211,6 +211,93 @@ async fn waiting_and_holding_are_spans_below_the_callers() {
     );
 }
 
+/// A request that begins a campaign ends, and is exported, long before it.
+#[tokio::test(start_paused = true)]
+async fn an_office_does_not_keep_the_callers_span_open() {
+    let (log, _guard) = Log::begin();
+    let coordinator = FaultyStore::new().coordinator();
+    let request = tracing::info_span!("request");
+    let mut campaign = request.in_scope(|| {
+        let elector = coordinator.elector("billing").unwrap();
+        elector.campaign().unwrap()
+    });
+    drop(request);
+    let office = loop {
+        if let Some(CampaignEvent::Elected(office)) = campaign.next().await {
+            break office;
+        }
+    };
+    assert!(
+        log.spans("request")[0].is_over,
+        "{:?}",
+        log.spans("request")
+    );
+    office.resign().await.unwrap();
+    drop(campaign);
+    coordinator.close().await.unwrap();
+    for name in ["waiting", "holding"] {
+        for span in log.spans(name) {
+            assert_eq!(span.parent, None, "{span:?}");
+            assert!(span.is_over, "{span:?}");
+        }
+    }
+    // Then it stands again, until the campaign is dropped.
+    let follows = log.follows();
+    assert_eq!(
+        follows[..2],
+        ["waiting from request", "holding from waiting"]
+    );
+    assert!(!follows[2..].contains(&follows[0]), "{follows:?}");
+}
+
+/// What a store's URL may hold, and what a server may answer with.
+#[tokio::test]
+async fn no_secret_is_told() {
+    let (log, _guard) = Log::begin();
+    let mut tries = tokio::task::JoinSet::new();
+    for url in [
+        "redis://user:HIDDEN-1@127.0.0.1:1/?ttl=10s&connect_timeout=50ms",
+        "mysql://user:HIDDEN-2@127.0.0.1:1/db",
+        "postgres://user:HIDDEN-3@127.0.0.1:1/db",
+        "zookeeper://user:HIDDEN-4@127.0.0.1:1/",
+        "sqlite:/nowhere/HIDDEN-5?password=HIDDEN-6",
+        "redis://:HIDDEN-7@[::1]:1",
+    ] {
+        let lazy = match Coordinator::connect_lazy(url) {
+            Ok(lazy) => lazy,
+            Err(error) => {
+                tracing::warn!("{error} {error:?}");
+                continue;
+            }
+        };
+        tries.spawn(async move {
+            let _ = tokio::time::timeout(seconds(2), lazy.get()).await;
+            if let Some(error) = lazy.trouble() {
+                tracing::warn!("{error} {error:?}");
+            }
+        });
+    }
+    tries.join_all().await;
+    let told = log.lines(Level::TRACE);
+    // Whatever drivers tell is told by them.
+    let is_ours = |target: &str| {
+        ["tenure", "telemetry"]
+            .iter()
+            .any(|it| target.starts_with(it))
+    };
+    let told: Vec<_> = told.iter().filter(|line| is_ours(&line.target)).collect();
+    assert!(told.len() > 4, "{told:#?}");
+    for line in &told {
+        let text = format!("{line:?}");
+        // A path is no secret.
+        let text = text.replace("/nowhere/HIDDEN-5", "");
+        assert!(!text.contains("HIDDEN"), "{text}");
+    }
+    for span in log.all_spans() {
+        assert!(!format!("{span:?}").contains("HIDDEN"), "{span:?}");
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_run_is_told_with_its_outcome_and_whether_it_is_late() {
     let (log, _guard) = Log::begin();

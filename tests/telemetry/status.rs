@@ -9,6 +9,7 @@ use tenure::{CoordinatorStatus, Standing, StatusChange};
 use tenure_testkit::fault::{Call, Fault};
 use tracing::Level;
 
+use crate::counted::IN_TROUBLE;
 use crate::log::Log;
 use crate::recorder::TestRecorder;
 use crate::{FaultyStore, seconds};
@@ -43,6 +44,30 @@ async fn the_status_says_what_is_held_and_waited_for_and_for_how_long() {
     waiter.await.unwrap().unwrap();
     assert!(first.status().contenders.is_empty());
     assert!(second.status().contenders.is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn tasks_that_wait_behind_another_of_their_process_are_counted() {
+    let coordinator = FaultyStore::new().coordinator();
+    let lock = coordinator.lock("report").unwrap();
+    let guard = lock.acquire().await.unwrap();
+    let mut waiters = tokio::task::JoinSet::new();
+    for _ in 0..3 {
+        let lock = lock.clone();
+        waiters.spawn(async move { lock.acquire().await.unwrap().release().await });
+    }
+    tokio::time::sleep(seconds(1)).await;
+    let status = coordinator.status();
+    assert_eq!(status.contenders.len(), 1, "{status:?}");
+    let [behind] = &status.local_waiters[..] else {
+        panic!("{status:?}");
+    };
+    assert_eq!((behind.mutex.as_str(), behind.count), ("report", 3));
+    guard.release().await.unwrap();
+    while let Some(ended) = waiters.join_next().await {
+        ended.unwrap().unwrap();
+    }
+    assert_eq!(coordinator.status().local_waiters, []);
 }
 
 #[tokio::test(start_paused = true)]
@@ -115,7 +140,7 @@ async fn a_guard_that_stays_in_scope_does_not_keep_the_store_in_trouble() {
     tokio::time::sleep(seconds(1)).await;
     // Nothing is tried before the guard goes, so nothing fails.
     assert!(coordinator.status().is_store_well);
-    assert_eq!(recorder.get(r#"tenure_store_up{store="memory"}"#), 1.0);
+    assert_eq!(recorder.get(IN_TROUBLE), 0.0);
     // But the store has not answered.
     let told = || log.messages(Level::INFO, "tenure::store");
     assert_eq!(told(), ["the store is in trouble"]);

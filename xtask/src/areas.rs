@@ -7,11 +7,12 @@ use crate::find::Server;
 use crate::programs::{Missing, Program};
 
 /// Test targets whose name does not say what they need.
-const ALSO: [(&str, Area); 8] = [
+const ALSO: [(&str, Area); 9] = [
     ("bench", Area::Servers),
     ("cli", Area::Servers),
     ("combination", Area::Redis),
     ("contention", Area::Servers),
+    ("deploy", Area::Servers),
     ("fencing", Area::Servers),
     ("reentrant", Area::Servers),
     ("schedule_stores", Area::Servers),
@@ -29,7 +30,7 @@ pub(crate) enum Area {
     Postgres,
     Zookeeper,
     /// What starts every kind of server there is, above all the testkit's own launchers, and the
-    /// program on all of them, also on a terminal.
+    /// program on all of them, also on a terminal; and what is deployed beside it.
     Servers,
     /// Instructions of the engine, counted by valgrind.
     Counts,
@@ -109,17 +110,17 @@ impl Area {
     /// A compiler is part of every area: SQLite is built from source with the workspace.
     fn needs(self) -> impl Iterator<Item = Program> {
         let servers = self.servers().iter().copied().map(Program::Server);
-        let more = match self {
-            Self::Servers => Some(Program::Terminal),
-            Self::Counts => Some(Program::Valgrind),
-            Self::Browser => Some(Program::Browser),
-            Self::Jvm => Some(Program::Maven),
-            Self::Machine => Some(Program::Hypervisor),
-            _ => None,
+        let more: &[Program] = match self {
+            Self::Servers => &[Program::Terminal, Program::Promtool],
+            Self::Counts => &[Program::Valgrind],
+            Self::Browser => &[Program::Browser],
+            Self::Jvm => &[Program::Maven],
+            Self::Machine => &[Program::Hypervisor],
+            _ => &[],
         };
         std::iter::once(Program::Compiler)
             .chain(servers)
-            .chain(more)
+            .chain(more.iter().copied())
     }
 
     pub(crate) fn from_name(name: &str) -> Option<Self> {
@@ -209,8 +210,8 @@ mod tests {
             ]
         );
         let all = needs(&[Area::Servers]);
-        assert_eq!(all.len(), 2 + Server::ALL.len());
-        assert!(all.contains(&Program::Terminal));
+        assert_eq!(all.len(), 3 + Server::ALL.len());
+        assert!(all.contains(&Program::Terminal) && all.contains(&Program::Promtool));
         let counts = needs(&[Area::Counts]);
         assert_eq!(counts, [Program::Compiler, Program::Valgrind]);
         let browser = [Program::Compiler, server(Server::Redis), Program::Browser];

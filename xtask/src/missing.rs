@@ -54,6 +54,7 @@ mod tests {
             Program::Compiler => vec!["cc"],
             Program::Server(server) => server.programs().to_vec(),
             Program::Terminal => vec!["tmux"],
+            Program::Promtool => vec!["promtool"],
             Program::Maven => vec!["mvn", "javac"],
             Program::Valgrind => vec!["valgrind"],
             Program::Browser => vec!["chromium", "chromedriver"],

@@ -10,6 +10,8 @@ pub(crate) enum Program {
     Server(Server),
     /// A terminal that can be looked at: tmux.
     Terminal,
+    /// Checks and tests alert rules.
+    Promtool,
     /// Counts instructions.
     Valgrind,
     /// Chromium, and what drives it.
@@ -34,9 +36,7 @@ impl Program {
         match self {
             Self::Compiler => "CC".to_owned(),
             Self::Server(server) => server.variable(),
-            Self::Terminal | Self::Valgrind | Self::Browser | Self::Maven | Self::Hypervisor => {
-                "PATH".to_owned()
-            }
+            _ => "PATH".to_owned(),
         }
     }
 
@@ -53,6 +53,11 @@ impl Program {
                 apt: &["tmux"],
                 dnf: &["tmux"],
                 brew: &["tmux"],
+            },
+            Self::Promtool => Packages {
+                apt: &["prometheus"],
+                dnf: &["golang-github-prometheus"],
+                brew: &["prometheus"],
             },
             Self::Valgrind => Packages {
                 apt: &["valgrind"],
@@ -89,6 +94,7 @@ impl Program {
                 files.filter(|file| server.find(file).is_err()).collect()
             }
             Self::Terminal => absent(&["tmux"]),
+            Self::Promtool => absent(&["promtool"]),
             Self::Valgrind => absent(&["valgrind"]),
             Self::Browser => absent(&["chromium", "chromedriver"]),
             Self::Maven => absent(&["mvn", "javac"]),
@@ -188,6 +194,11 @@ mod tests {
             files: vec!["tmux"],
         };
         assert_eq!(apt_packages(&[terminal]), ["tmux"]);
+        let promtool = Missing {
+            program: Program::Promtool,
+            files: vec!["promtool"],
+        };
+        assert_eq!(apt_packages(&[promtool]), ["prometheus"]);
         let valgrind = Missing {
             program: Program::Valgrind,
             files: vec!["valgrind"],

@@ -7,6 +7,7 @@ mod hold;
 #[cfg(test)]
 mod odd;
 mod probed;
+mod status;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -19,6 +20,9 @@ pub(crate) use hold::{Hold, OnLoss, Release};
 #[cfg(feature = "http")]
 pub(crate) use probed::Dashboard;
 pub(crate) use probed::Probed;
+pub(crate) use status::Status;
+#[cfg(feature = "views")]
+pub(crate) use status::Top;
 
 use crate::output::Format;
 
@@ -60,7 +64,7 @@ Examples:
   tenure schedule tidy --every 1h -- ./tidy     on one of many hosts, hourly
   tenure schedules                              when each runs, and how it went
   tenure status                                 who owns what
-  tenure status --watch                         the same, live
+  tenure top                                    the same, live
   tenure dashboard                              the same, in a browser
   tenure demo                                   see a leader die and be replaced";
 
@@ -127,6 +131,8 @@ pub(crate) enum Command {
     Schedule(Schedule),
     Schedules(Schedules),
     Status(Status),
+    #[cfg(feature = "views")]
+    Top(Top),
     Watch(Watch),
     #[cfg(feature = "http")]
     Dashboard(Dashboard),
@@ -314,22 +320,6 @@ pub(crate) struct Schedules {
     /// Only these
     #[arg(help_heading = ARGUMENTS, value_name = "NAME")]
     pub(crate) names: Vec<String>,
-}
-
-/// Show who owns what
-///
-/// The owner, its token, for how long it has been the owner, how long it stays
-/// so without a renewal, and who waits, where the store knows.
-#[derive(Args, Debug)]
-#[command(after_help = examples::STATUS, next_help_heading = WHAT)]
-pub(crate) struct Status {
-    /// Only these
-    #[arg(help_heading = ARGUMENTS, value_name = "NAME")]
-    pub(crate) names: Vec<String>,
-    /// Go on looking, on a terminal, until q or Ctrl-C
-    #[cfg(feature = "views")]
-    #[arg(long, short)]
-    pub(crate) watch: bool,
 }
 
 /// Follow changes of owner

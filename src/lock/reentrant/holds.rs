@@ -8,7 +8,7 @@ use std::sync::{Arc, Weak};
 
 use super::holder::Holder;
 use crate::backend::{AnyHoldStore, Nonce};
-use crate::engine::{ContenderStatus, Engine, Tenure};
+use crate::engine::{ContenderStatus, Engine, LocalWaiters, Tenure};
 use crate::error::{LeaseLost, LossCause, Result};
 use crate::lock::guard::LockGuard;
 use crate::lock::locks::Locks;
@@ -50,6 +50,11 @@ impl ReentrantLocks {
     /// Those who hold and wait.
     pub(crate) fn contenders(&self) -> Vec<ContenderStatus> {
         self.engine().status().contenders
+    }
+
+    /// The tasks that wait behind another.
+    pub(crate) fn local_waiters(&self) -> Vec<LocalWaiters> {
+        self.below.local_waiters()
     }
 
     /// An error when something that ended then was not released for certain.

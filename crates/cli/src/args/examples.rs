@@ -46,7 +46,13 @@ Examples:
   tenure status                          all that the store knows of
   tenure status billing nightly-report   only these
   tenure status --output json | jq .     for a program
-  tenure status --watch                  live, on a terminal; q ends it";
+  tenure top                             live, on a terminal";
+
+#[cfg(feature = "views")]
+pub(super) const TOP: &str = "\
+Examples:
+  tenure top                             all that the store knows of
+  tenure top billing nightly-report      only these";
 
 pub(super) const DASHBOARD: &str = "\
 Examples:

@@ -110,7 +110,7 @@ fn kind(command: &Command, arg: &Arg) -> Kind {
         (_, "url") => Kind::Url,
         (_, "id") => Kind::Id,
         (_, "unused_for") => Kind::Days,
-        ("status" | "revoke" | "schedules", "name" | "names") => Kind::FoundName,
+        ("status" | "top" | "revoke" | "schedules", "name" | "names") => Kind::FoundName,
         ("release", _) => Kind::Other,
         (_, "name" | "names") => Kind::Name,
         _ if value_names.iter().any(|name| name == "DUR") => Kind::Length,

@@ -1,5 +1,6 @@
 //! One file for each command.
 
+mod columns;
 #[cfg(feature = "http")]
 mod dashboard;
 pub(crate) mod demo;
@@ -17,6 +18,8 @@ mod run;
 mod schedule;
 mod schedules;
 mod status;
+#[cfg(feature = "views")]
+mod top;
 mod waiting;
 mod watch;
 
@@ -99,6 +102,8 @@ fn act(cli: Cli, output: &mut Format, voice: &Voice) -> Result<ExitCode, Failure
                 schedules::schedules(schedules, &settings, voice).await
             }
             Command::Status(status) => status::status(status, &settings, voice).await,
+            #[cfg(feature = "views")]
+            Command::Top(top) => top::asked(&top, &settings, voice).await,
             Command::Watch(watch) => watch::watch(watch, &settings, voice).await,
             #[cfg(feature = "http")]
             Command::Dashboard(dashboard) => {

@@ -1,9 +1,6 @@
 //! `tenure status`: who owns what.
 
-mod columns;
-mod kinds;
-#[cfg(feature = "views")]
-mod live;
+pub(super) mod kinds;
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -11,8 +8,7 @@ use std::time::Duration;
 use tenure::model::MutexName;
 use tenure_dashboard::status::{Row, gather};
 
-use columns::{Column, Texts};
-
+use super::columns::{self, Column, Texts};
 use crate::args::Status;
 use crate::config::Settings;
 use crate::exit::{self, Failure};
@@ -28,7 +24,7 @@ pub(crate) async fn status(
     let names: Vec<MutexName> = status.names.iter().map(MutexName::found).collect();
     #[cfg(feature = "views")]
     if status.watch {
-        return live::watch(&names, settings, voice).await;
+        return super::top::top("status --watch", &names, settings, voice).await;
     }
     let coordinator = store::open(settings, voice).await?;
     let mut rows = gather(&coordinator, &names).await?;
@@ -86,9 +82,10 @@ fn table(rows: &[Row], room: Option<usize>) -> String {
             waiters => plain(&waiters.join(", ")),
         },
         waiter_count: row.waiters.len(),
+        ..Texts::default()
     };
     let rows: Vec<Texts> = rows.iter().map(texts).collect();
-    let columns = columns::fit(&rows, room, 0);
+    let columns = columns::fit(&rows, columns::WRITTEN, room);
     let line = |cell: &dyn Fn(Column, usize) -> String| {
         let padded = columns.iter().map(|(column, width)| {
             let cell = cell(*column, *width);

@@ -6,6 +6,7 @@ use ratatui::style::{Color, Modifier, Style};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Palette {
     has_colour: bool,
+    is_grey: bool,
 }
 
 impl Palette {
@@ -14,22 +15,40 @@ impl Palette {
         let unwanted = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         Self {
             has_colour: !unwanted,
+            is_grey: false,
+        }
+    }
+
+    /// The same for what may not be so any more: everything is dim.
+    pub(crate) fn greyed(self) -> Self {
+        Self {
+            is_grey: true,
+            ..self
         }
     }
 
     /// Only bold, dim and reversed.
     #[cfg(test)]
     pub(crate) fn without_colour() -> Self {
-        let has_colour = false;
-        Self { has_colour }
+        Self {
+            has_colour: false,
+            is_grey: false,
+        }
     }
 
     fn colour(self, colour: Color) -> Style {
-        let style = Style::new();
-        if self.has_colour {
-            style.fg(colour)
-        } else {
-            style
+        match (self.is_grey, self.has_colour) {
+            (true, _) => self.quiet(),
+            (false, true) => Style::new().fg(colour),
+            (false, false) => Style::new(),
+        }
+    }
+
+    /// What text looks like that is nothing else.
+    pub(crate) fn text(self) -> Style {
+        match self.is_grey {
+            true => self.quiet(),
+            false => Style::new(),
         }
     }
 

@@ -60,6 +60,7 @@ const COMMANDS: &[(&str, Words, Words, Options)] = &[
     ),
     ("schedules", &[], &[], &[]),
     ("status", &[], &[], &[]),
+    ("top", &[], &[], &[]),
     ("watch", &["m"], &[], &[]),
     (
         "dashboard",

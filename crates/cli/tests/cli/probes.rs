@@ -40,7 +40,7 @@ fn a_run_tells_what_it_holds() {
     let metrics = ask(&address, "/metrics");
     for line in [
         "# TYPE tenure_store_call_seconds histogram",
-        "tenure_store_up{store=\"sqlite\"} 1",
+        "tenure_stores_in_trouble{store=\"sqlite\"} 0",
         "tenure_acquisitions_total{mutex=\"m\",purpose=\"lock\"} 1",
     ] {
         assert!(metrics.contains(line), "{line} in {metrics}");

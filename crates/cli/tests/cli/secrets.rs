@@ -320,3 +320,27 @@ fn settings_of_a_postgres_session_do_not_come_from_the_environment() {
         "the command's own"
     );
 }
+
+/// With all that the library tells, of what goes well and of what does not.
+#[test]
+fn nothing_that_is_told_of_the_work_holds_the_password() {
+    let wrong = |store: Store| {
+        let place = store.place().unwrap();
+        let (scheme, rest) = place.split_once("://").unwrap();
+        let host = rest.rsplit('@').next().unwrap();
+        format!("{scheme}://nobody:{PASSWORD}@{host}")
+    };
+    let home = Home::at(secret_url());
+    let output = home.output(["-vvv", "lead", "--once", home.mutex(), "--", "true"]);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    for part in ["elected", "resigned", "acquire"] {
+        assert!(said(&output).contains(part), "{part}: {}", said(&output));
+    }
+    assert!(!said(&output).contains(PASSWORD), "{}", said(&output));
+    for store in [Store::Redis, Store::MariaDb, Store::Postgres] {
+        let home = Home::at(wrong(store));
+        let output = home.output(["-vvv", "run", "--wait", "2s", "m", "--", "true"]);
+        assert_ne!(output.status.code(), Some(0), "{output:?}");
+        assert!(!said(&output).contains(PASSWORD), "{}", said(&output));
+    }
+}

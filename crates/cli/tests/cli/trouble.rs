@@ -162,7 +162,7 @@ fn a_table_that_may_not_be_read_any_more_is_given_up() {
     let home = Home::at(format!("redis://guest:pw@{}", server.address()));
     let screen = Screen::show(
         &home,
-        "stty rows 20 cols 120; \"$TENURE\" status --watch; echo $? > ended",
+        "stty rows 20 cols 120; \"$TENURE\" top; echo $? > ended",
     );
     screen.sees("owned, ");
     server.command(&[&acl[..], &["-@all"]].concat()).unwrap();

@@ -3,7 +3,7 @@
 mod dashboard;
 mod demo;
 mod slow_store;
-mod status;
 mod support;
+mod top;
 mod web;
 mod widths;

@@ -10,15 +10,16 @@ use super::support::{Home, PATIENCE};
 
 const COUNT: usize = 30_000;
 
-/// Mutexes as their owners would have made them, three keys each.
-fn fill(server: &Redis) {
+/// So many mutexes as their owners would have made them, three keys each.
+pub(super) fn fill(server: &Redis, count: usize) {
     let script = "for at = tonumber(ARGV[1]), tonumber(ARGV[2]) do \
          local key = string.format('simba:{job-%05d}', at) \
          redis.call('SET', key, '0:1@h', 'PX', 900000) \
          redis.call('SET', key .. ':grant', '1790000000000000 ff', 'PX', 900000) \
          redis.call('SET', key .. ':fence', '1790000000000000') end";
-    for from in (1..=COUNT).step_by(5_000) {
-        let (from, to) = (from.to_string(), (from + 4_999).to_string());
+    for from in (1..=count).step_by(5_000) {
+        let to = (from + 4_999).min(count);
+        let (from, to) = (from.to_string(), to.to_string());
         server.command(&["EVAL", script, "0", &from, &to]).unwrap();
     }
 }
@@ -48,7 +49,7 @@ fn until(server: &Server, what: &str, is_so: impl Fn(&Value) -> bool) {
 #[test]
 fn a_store_whose_first_page_takes_longer_than_anybody_waits_is_shown_all_the_same() {
     let redis = Redis::start().unwrap();
-    fill(&redis);
+    fill(&redis, COUNT);
     // Each answer comes this much later, as from afar: eighteen SCANs, one
     // after the other, are more than a person waits for.
     let far = Proxy::start(redis.address()).unwrap();

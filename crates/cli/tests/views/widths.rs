@@ -17,7 +17,7 @@ fn names_are_whole_in_the_live_table_at_every_usual_width() {
     let home = Home::new();
     let _held = holder(&home, ID, NAME);
     for width in [40, 60, 80, 200] {
-        let screen = Screen::show(&home, (width, 12), &format!("status --watch {NAME} other"));
+        let screen = Screen::show(&home, (width, 12), &format!("top {NAME} other"));
         let text = screen.sees("1 owned, 1 free");
         let line = line_of(&text, NAME);
         assert!(line.contains("wor"), "the owner at {width}:\n{text}");
@@ -33,7 +33,7 @@ fn a_selected_row_shows_all_that_the_table_leaves_out() {
     let home = Home::new();
     let _held = holder(&home, ID, NAME);
     let token = home.line("token");
-    let screen = Screen::show(&home, (60, 16), &format!("status --watch other {NAME}"));
+    let screen = Screen::show(&home, (60, 16), &format!("top other {NAME}"));
     let text = screen.sees("1 owned, 1 free");
     assert!(!text.contains(&token), "no room for {token}:\n{text}");
     // What the store knows of comes first.
@@ -55,11 +55,7 @@ fn a_selected_row_shows_all_that_the_table_leaves_out() {
 fn with_arrow_keys_every_row_of_a_small_screen_can_be_reached() {
     let home = Home::new();
     let names: Vec<String> = (10..40).map(|number| format!("mutex-{number}")).collect();
-    let screen = Screen::show(
-        &home,
-        (60, 12),
-        &format!("status --watch {}", names.join(" ")),
-    );
+    let screen = Screen::show(&home, (60, 12), &format!("top {}", names.join(" ")));
     let text = screen.sees("0 owned, 30 free");
     assert!(
         text.contains("mutex-10") && !text.contains("mutex-39"),
