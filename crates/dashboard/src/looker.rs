@@ -9,6 +9,7 @@ use tenure::backend::StoreClock;
 use tenure::model::{FencingToken, MutexName};
 use tenure::{Coordinator, Error};
 use tokio::sync::{Notify, watch};
+use tokio::task::JoinHandle;
 
 use crate::board::Board;
 use crate::history::shown;
@@ -259,17 +260,36 @@ impl Looker {
 struct KindsSeen {
     kinds: Kinds,
     due: Option<Instant>,
+    under_way: Option<(Instant, JoinHandle<Kinds>)>,
 }
 
 impl KindsSeen {
+    /// Takes what the store tells at once. What takes longer goes on beside the
+    /// next looks, and no mutex waits for it.
     async fn renew(&mut self, coordinator: &Coordinator) {
-        let start = Instant::now();
-        if self.due.is_some_and(|due| start < due) {
-            return;
+        let now = Instant::now();
+        if self.under_way.is_none() && self.due.is_none_or(|due| now >= due) {
+            let coordinator = coordinator.clone();
+            let gather = async move { Kinds::gather(&coordinator, &[]).await };
+            self.under_way = Some((now, tokio::spawn(gather)));
         }
-        self.kinds = Kinds::gather(coordinator, &[]).await;
-        let took = start.elapsed();
-        self.due = Some(start + FRESH.max(took * REST * 2).min(LONGEST_REST));
+        let Some((start, gathering)) = &mut self.under_way else {
+            return;
+        };
+        if let Ok(gathered) = tokio::time::timeout(FRESH, gathering).await {
+            let rest = (start.elapsed() * REST * 2).min(LONGEST_REST);
+            self.due = Some(*start + FRESH.max(rest));
+            self.kinds = gathered.unwrap_or_default();
+            self.under_way = None;
+        }
+    }
+}
+
+impl Drop for KindsSeen {
+    fn drop(&mut self) {
+        if let Some((_, gathering)) = &self.under_way {
+            gathering.abort();
+        }
     }
 }
 

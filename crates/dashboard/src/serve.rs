@@ -67,6 +67,10 @@ impl Progress {
         self.0.is_stream.store(true, Ordering::Relaxed);
     }
 
+    fn is_stream(&self) -> bool {
+        self.0.is_stream.load(Ordering::Relaxed)
+    }
+
     fn has_asked(&self) -> bool {
         self.0.has_asked.load(Ordering::Relaxed)
     }
@@ -146,7 +150,7 @@ impl Connection {
             };
             let mut conversation = pin!(conversation);
             let ended = tokio::time::timeout(WHOLE, &mut conversation).await;
-            if ended.is_err() && told.0.is_stream.load(Ordering::Relaxed) {
+            if ended.is_err() && told.is_stream() {
                 conversation.await;
             }
         });
@@ -177,6 +181,8 @@ where
         .timer(TokioTimer::new())
         .header_read_timeout(PATIENCE)
         .keep_alive(false)
+        // It panics where the clock of this host stands before 1970. No answer is kept anyway.
+        .auto_date_header(false)
         // A client may end its side as soon as it has asked.
         .half_close(true)
         .max_header_size(LONGEST_HEAD)
@@ -204,10 +210,7 @@ async fn make_room(open: &mut Vec<Connection>, is_out_of_files: bool) {
             // The files are not ours.
             return tokio::time::sleep(Duration::from_millis(100)).await;
         }
-        let silent = open
-            .iter()
-            .position(|connection| !connection.progress.has_asked());
-        let oldest = silent.unwrap_or(0);
+        let oldest = first_to_go(open);
         if open[oldest].since.elapsed() >= TURN * turns {
             let Connection { task, .. } = open.remove(oldest);
             task.abort();
@@ -217,6 +220,18 @@ async fn make_room(open: &mut Vec<Connection>, is_out_of_files: bool) {
         }
         tokio::time::sleep(TURN).await;
     }
+}
+
+/// The oldest of those who are silent; else of those who get a whole answer, and
+/// at last of those who follow the changes.
+fn first_to_go(open: &[Connection]) -> usize {
+    let oldest = |is_so: fn(&Progress) -> bool| {
+        open.iter()
+            .position(|connection| is_so(&connection.progress))
+    };
+    let silent = oldest(|progress| !progress.has_asked());
+    let whole = || oldest(|progress| !progress.is_stream());
+    silent.or_else(whole).unwrap_or(0)
 }
 
 /// How many may be open at once, so that the store still finds files to open.
