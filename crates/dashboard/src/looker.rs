@@ -19,9 +19,9 @@ use crate::looks::{FRESH, Looks};
 /// How often the store is asked while no page is open: the history goes on.
 const SELDOM: Duration = Duration::from_secs(5);
 /// A look is followed by a pause of so many times its length, so that a store
-/// with many mutexes spends a fifth of one connection's time on it at most.
-const REST: u32 = 4;
-const LONGEST_REST: Duration = Duration::from_secs(60);
+/// with many mutexes spends a quarter of one connection's time on it at most.
+const REST: u32 = 3;
+const LONGEST_REST: Duration = Duration::from_secs(30);
 /// For so long after a question a page counts as open.
 const ATTENTION: Duration = Duration::from_secs(10);
 /// How long a request waits for the first word of the store.
@@ -166,15 +166,17 @@ impl Looker {
     pub(crate) async fn look(self: Arc<Self>) {
         let mut looks = Looks::default();
         let mut kinds = KindsSeen::default();
+        let mut began = None;
         loop {
-            let start = Instant::now();
+            let start = *began.get_or_insert_with(Instant::now);
             let looked = self.look_once(&mut looks, &mut kinds).await;
-            let began = looks.under_way();
             self.tell(looked);
-            match began {
+            if looks.is_under_way() {
                 // It goes on by itself, and may have more to tell.
-                Some(_) => tokio::time::sleep(FRESH).await,
-                None => self.rest(start).await,
+                tokio::time::sleep(FRESH).await;
+            } else {
+                self.rest(start).await;
+                began = None;
             }
         }
     }
@@ -191,7 +193,7 @@ impl Looker {
         self.board().take(told.rows.clone(), &kinds.kinds, cut);
         // A part is told, and what kept the rest away.
         match &told.cut {
-            Some(error) if looks.under_way().is_none() => Err(error.clone()),
+            Some(error) if !looks.is_under_way() => Err(error.clone()),
             _ => Ok(()),
         }
     }

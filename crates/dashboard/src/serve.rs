@@ -10,7 +10,7 @@ use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use axum::Router;
 use axum::body::Body;
@@ -18,13 +18,14 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 use tokio_rustls::TlsAcceptor;
 use tower_service::Service as _;
 
 use crate::patience::Patient;
+use crate::text::stamp;
 
 /// For the handshake, and again for the head of a request.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -46,6 +47,11 @@ const TURN: Duration = Duration::from_millis(8);
 const FILES_FOR_OTHERS: usize = 32;
 /// For answers that are under way when the server ends.
 const LAST_WORDS: Duration = Duration::from_secs(3);
+
+/// The answer of a host whose clock is beyond what HTTP has dates for.
+const NO_DATE: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\n\
+    content-type: text/plain; charset=utf-8\r\nconnection: close\r\n\r\n\
+    the clock of this host stands before 1970 or after 9999: set it\n";
 
 /// Whose request it is.
 #[derive(Clone, Copy, Debug)]
@@ -164,10 +170,19 @@ impl Connection {
 }
 
 /// One request and its answer.
-async fn speak<S>(stream: S, peer: SocketAddr, progress: Progress, router: Router)
+async fn speak<S>(mut stream: S, peer: SocketAddr, progress: Progress, router: Router)
 where
     S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
 {
+    // A date that HTTP cannot write makes hyper panic.
+    if stamp(SystemTime::now()).is_none() {
+        // What was not read would take the answer away.
+        let mut head = [0; 8192];
+        let _ = tokio::time::timeout(PATIENCE, stream.read(&mut head)).await;
+        let _ = stream.write_all(NO_DATE).await;
+        let _ = stream.shutdown().await;
+        return;
+    }
     let service = service_fn(move |request: hyper::Request<Incoming>| {
         progress.0.has_asked.store(true, Ordering::Relaxed);
         let mut request = request.map(Body::new);
@@ -181,8 +196,6 @@ where
         .timer(TokioTimer::new())
         .header_read_timeout(PATIENCE)
         .keep_alive(false)
-        // It panics where the clock of this host stands before 1970. No answer is kept anyway.
-        .auto_date_header(false)
         // A client may end its side as soon as it has asked.
         .half_close(true)
         .max_header_size(LONGEST_HEAD)
