@@ -47,17 +47,24 @@ impl OneRedis {
             .map(drop)?)
     }
 
-    /// Fills the memory under one of the policies.
+    /// Fills the memory under one of the policies. When something is evicted is seen by how the
+    /// count of it rises.
     fn fill(&self, policy: &str, scene: &Scene<'_>) -> Result<(), ServerError> {
+        let mut seen = (scene.log.now(), self.evicted());
+        let mut look = || {
+            let now = scene.log.now();
+            let evicted = self.evicted();
+            let (since, before) = std::mem::replace(&mut seen, (now, evicted));
+            if before.is_none() || seen.1 != before {
+                scene.log.note("nemesis", What::Forgot { since });
+            }
+        };
         self.config("maxmemory-policy", policy)?;
         self.config("maxmemory", "1mb")?;
         let long = "x".repeat(1000);
         let begun = Instant::now();
         let mut at = 0;
-        // Again and again: what is evicted, and when, is seen by how the count of it rises.
         while at < JUNK || begun.elapsed() < scene.length {
-            let since = scene.log.now();
-            let before = self.evicted();
             // Refused where nothing may be evicted.
             for junk in at..at + 20 {
                 let key = format!("junk-{}", junk % JUNK);
@@ -65,11 +72,12 @@ impl OneRedis {
             }
             at += 20;
             sleep(Duration::from_millis(10));
-            if before.is_none() || self.evicted() != before {
-                scene.log.note("nemesis", What::Forgot { since });
-            }
+            look();
         }
-        self.roomy()
+        // The rest is mended with all else, if it cannot be now.
+        let _ = self.roomy();
+        look();
+        Ok(())
     }
 
     /// How many keys were evicted so far.

@@ -219,9 +219,6 @@ async fn world(flaw: Flaw, seed: u64) -> Vec<Violation> {
         returns: false,
     };
     let events = world.log.events();
-    if std::env::var_os("EXPLORE").is_some() {
-        println!("  {flaw:?} {seed} {} events", events.len());
-    }
     let mut violations = judge::judge(&events, terms).violations;
     violations.extend(second::judge(&events, terms));
     violations.extend(still.iter().map(|name| Violation {
@@ -242,31 +239,144 @@ fn run(flaw: Flaw, seed: u64) -> Vec<Violation> {
     LocalSet::new().block_on(&runtime, world(flaw, seed))
 }
 
+/// What shows in a history, and as what.
+const SHOWN: [(Flaw, Kind); 11] = [
+    (Flaw::TwoWinners, Kind::TwoOwners),
+    (Flaw::ForgetsNonce, Kind::TwoOwners),
+    (Flaw::RenewById, Kind::TwoOwners),
+    (Flaw::ReleaseAny, Kind::TwoOwners),
+    (Flaw::LeaveById, Kind::TwoOwners),
+    (Flaw::SameToken, Kind::TokenFell),
+    (Flaw::Overtaking, Kind::TwoOwners),
+    (Flaw::RevokeAny, Kind::TwoOwners),
+    (Flaw::ClaimAlways, Kind::RanTwice),
+    (Flaw::PruneResets, Kind::TokenFell),
+    (Flaw::PruneTakesOwned, Kind::TwoOwners),
+];
+
+/// What does not, and why.
+const HIDDEN: [(Flaw, &str); 31] = [
+    (Flaw::AcquireRenews, TWINS),
+    (Flaw::AdoptsById, TWINS),
+    (
+        Flaw::HiddenOwner,
+        "a history does not tell what waiters see of the owner",
+    ),
+    (
+        Flaw::AskingLengthens,
+        "its owner believes what it was told; others wait for longer",
+    ),
+    (Flaw::ShortLease, BELIEVES_LESS),
+    (
+        Flaw::LongLease,
+        "others wait for longer, and not for a minute",
+    ),
+    (Flaw::RenewTakes, "nobody renews after its own deadline"),
+    (
+        Flaw::NoTransition,
+        "owners lose what they could keep: a loss is no violation",
+    ),
+    (Flaw::OpenTransition, BELIEVES_LESS),
+    (Flaw::IdleRenewal, BELIEVES_LESS),
+    (
+        Flaw::BatchReversed,
+        "an answer with another token than the grant's is no renewal",
+    ),
+    (Flaw::BatchCut, "no worker holds 200 mutexes"),
+    (
+        Flaw::ReleaseAlwaysWon,
+        "who releases does not own, whatever the answer",
+    ),
+    (
+        Flaw::IdleLeave,
+        "what was left behind runs out with its lease",
+    ),
+    (
+        Flaw::MovingToken,
+        "a renewal with another token is a loss, and a loss is no violation",
+    ),
+    (
+        Flaw::Silent,
+        "everybody looks now and then without being told",
+    ),
+    (Flaw::Storm, "looking often costs time, and nothing else"),
+    (
+        Flaw::CaseBlind,
+        "two names that are one are owned by one at a time, too",
+    ),
+    (
+        Flaw::NamesCut,
+        "two names that are one are owned by one at a time, too",
+    ),
+    (Flaw::NoQueue, ORDER),
+    (Flaw::ForgetsScore, ORDER),
+    (
+        Flaw::ClaimAny,
+        "who has lost its office runs nothing, whatever it may claim",
+    ),
+    (
+        Flaw::PlanClaims,
+        "a first tick that is left out may have been too late",
+    ),
+    (
+        Flaw::FinishAlways,
+        "a history does not tell what the ledger says of an end",
+    ),
+    (
+        Flaw::ForgetsBeginnings,
+        "a history does not tell when a ledger says a tick was begun",
+    ),
+    (Flaw::LedgersReversed, LISTS),
+    (Flaw::ListReversed, LISTS),
+    (Flaw::ListsFree, LISTS),
+    (Flaw::ListsOthers, LISTS),
+    (
+        Flaw::PruneTakesLedgers,
+        "a ledger whose mutex has a contender is in use",
+    ),
+    (Flaw::IdleClose, "no worker uses what it has closed"),
+];
+
+const TWINS: &str = "it takes two contenders with one id, and those own again and again in no time";
+const BELIEVES_LESS: &str = "an owner believes in no more of a lease than the answer says is left";
+const ORDER: &str = "who owns first is no matter of safety";
+const LISTS: &str = "no worker reads lists";
+
 #[test]
-#[ignore = "explores"]
-fn explore() {
-    let only = std::env::var("EXPLORE").unwrap_or_default();
-    for flaw in std::iter::once(Flaw::None).chain(Flaw::ALL) {
-        if only
-            .split(',')
-            .all(|only| !format!("{flaw:?}").contains(only))
-        {
-            continue;
-        }
-        let begun = std::time::Instant::now();
-        let mut shown = std::collections::BTreeMap::new();
-        let seeds = std::env::var("SEEDS").unwrap_or("0,2,4".into());
-        for seed in seeds.split(',').map(|seed| seed.parse().unwrap()) {
-            for violation in run(flaw, seed) {
-                let entry = shown
-                    .entry((violation.kind, seed))
-                    .or_insert((0, violation.message));
-                entry.0 += 1;
-            }
-        }
-        println!("{flaw:?} {:?}", begun.elapsed());
-        for ((kind, seed), (times, message)) in shown {
-            println!("    {kind:?} seed {seed} x{times}: {:.150}", message);
-        }
+fn a_good_store_shows_nothing() {
+    for seed in 0..6 {
+        let violations = run(Flaw::None, seed);
+        assert!(violations.is_empty(), "seed {seed}: {}", violations[0]);
     }
+}
+
+#[test]
+fn a_flaw_that_a_history_can_show_is_found() {
+    for (flaw, kind) in SHOWN {
+        // Only twins show it: every other seed has them.
+        let twins = u64::from(flaw == Flaw::RenewById);
+        let is_found = |seed| run(flaw, seed).iter().any(|it| it.kind == kind);
+        let found = (0..30)
+            .map(|turn| turn * 2 + twins)
+            .find(|seed| is_found(*seed));
+        assert!(found.is_some(), "{flaw:?} was not found as {kind:?}");
+    }
+}
+
+#[test]
+fn a_flaw_that_no_history_shows_is_safe() {
+    // A hint every millisecond takes minutes.
+    for (flaw, why) in HIDDEN.iter().filter(|(flaw, _)| *flaw != Flaw::Storm) {
+        let violations = run(*flaw, 2);
+        assert!(violations.is_empty(), "{flaw:?}: {}; {why}", violations[0]);
+    }
+}
+
+#[test]
+fn every_flaw_is_either_shown_or_hidden() {
+    let shown = SHOWN.iter().map(|(flaw, _)| *flaw);
+    let mut all: Vec<_> = shown.chain(HIDDEN.iter().map(|(flaw, _)| *flaw)).collect();
+    let place = |flaw: &Flaw| Flaw::ALL.iter().position(|other| other == flaw);
+    all.sort_by_key(place);
+    assert_eq!(all, Flaw::ALL);
 }

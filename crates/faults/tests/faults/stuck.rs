@@ -44,7 +44,6 @@ fn a_worker_that_asks_for_nothing_any_more_is_found() {
         11 w1.4 asks
         12 w1.4 takes 5 13";
     assert_eq!(seen(text).silent(2, &["m"], MENDED), ["w0 at \"m\""]);
-    assert_eq!(seen(text).still(&["m", "plan"], 1, MENDED), [""; 0]);
     let text = format!("{text}\n14 w0.5 asks");
     assert_eq!(seen(&text).silent(2, &["m"], MENDED), [""; 0]);
 }
