@@ -4,13 +4,14 @@ use std::collections::HashMap;
 
 use redis::{FromRedisValue, Value};
 
-use super::client::{Redis, grant_of};
+use super::client::{Redis, grant_of, too_few, wait_limit};
 use super::error::nonsense;
 use super::reply::texts;
-use super::scripts::Lua;
+use super::scripts::{Call, Lua};
+use super::server::Manner;
 use crate::backend::url::brief;
 use crate::backend::{Claim, ClaimAnswer, Held, LedgerEntry, TickEnd, TickState};
-use crate::error::{Error, Result};
+use crate::error::{Error, Outcome, Result};
 use crate::model::{FencingToken, MutexName, StoreTime};
 
 pub(super) async fn read(redis: &Redis, name: &MutexName) -> Result<Option<LedgerEntry>> {
@@ -44,8 +45,9 @@ pub(super) async fn claim(redis: &Redis, held: &Held, claim: &Claim) -> Result<C
         flag(claim.replace_plan),
         claim.state().word(),
         &note,
+        redis.waits(),
     ];
-    let value = redis.run(&Lua::Claim.call(&names, &arguments)).await?;
+    let value = send(redis, held, &Lua::Claim.call(&names, &arguments)).await?;
     let Value::Array(parts) = value else {
         return Err(nonsense("a claim's answer that is no list"));
     };
@@ -60,6 +62,24 @@ pub(super) async fn claim(redis: &Redis, held: &Held, claim: &Claim) -> Result<C
             None => Err(nonsense("a refusal without a ledger")),
         },
     }
+}
+
+/// Sends a claim. Where replicas are asked for it counts only once enough of them have it: a tick
+/// whose claim a fail-over forgets would be run again.
+async fn send(redis: &Redis, held: &Held, call: &Call) -> Result<Value> {
+    let wanted = redis.0.config.wait_replicas;
+    if wanted == 0 {
+        return redis.run(call).await;
+    }
+    redis.check_open()?;
+    let (manner, limit) = (Manner::default(), wait_limit(&held.terms));
+    let servers = &redis.0.servers;
+    let waited = servers.run_and_wait(call, &manner, |_| true, wanted, limit);
+    let (value, number) = Box::pin(waited).await?;
+    if number < u64::from(wanted) {
+        return Err(too_few(number, wanted, Outcome::MayHave));
+    }
+    Ok(value)
 }
 
 pub(super) async fn finish(redis: &Redis, held: &Held, end: &TickEnd) -> Result<bool> {

@@ -1,7 +1,7 @@
-//! Backends that keep the contract except in one point.
+//! A store in memory, broken in one point.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tenure::Result;
@@ -13,59 +13,16 @@ use tenure::backend::{
 use tenure::clock::Clock;
 use tenure::model::{FencingToken, LeaseTerms, MutexName, MutexOwner};
 use tenure::stores::memory::Memory;
-use tenure_testkit::contract::Subject;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Flaw {
-    None,
-    TwoWinners,
-    AcquireRenews,
-    AdoptsById,
-    HiddenOwner,
-    ForgetsNonce,
-    AskingLengthens,
-    ShortLease,
-    LongLease,
-    RenewTakes,
-    NoTransition,
-    OpenTransition,
-    RenewById,
-    IdleRenewal,
-    BatchReversed,
-    BatchCut,
-    ReleaseAny,
-    ReleaseAlwaysWon,
-    IdleLeave,
-    LeaveById,
-    SameToken,
-    MovingToken,
-    Silent,
-    Storm,
-    CaseBlind,
-    NamesCut,
-    NoQueue,
-    Overtaking,
-    ForgetsScore,
-    RevokeAny,
-    ClaimAny,
-    ClaimAlways,
-    PlanClaims,
-    FinishAlways,
-    ForgetsBeginnings,
-    LedgersReversed,
-    ListReversed,
-    ListsFree,
-    ListsOthers,
-    PruneResets,
-    PruneTakesOwned,
-    PruneTakesLedgers,
-    IdleClose,
-}
+use super::Flaw;
+use crate::contract::Subject;
 
 /// The last grant of each mutex, which a flaw may take for the one named.
 type Grants = Arc<Mutex<BTreeMap<MutexName, (Held, Bid)>>>;
 
-pub(crate) struct Flawed {
+/// A store with a flaw, whose clients are [`Broken`].
+#[derive(Debug)]
+pub struct Flawed {
     flaw: Flaw,
     store: Memory,
     clock: Clock,
@@ -75,7 +32,9 @@ pub(crate) struct Flawed {
 }
 
 impl Flawed {
-    pub(crate) fn new(flaw: Flaw) -> Self {
+    /// An empty one, on the time of the runtime it is used in.
+    #[must_use]
+    pub fn new(flaw: Flaw) -> Self {
         let clock = Clock::tokio();
         Self {
             flaw,
@@ -106,8 +65,9 @@ impl Subject for Flawed {
     }
 }
 
+/// A client of a [`Flawed`] store.
 #[derive(Debug)]
-pub(crate) struct Broken {
+pub struct Broken {
     flaw: Flaw,
     inner: Memory,
     grants: Grants,
@@ -121,15 +81,19 @@ impl Broken {
     }
 
     fn last(&self, name: &MutexName) -> Option<(Held, Bid)> {
-        self.grants.lock().unwrap().get(name).cloned()
+        self.grants
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get(name)
+            .cloned()
     }
 
     fn name(&self, name: &MutexName) -> MutexName {
         let text = name.as_str();
         match self.flaw {
-            Flaw::CaseBlind => MutexName::new(text.to_lowercase()).unwrap(),
+            Flaw::CaseBlind => MutexName::new(text.to_lowercase()).expect("a name"),
             Flaw::NamesCut if text.len() > 60 && text.is_ascii() => {
-                MutexName::new(&text[..60]).unwrap()
+                MutexName::new(&text[..60]).expect("a name")
             }
             _ => name.clone(),
         }
@@ -138,7 +102,8 @@ impl Broken {
     fn heard(&self, bid: &Bid) -> Bid {
         let mut bid = bid.clone();
         bid.name = self.name(&bid.name);
-        let stretched = |ttl: Duration, transition| LeaseTerms::new(ttl, transition).unwrap();
+        let stretched =
+            |ttl: Duration, transition| LeaseTerms::new(ttl, transition).expect("good terms");
         match self.flaw {
             Flaw::ShortLease => bid.terms = stretched(bid.terms.ttl() / 2, Duration::ZERO),
             Flaw::LongLease => bid.terms = stretched(bid.terms.ttl() * 9, Duration::ZERO),
@@ -165,9 +130,9 @@ impl Broken {
 
     fn said(&self, answer: Answer) -> Answer {
         let token = match self.flaw {
-            Flaw::SameToken => FencingToken::from_store(7).unwrap(),
-            Flaw::PruneResets if *self.pruned.lock().unwrap() => {
-                FencingToken::from_store(7).unwrap()
+            Flaw::SameToken => FencingToken::from_store(7).expect("a token"),
+            Flaw::PruneResets if *self.pruned.lock().unwrap_or_else(PoisonError::into_inner) => {
+                FencingToken::from_store(7).expect("a token")
             }
             _ => return answer,
         };
@@ -184,7 +149,11 @@ impl Broken {
         if self.is(Flaw::TwoWinners) {
             return self.inner.revoke(&bid.name, None).await.map(drop);
         }
-        let queued = self.queued.lock().unwrap().clone();
+        let queued = self
+            .queued
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone();
         for other in queued.iter().filter(|other| other.nonce != bid.nonce) {
             self.inner.leave(other).await?;
         }
@@ -269,12 +238,15 @@ impl Backend for Broken {
             let held = bid.held(token);
             self.grants
                 .lock()
-                .unwrap()
+                .unwrap_or_else(PoisonError::into_inner)
                 .insert(bid.name.clone(), (held, bid));
         } else if self.is(Flaw::HiddenOwner) {
             return Ok(Answer::refused(MutexOwner::NONE, answer.now()));
         } else if self.is(Flaw::Overtaking) {
-            self.queued.lock().unwrap().push(bid);
+            self.queued
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .push(bid);
         } else if self.is(Flaw::NoQueue) {
             return Ok(answer.at_place(0, "0"));
         }
@@ -356,7 +328,7 @@ impl Inventory for Broken {
             listing.entries.reverse();
         }
         if self.is(Flaw::ListsFree) {
-            let all = self.grants.lock().unwrap();
+            let all = self.grants.lock().unwrap_or_else(PoisonError::into_inner);
             let entries = all
                 .keys()
                 .map(|name| Entry::new(name.clone(), MutexOwner::NONE, None));
@@ -367,9 +339,15 @@ impl Inventory for Broken {
 
     async fn prune(&self, prune: &Prune) -> Result<Pruned> {
         match self.flaw {
-            Flaw::PruneResets => *self.pruned.lock().unwrap() = true,
+            Flaw::PruneResets => *self.pruned.lock().unwrap_or_else(PoisonError::into_inner) = true,
             Flaw::PruneTakesOwned => {
-                let names: Vec<_> = self.grants.lock().unwrap().keys().cloned().collect();
+                let names: Vec<_> = self
+                    .grants
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .keys()
+                    .cloned()
+                    .collect();
                 for name in names {
                     self.inner.revoke(&name, None).await?;
                 }

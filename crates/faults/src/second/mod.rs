@@ -10,18 +10,22 @@
 //! | use | before the write | when its owner was seen to be valid after it |
 //! | free | when the owner did not own any more, by its own word or deadline | never: its owner is not told |
 //!
-//! A tenure that the store may have forgotten can be freed at any time after it was taken.
+//! A tenure that the store may have forgotten can be freed from that moment on.
+
+mod owned;
 
 use std::time::Duration;
 
+use owned::{Owned, owned};
 use stateright::semantics::{ConsistencyTester, LinearizabilityTester, SequentialSpec};
 use tenure_testkit::history::Event;
 
-use crate::judge::{Forgets, Kind, Terms, Valid, Violation, forgets, is_left_over, tenures};
+use crate::judge::{Forgets, Kind, Terms, Violation};
 
-/// How many tenures are looked at together. A tenure that another follows too early is found
-/// beside the very next one, so each window begins with the last tenure of the one before.
+/// How many tenures are looked at together, and how many of them with those after them as well:
+/// whom another follows too early is as a rule found beside the very next one.
 const WINDOW: usize = 6;
+const SHARED: usize = 3;
 
 /// The least time between two calls of one owner.
 const MOMENT: Duration = Duration::from_nanos(1);
@@ -65,32 +69,45 @@ impl SequentialSpec for Lock {
 /// Judges `events`, which are in the order of their times.
 #[must_use]
 pub fn judge(events: &[Event], terms: Terms) -> Vec<Violation> {
-    let forgets = forgets(events, terms.lease);
+    let forgets = Forgets::of(events, terms);
     let mut violations = Vec::new();
-    for (name, all) in tenures(events) {
-        // What was handed over out of a forgotten grant was taken from no store.
-        let is_taken = |place: &usize| !is_left_over(&all, *place, &forgets);
-        let taken = (0..all.len()).filter(is_taken);
-        let tenures: Vec<_> = taken.map(|place| all[place].clone()).collect();
+    for (name, mut tenures) in owned(events, terms) {
+        let left_over = left_over(&tenures, &forgets);
+        let mut is_left_over = left_over.into_iter();
+        tenures.retain(|_| !is_left_over.next().unwrap_or(false));
         for window in windows(&tenures) {
-            let Err(why) = linearizable(window, &forgets, terms) else {
+            let Err(why) = linearizable(window, &forgets) else {
                 continue;
             };
-            let span = (window[0].from, window[window.len() - 1].from);
+            let (first, last) = (window[0].taken.1, window[window.len() - 1].taken.1);
             violations.push(Violation {
                 kind: Kind::NotLinearizable,
                 message: format!("no lock could have answered so for {name:?}: {why}"),
                 name: name.clone(),
-                span,
+                span: (first, last),
             });
         }
     }
     violations
 }
 
-/// Windows that share one tenure with their neighbours.
-fn windows(tenures: &[Valid]) -> impl Iterator<Item = &[Valid]> {
-    let starts = (0..tenures.len()).step_by(WINDOW - 1);
+/// Which of them were handed over inside their process out of a grant that had been forgotten: they
+/// were taken from no store.
+fn left_over(tenures: &[Owned], forgets: &Forgets) -> Vec<bool> {
+    let is_it = |(place, it): (usize, &Owned)| {
+        let is_origin = |before: &Owned| {
+            before.process == it.process && before.token.store() == it.token.store()
+        };
+        it.token.hand_over() > 0
+            && forgets.since(it.taken.0, it.until).is_some()
+            && tenures[..place].iter().any(is_origin)
+    };
+    tenures.iter().enumerate().map(is_it).collect()
+}
+
+/// Windows that share some tenures with their neighbours.
+fn windows(tenures: &[Owned]) -> impl Iterator<Item = &[Owned]> {
+    let starts = (0..tenures.len()).step_by(WINDOW - SHARED);
     let window = |start: usize| &tenures[start..(start + WINDOW).min(tenures.len())];
     starts.map(window).filter(|window| window.len() > 1)
 }
@@ -104,10 +121,10 @@ struct Step {
     call: Call,
 }
 
-fn linearizable(window: &[Valid], forgets: &Forgets, terms: Terms) -> Result<(), String> {
+fn linearizable(window: &[Owned], forgets: &Forgets) -> Result<(), String> {
     let mut steps = Vec::new();
     for (who, tenure) in window.iter().enumerate() {
-        steps.extend(calls(who, tenure, forgets, terms));
+        steps.extend(calls(who, tenure, forgets));
     }
     steps.sort_by_key(|step| (step.at, step.is_end, step.who));
     let mut tester = LinearizabilityTester::new(Lock::default());
@@ -134,8 +151,8 @@ impl Step {
 }
 
 /// The calls of one tenure, one after the other.
-fn calls(who: usize, tenure: &Valid, forgets: &Forgets, terms: Terms) -> Vec<Step> {
-    let token = tenure.id.token.value();
+fn calls(who: usize, tenure: &Owned, forgets: &Forgets) -> Vec<Step> {
+    let token = tenure.token.value();
     let begins = |at, call| Step {
         at,
         is_end: false,
@@ -148,26 +165,17 @@ fn calls(who: usize, tenure: &Valid, forgets: &Forgets, terms: Terms) -> Vec<Ste
         who,
         call,
     };
-    let take = Call::Take(token);
-    let sent = tenure.deadline.saturating_sub(terms.lease).min(tenure.from);
-    let mut steps = vec![begins(sent, take), ends(tenure.from, take)];
-    let mut last = tenure.from + MOMENT;
-    if forgets.within(tenure.from, tenure.until) {
-        // By the store itself, perhaps before its owner has heard of the grant.
-        steps.push(Step {
-            at: sent,
-            is_end: false,
-            who: who + WINDOW,
-            call: Call::Free(token),
-        });
-        return steps;
-    }
+    let (take, (sent, heard)) = (Call::Take(token), tenure.taken);
+    let mut steps = vec![begins(sent, take), ends(heard, take)];
+    let mut last = heard + MOMENT;
+    let forgotten = forgets.since(sent, tenure.until);
+    let known = forgotten.unwrap_or(tenure.until);
+    let known_uses = tenure.uses.iter().filter(|(_, until)| *until <= known);
+    let uses: Vec<_> = known_uses.collect();
     // The first and the last of them: what is owned in between was owned all the time.
-    let uses = [tenure.uses.first(), tenure.uses.last()];
-    let number = uses.len().min(tenure.uses.len());
-    for (from, until) in uses.into_iter().flatten().take(number) {
-        // The answer may have come after the end that was told; what counts is that it was used.
-        let (from, until) = ((*from).max(last), (*until).min(tenure.until));
+    let both = [uses.first(), uses.last().filter(|_| uses.len() > 1)];
+    for (from, until) in both.into_iter().flatten() {
+        let (from, until) = ((*from).max(last), *until);
         if from >= until {
             continue;
         }
@@ -177,6 +185,16 @@ fn calls(who: usize, tenure: &Valid, forgets: &Forgets, terms: Terms) -> Vec<Ste
         ]);
         last = until + MOMENT;
     }
-    steps.push(begins(tenure.until.max(last), Call::Free(token)));
+    let free = Call::Free(token);
+    steps.push(match forgotten {
+        // By the store itself, perhaps before its owner has heard of the grant.
+        Some(since) => Step {
+            at: since.max(sent),
+            is_end: false,
+            who: who + WINDOW,
+            call: free,
+        },
+        None => begins(tenure.until.max(last), free),
+    });
     steps
 }
