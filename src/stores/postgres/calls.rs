@@ -110,8 +110,25 @@ impl Postgres {
 }
 
 questions! {
+    TakeFree => Option<Said>, Writes, |said| said.as_ref().map(|said| said.found.now);
     Take => Said, Writes, |said| Some(said.found.now);
     Renew => Vec<Said>, Writes, |said| said.first().map(|said| said.found.now);
+}
+
+/// Takes a mutex that was owned before and is free.
+pub(super) struct TakeFree(pub(super) Bid);
+
+impl Answers<TakeFree> for Postgres {
+    async fn answer(
+        &self,
+        on: &mut Connection,
+        TakeFree(bid): &TakeFree,
+    ) -> sqlx::Result<Option<Said>> {
+        let said = self
+            .many(on, &self.statements.take_free, taking(bid))
+            .await?;
+        Ok(said.into_iter().next())
+    }
 }
 
 /// Takes a free mutex.
@@ -119,15 +136,18 @@ pub(super) struct Take(pub(super) Bid);
 
 impl Answers<Take> for Postgres {
     async fn answer(&self, on: &mut Connection, Take(bid): &Take) -> sqlx::Result<Said> {
-        let values = vec![
-            bid.name.as_str().into(),
-            bid.contender.as_str().into(),
-            millis(bid.terms.ttl()),
-            millis(bid.terms.lease()),
-            Value::Text(bid.nonce.to_string()),
-        ];
-        self.one(on, &self.statements.take, values).await
+        self.one(on, &self.statements.take, taking(bid)).await
     }
+}
+
+fn taking(bid: &Bid) -> Vec<Value> {
+    vec![
+        bid.name.as_str().into(),
+        bid.contender.as_str().into(),
+        millis(bid.terms.ttl()),
+        millis(bid.terms.lease()),
+        Value::Text(bid.nonce.to_string()),
+    ]
 }
 
 impl Answers<Find> for Postgres {
@@ -173,6 +193,12 @@ impl Answers<Free> for Postgres {
         };
         let mut values = vec![free.name().as_str().into()];
         values.extend(rest);
+        if let Free::Held(_) = free {
+            let freed = self.many(on, &to.release_held, values.clone()).await?;
+            if let Some(said) = freed.first() {
+                return Ok(Freed::At(said.found.now));
+            }
+        }
         let said = self.one(on, sql, values).await?;
         Ok(match said.won {
             true => Freed::At(said.found.now),
