@@ -124,6 +124,11 @@ impl Answers<TakeFree> for Postgres {
         on: &mut Connection,
         TakeFree(bid): &TakeFree,
     ) -> sqlx::Result<Option<Said>> {
+        // The whole statement is refused by a table whose names are not unique, where
+        // this one could meet one of two rows.
+        if !self.wire.has_taken(on) {
+            return Ok(None);
+        }
         let said = self
             .many(on, &self.statements.take_free, taking(bid))
             .await?;
@@ -136,7 +141,9 @@ pub(super) struct Take(pub(super) Bid);
 
 impl Answers<Take> for Postgres {
     async fn answer(&self, on: &mut Connection, Take(bid): &Take) -> sqlx::Result<Said> {
-        self.one(on, &self.statements.take, taking(bid)).await
+        let said = self.one(on, &self.statements.take, taking(bid)).await?;
+        on.has_taken = true;
+        Ok(said)
     }
 }
 

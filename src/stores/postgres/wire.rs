@@ -39,6 +39,9 @@ pub(super) struct Wire {
 pub(in crate::stores) struct Session {
     pub(super) connection: PgConnection,
     prepared: Vec<Arc<str>>,
+    /// Whether a whole take was done, won or refused. To have prepared it proves
+    /// nothing: it is planned when it is called.
+    pub(super) has_taken: bool,
 }
 
 impl Session {
@@ -46,6 +49,7 @@ impl Session {
         Self {
             connection,
             prepared: Vec::new(),
+            has_taken: false,
         }
     }
 }
@@ -171,6 +175,11 @@ impl Wire {
             _ => return Err(error),
         }
         self.rows(session, &statement.text, values).await
+    }
+
+    /// Whether the server has done a whole take in this very session.
+    pub(super) fn has_taken(&self, session: &Session) -> bool {
+        self.has_sessions.load(Ordering::Relaxed) && session.has_taken
     }
 
     /// What holds for one message, whatever the server's or the session's
