@@ -41,7 +41,8 @@ fn translate(error: rusqlite::Error, outcome: Outcome) -> Error {
         Some(ErrorCode::CannotOpen) => (Unreachable, "the SQLite file cannot be opened"),
         Some(ErrorCode::NotADatabase) => (
             Conflict,
-            "the file is not a SQLite database: give the path of another or of none",
+            "the file is not a SQLite database, or is encrypted with another key: give its key, or the \
+             path of another file or of none",
         ),
         Some(ErrorCode::DatabaseCorrupt) => (
             Store,
