@@ -31,7 +31,7 @@ pub struct DashboardOptions {
 }
 
 /// Tells a person of something.
-type Log = dyn Fn(&str) + Send + Sync;
+pub(crate) type Log = dyn Fn(&str) + Send + Sync;
 
 impl DashboardOptions {
     /// What the store is called: its URL without secrets.

@@ -177,7 +177,7 @@ where
     // A date that HTTP cannot write makes hyper panic.
     if stamp(SystemTime::now()).is_none() {
         // What was not read would take the answer away.
-        let mut head = [0; 8192];
+        let mut head = vec![0; 8192];
         let _ = tokio::time::timeout(PATIENCE, stream.read(&mut head)).await;
         let _ = stream.write_all(NO_DATE).await;
         let _ = stream.shutdown().await;

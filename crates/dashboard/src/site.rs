@@ -24,7 +24,9 @@ use crate::host::{Reach, ServerNames};
 use crate::login::{self, Access};
 use crate::looker::Looker;
 pub use crate::options::DashboardOptions;
+use crate::options::Log;
 use crate::page::PAGE;
+use crate::tls::TlsFiles;
 use crate::{api, events, guard, revoke, serve};
 
 /// A server that has its port and waits for [`run`](Self::run).
@@ -76,7 +78,7 @@ impl Dashboard {
         coordinator: Coordinator,
         options: DashboardOptions,
     ) -> Result<Self, BindError> {
-        let tls = options.tls.as_ref().map(|files| files.open());
+        let tls = options.tls.as_ref().map(TlsFiles::open);
         let tls = tls.transpose().map_err(BindError::Tls)?;
         let listener = TcpListener::bind(address)
             .await
@@ -186,7 +188,7 @@ pub(crate) struct Site {
     pub(crate) streams: Arc<Semaphore>,
     pub(crate) ending: watch::Sender<bool>,
     metrics: Option<Arc<dyn Fn() -> String + Send + Sync>>,
-    log: Option<Arc<dyn Fn(&str) + Send + Sync>>,
+    log: Option<Arc<Log>>,
 }
 
 impl Site {

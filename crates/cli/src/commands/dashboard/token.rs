@@ -19,7 +19,7 @@ pub(super) fn read(file: Option<&Path>, voice: &Voice) -> Result<Option<String>,
     let token = match file {
         Some(path) => Some(of_file(path, voice)?),
         None => std::env::var_os(VARIABLE)
-            .map(|value| value.into_string())
+            .map(std::ffi::OsString::into_string)
             .transpose()
             .map_err(|_| Failure::usage(format!("{VARIABLE} is not UTF-8")))?,
     };
