@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, RawQuery, State};
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
@@ -12,6 +13,8 @@ use crate::query::{Query, decoded};
 use crate::site::Site;
 
 const OPENAPI: &str = include_str!("openapi.json");
+/// Of a name in a path.
+pub(crate) const NO_TEXT: &str = "the name is no text";
 /// How many histories are told at once.
 const MOST_NAMES: usize = 200;
 
@@ -31,7 +34,13 @@ pub(crate) async fn mutexes(State(site): State<Arc<Site>>, RawQuery(query): RawQ
     Answer::json(200, &told)
 }
 
-pub(crate) async fn mutex(State(site): State<Arc<Site>>, Path(name): Path<String>) -> Answer {
+pub(crate) async fn mutex(
+    State(site): State<Arc<Site>>,
+    name: Result<Path<String>, PathRejection>,
+) -> Answer {
+    let Ok(Path(name)) = name else {
+        return Answer::refusal(400, NO_TEXT);
+    };
     if let Some(refusal) = nothing_told(&site).await {
         return refusal;
     }

@@ -9,6 +9,7 @@ use tenure::backend::StoreClock;
 use tenure::model::{FencingToken, MutexName};
 use tenure::{Coordinator, Error};
 use tokio::sync::{Notify, watch};
+use tokio::task::JoinHandle;
 
 use crate::board::Board;
 use crate::history::shown;
@@ -18,9 +19,9 @@ use crate::looks::{FRESH, Looks};
 /// How often the store is asked while no page is open: the history goes on.
 const SELDOM: Duration = Duration::from_secs(5);
 /// A look is followed by a pause of so many times its length, so that a store
-/// with many mutexes spends a fifth of one connection's time on it at most.
-const REST: u32 = 4;
-const LONGEST_REST: Duration = Duration::from_secs(60);
+/// with many mutexes spends a quarter of one connection's time on it at most.
+const REST: u32 = 3;
+const LONGEST_REST: Duration = Duration::from_secs(30);
 /// For so long after a question a page counts as open.
 const ATTENTION: Duration = Duration::from_secs(10);
 /// How long a request waits for the first word of the store.
@@ -165,15 +166,17 @@ impl Looker {
     pub(crate) async fn look(self: Arc<Self>) {
         let mut looks = Looks::default();
         let mut kinds = KindsSeen::default();
+        let mut began = None;
         loop {
-            let start = Instant::now();
+            let start = *began.get_or_insert_with(Instant::now);
             let looked = self.look_once(&mut looks, &mut kinds).await;
-            let began = looks.under_way();
             self.tell(looked);
-            match began {
+            if looks.is_under_way() {
                 // It goes on by itself, and may have more to tell.
-                Some(_) => tokio::time::sleep(FRESH).await,
-                None => self.rest(start).await,
+                tokio::time::sleep(FRESH).await;
+            } else {
+                self.rest(start).await;
+                began = None;
             }
         }
     }
@@ -190,7 +193,7 @@ impl Looker {
         self.board().take(told.rows.clone(), &kinds.kinds, cut);
         // A part is told, and what kept the rest away.
         match &told.cut {
-            Some(error) if looks.under_way().is_none() => Err(error.clone()),
+            Some(error) if !looks.is_under_way() => Err(error.clone()),
             _ => Ok(()),
         }
     }
@@ -259,17 +262,36 @@ impl Looker {
 struct KindsSeen {
     kinds: Kinds,
     due: Option<Instant>,
+    under_way: Option<(Instant, JoinHandle<Kinds>)>,
 }
 
 impl KindsSeen {
+    /// Takes what the store tells at once. What takes longer goes on beside the
+    /// next looks, and no mutex waits for it.
     async fn renew(&mut self, coordinator: &Coordinator) {
-        let start = Instant::now();
-        if self.due.is_some_and(|due| start < due) {
-            return;
+        let now = Instant::now();
+        if self.under_way.is_none() && self.due.is_none_or(|due| now >= due) {
+            let coordinator = coordinator.clone();
+            let gather = async move { Kinds::gather(&coordinator, &[]).await };
+            self.under_way = Some((now, tokio::spawn(gather)));
         }
-        self.kinds = Kinds::gather(coordinator, &[]).await;
-        let took = start.elapsed();
-        self.due = Some(start + FRESH.max(took * REST * 2).min(LONGEST_REST));
+        let Some((start, gathering)) = &mut self.under_way else {
+            return;
+        };
+        if let Ok(gathered) = tokio::time::timeout(FRESH, gathering).await {
+            let rest = (start.elapsed() * REST * 2).min(LONGEST_REST);
+            self.due = Some(*start + FRESH.max(rest));
+            self.kinds = gathered.unwrap_or_default();
+            self.under_way = None;
+        }
+    }
+}
+
+impl Drop for KindsSeen {
+    fn drop(&mut self) {
+        if let Some((_, gathering)) = &self.under_way {
+            gathering.abort();
+        }
     }
 }
 

@@ -87,10 +87,10 @@ impl Looks {
         answer
     }
 
-    /// Since when the store has been asked without an end so far.
+    /// Whether the store is being asked at this moment.
     #[must_use]
-    pub fn under_way(&self) -> Option<Instant> {
-        self.under_way.as_ref().map(|look| look.since)
+    pub fn is_under_way(&self) -> bool {
+        self.under_way.is_some()
     }
 
     fn ended(&mut self, rows: Vec<Row>, ended: Result<(), Error>) -> Answer {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
+use axum::extract::rejection::PathRejection;
 use axum::extract::{Extension, Path, State};
 use axum::http::{HeaderMap, header};
 use serde::{Deserialize, Serialize};
@@ -11,6 +12,7 @@ use tenure::model::FencingToken;
 use tenure::{Error, Revocation};
 
 use crate::answer::Answer;
+use crate::api::NO_TEXT;
 use crate::serve::Peer;
 use crate::site::Site;
 use crate::status::found;
@@ -44,10 +46,13 @@ struct Done {
 pub(crate) async fn revoke(
     State(site): State<Arc<Site>>,
     Extension(Peer(peer)): Extension<Peer>,
-    Path(name): Path<String>,
+    name: Result<Path<String>, PathRejection>,
     headers: HeaderMap,
     body: Body,
 ) -> Answer {
+    let Ok(Path(name)) = name else {
+        return Answer::refusal(400, NO_TEXT);
+    };
     let wish = match wish(&site, &name, &headers, body).await {
         Ok(wish) => wish,
         Err(refusal) => return refusal,

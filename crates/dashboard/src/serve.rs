@@ -10,7 +10,7 @@ use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use axum::Router;
 use axum::body::Body;
@@ -18,13 +18,14 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 use tokio_rustls::TlsAcceptor;
 use tower_service::Service as _;
 
 use crate::patience::Patient;
+use crate::text::stamp;
 
 /// For the handshake, and again for the head of a request.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -47,6 +48,11 @@ const FILES_FOR_OTHERS: usize = 32;
 /// For answers that are under way when the server ends.
 const LAST_WORDS: Duration = Duration::from_secs(3);
 
+/// The answer of a host whose clock is beyond what HTTP has dates for.
+const NO_DATE: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\n\
+    content-type: text/plain; charset=utf-8\r\nconnection: close\r\n\r\n\
+    the clock of this host stands before 1970 or after 9999: set it\n";
+
 /// Whose request it is.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Peer(pub(crate) SocketAddr);
@@ -65,6 +71,10 @@ impl Progress {
     /// Its answer has no end of its own.
     pub(crate) fn streams(&self) {
         self.0.is_stream.store(true, Ordering::Relaxed);
+    }
+
+    fn is_stream(&self) -> bool {
+        self.0.is_stream.load(Ordering::Relaxed)
     }
 
     fn has_asked(&self) -> bool {
@@ -146,7 +156,7 @@ impl Connection {
             };
             let mut conversation = pin!(conversation);
             let ended = tokio::time::timeout(WHOLE, &mut conversation).await;
-            if ended.is_err() && told.0.is_stream.load(Ordering::Relaxed) {
+            if ended.is_err() && told.is_stream() {
                 conversation.await;
             }
         });
@@ -160,10 +170,19 @@ impl Connection {
 }
 
 /// One request and its answer.
-async fn speak<S>(stream: S, peer: SocketAddr, progress: Progress, router: Router)
+async fn speak<S>(mut stream: S, peer: SocketAddr, progress: Progress, router: Router)
 where
     S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
 {
+    // A date that HTTP cannot write makes hyper panic.
+    if stamp(SystemTime::now()).is_none() {
+        // What was not read would take the answer away.
+        let mut head = [0; 8192];
+        let _ = tokio::time::timeout(PATIENCE, stream.read(&mut head)).await;
+        let _ = stream.write_all(NO_DATE).await;
+        let _ = stream.shutdown().await;
+        return;
+    }
     let service = service_fn(move |request: hyper::Request<Incoming>| {
         progress.0.has_asked.store(true, Ordering::Relaxed);
         let mut request = request.map(Body::new);
@@ -204,10 +223,7 @@ async fn make_room(open: &mut Vec<Connection>, is_out_of_files: bool) {
             // The files are not ours.
             return tokio::time::sleep(Duration::from_millis(100)).await;
         }
-        let silent = open
-            .iter()
-            .position(|connection| !connection.progress.has_asked());
-        let oldest = silent.unwrap_or(0);
+        let oldest = first_to_go(open);
         if open[oldest].since.elapsed() >= TURN * turns {
             let Connection { task, .. } = open.remove(oldest);
             task.abort();
@@ -217,6 +233,18 @@ async fn make_room(open: &mut Vec<Connection>, is_out_of_files: bool) {
         }
         tokio::time::sleep(TURN).await;
     }
+}
+
+/// The oldest of those who are silent; else of those who get a whole answer, and
+/// at last of those who follow the changes.
+fn first_to_go(open: &[Connection]) -> usize {
+    let oldest = |is_so: fn(&Progress) -> bool| {
+        open.iter()
+            .position(|connection| is_so(&connection.progress))
+    };
+    let silent = oldest(|progress| !progress.has_asked());
+    let whole = || oldest(|progress| !progress.is_stream());
+    silent.or_else(whole).unwrap_or(0)
 }
 
 /// How many may be open at once, so that the store still finds files to open.

@@ -154,15 +154,26 @@ impl Dashboard {
     pub async fn run(self, end: impl Future<Output = ()>) {
         let site = self.site;
         let router = router(&site, self.names);
+        // Also when this is dropped: streams have no other end.
+        let ending = Ending(Arc::clone(&site));
         let end = async {
             end.await;
-            site.ending.send_replace(true);
+            drop(ending);
         };
         let tls = self.tls.map(|Tls(acceptor)| acceptor);
         tokio::select! {
             () = serve::serve(self.listener, tls, router, end) => {}
             () = Arc::clone(&site.looker).look() => {}
         }
+    }
+}
+
+/// Dropped, all streams end.
+struct Ending(Arc<Site>);
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        self.0.ending.send_replace(true);
     }
 }
 

@@ -140,7 +140,13 @@ fn dashboard(home: &Home, time: &str) {
         .unwrap();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();
-    assert!(answer.starts_with("HTTP/1.1 200"), "{time}: {answer}");
+    // HTTP has no dates before 1970 and after 9999.
+    let has_no_date =
+        answer.starts_with("HTTP/1.1 503") && answer.contains("the clock of this host");
+    assert!(
+        answer.starts_with("HTTP/1.1 200") || has_no_date,
+        "{time}: {answer}"
+    );
 }
 
 #[test]

@@ -89,6 +89,7 @@ async fn mutexes_are_told_as_they_are() {
     assert!(told["cut"].is_null() && told["age_ms"].as_u64().unwrap() < 45_000);
     assert_eq!(server.get("/api/v1/mutexes?sort=x").await.status, 400);
     assert_eq!(server.get("/api/v1/mutexes/other").await.status, 404);
+    assert_eq!(server.get("/api/v1/mutexes/%FF").await.status, 400);
     assert_eq!(server.get("/api/v1/history").await.status, 400);
     let many = vec!["x"; 201].join(",");
     assert_eq!(
