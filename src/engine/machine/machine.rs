@@ -163,7 +163,7 @@ impl MachineState {
             Event::Quiesced { tenure_number } if tenure_number == course.tenure_number => {
                 state.quiesced(course, now)
             }
-            Event::Quiesced { .. } | Event::Expired { .. } => state,
+            Event::Quiesced { .. } | Event::Expired { .. } | Event::Limited(_) => state,
         }
     }
 

@@ -10,7 +10,7 @@ use super::reply::texts;
 use super::scripts::Lua;
 use crate::backend::url::brief;
 use crate::backend::{Claim, ClaimAnswer, Held, LedgerEntry, TickEnd, TickState};
-use crate::error::{Error, ErrorKind, Outcome, Result};
+use crate::error::{Error, Result};
 use crate::model::{FencingToken, MutexName, StoreTime};
 
 pub(super) async fn read(redis: &Redis, name: &MutexName) -> Result<Option<LedgerEntry>> {
@@ -73,7 +73,7 @@ pub(super) async fn finish(redis: &Redis, held: &Held, end: &TickEnd) -> Result<
 
 /// Another program has written it: asking again does not help.
 fn damaged(what: impl std::fmt::Display) -> Error {
-    Error::new(ErrorKind::Conflict, Outcome::DidNot).with_message(format!(
+    Error::conflict(format!(
         "the ledger of this schedule is damaged: it has {what}; remove its key, which ends in \
          \":schedule\", and the schedule begins anew"
     ))

@@ -106,7 +106,7 @@ pub(super) fn sqlite_code(error: &Error) -> Option<ErrorCode> {
 
 /// What lies there is not what it should be; nothing was touched.
 pub(super) fn conflict(message: impl Into<std::borrow::Cow<'static, str>>) -> Error {
-    Error::new(ErrorKind::Conflict, Outcome::DidNot).with_message(message)
+    Error::conflict(message)
 }
 
 /// `what` could not be done to the file at `path`.

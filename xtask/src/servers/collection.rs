@@ -41,7 +41,7 @@ const fn redis(suite: &'static str) -> Unpacked {
         server: Server::Redis,
         suite,
         // redis-tools has the program, redis-server a link to it.
-        packages: &["redis-server", "redis-tools", "libfaketime"],
+        packages: &["redis-server", "redis-tools"],
         program: "usr/bin/redis-server",
     }
 }
@@ -50,7 +50,7 @@ const fn valkey(suite: &'static str) -> Unpacked {
     Unpacked {
         server: Server::Redis,
         suite,
-        packages: &["valkey-server", "valkey-tools", "libfaketime"],
+        packages: &["valkey-server", "valkey-tools"],
         program: "usr/bin/valkey-server",
     }
 }

@@ -1,19 +1,17 @@
-//! What every store must stand: rows, keys and nodes of mutexes that are
-//! not used are removed, and tokens and schedules do not suffer.
+//! Rows, keys and nodes of mutexes that are not used are removed, and tokens and
+//! schedules do not suffer.
 
 use std::time::Duration;
 
+use crate::Whole as _;
 use tenure::Coordinator;
 use tenure::backend::{Backend, Bid, Claim, ClaimAnswer, Prune};
 use tenure::model::{ContenderId, FencingToken, LeaseTerms, MutexName, StoreTime};
-use tenure_testkit::Whole as _;
 
-#[allow(dead_code, reason = "ZooKeeper has tests of its own for it")]
 fn long() -> LeaseTerms {
     LeaseTerms::new(Duration::from_secs(60), Duration::from_secs(60)).expect("long enough")
 }
 
-#[allow(dead_code, reason = "ZooKeeper has tests of its own for it")]
 async fn take(client: &impl Backend, name: &MutexName) -> tenure::backend::Held {
     let id = ContenderId::new(format!("who-{:08x}", fastrand::u32(..))).expect("an id");
     let bid = Bid::new(name.clone(), id, long()).with_unique_id();
@@ -22,7 +20,7 @@ async fn take(client: &impl Backend, name: &MutexName) -> tenure::backend::Held 
 }
 
 /// Removes what was not used for `length`; how many mutexes and ledgers.
-pub(crate) async fn pruned(client: &impl Backend, prune: Prune) -> (u64, u64) {
+pub async fn pruned(client: &impl Backend, prune: Prune) -> (u64, u64) {
     let (mut prune, mut sum) = (prune, (0, 0));
     loop {
         let pruned = client.prune(&prune).await.expect("a pruning");
@@ -36,8 +34,7 @@ pub(crate) async fn pruned(client: &impl Backend, prune: Prune) -> (u64, u64) {
 
 /// Many mutexes, some with a ledger. `age` is longer than the store needs to
 /// tell them from new ones. Answers how many were removed.
-#[allow(dead_code, reason = "ZooKeeper has tests of its own for it")]
-pub(crate) async fn removes_what_is_old(client: &impl Backend, count: usize, age: Duration) -> u64 {
+pub async fn removes_what_is_old(client: &impl Backend, count: usize, age: Duration) -> u64 {
     let names: Vec<_> = (0..count)
         .map(|number| MutexName::new(format!("old-{number:05}")).expect("a name"))
         .collect();
@@ -102,7 +99,7 @@ pub(crate) async fn removes_what_is_old(client: &impl Backend, count: usize, age
 }
 
 /// A schedule that no process runs is forgotten by request only, and begins anew.
-pub(crate) async fn works_for_people(coordinator: &Coordinator) {
+pub async fn works_for_people(coordinator: &Coordinator) {
     let guard = coordinator.lock("m").expect("a name").acquire().await;
     let guard = guard.expect("a lock");
     let hour = Prune::unused_for(Duration::from_secs(3600));

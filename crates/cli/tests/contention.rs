@@ -1,19 +1,19 @@
 //! Many processes want the same. A binary of its own, because it keeps the
 //! machine busy, and others wait for leases to end.
 
-#[path = "../cli/stores.rs"]
 #[allow(dead_code, reason = "the other binary uses the rest")]
-mod stores;
-#[path = "../cli/support.rs"]
-#[allow(dead_code, reason = "the other binary uses the rest")]
-mod support;
+#[path = "cli"]
+mod cli {
+    pub(crate) mod stores;
+    pub(crate) mod support;
+}
 
 use std::fs;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-use stores::{Lease, Store, on_every_store};
-use support::Home;
+use cli::stores::{self, Lease, Store, on_every_store};
+use cli::support::Home;
 
 const DRIVERS: usize = 8;
 const RUNS: usize = 200;

@@ -1,13 +1,12 @@
-//! What every store must stand: ledgers of earlier versions, and damaged ones
-//! beside healthy ones.
+//! Ledgers of earlier versions, and damaged ones beside healthy ones.
 
 use std::time::Duration;
 
+use crate::Whole as _;
 use tenure::Coordinator;
 use tenure::backend::{Backend, Bid, Claim, ClaimAnswer, LedgerEntry, Page, TickEnd, TickState};
 use tenure::model::{ContenderId, LeaseTerms, MutexName, StoreTime};
 use tenure::schedule::RunResult;
-use tenure_testkit::Whole as _;
 
 const BEGUN: StoreTime = StoreTime::from_millis(1_700_000_000_000);
 
@@ -44,8 +43,7 @@ async fn runs(client: &impl Backend, mutex: &str) -> [LedgerEntry; 2] {
 }
 
 /// A client whose store has no room for notes: it runs, and tells less.
-#[allow(dead_code, reason = "only SQL has tables that may lack a column")]
-pub(crate) async fn works_without_notes(client: &impl Backend) {
+pub async fn works_without_notes(client: &impl Backend) {
     for entry in runs(client, "old").await {
         assert_eq!((entry.state, entry.begun_at), (TickState::Done, None));
     }
@@ -53,8 +51,7 @@ pub(crate) async fn works_without_notes(client: &impl Backend) {
 }
 
 /// The same with room, over a ledger that was written without.
-#[allow(dead_code, reason = "only SQL has tables that may lack a column")]
-pub(crate) async fn works_with_notes(client: &impl Backend) {
+pub async fn works_with_notes(client: &impl Backend) {
     lists(client, &[name("old")]).await;
     let [done, skipped] = runs(client, "old").await;
     assert_eq!((done.state, done.begun_at), (TickState::Done, Some(BEGUN)));
@@ -74,8 +71,7 @@ async fn lists(client: &impl Backend, names: &[MutexName]) {
 
 /// `damaged` are ledgers that cannot be made out, in a store where no other test
 /// is: they hide no healthy one.
-#[allow(dead_code, reason = "some stores cannot be damaged like this")]
-pub(crate) async fn damage_hides_no_other(
+pub async fn damage_hides_no_other(
     client: &impl Backend,
     coordinator: &Coordinator,
     damaged: &[&str],

@@ -1,4 +1,4 @@
-//! What every store must stand: damaged mutexes beside healthy ones.
+//! Damaged mutexes beside healthy ones.
 
 use std::time::Duration;
 
@@ -8,21 +8,23 @@ use tenure::{Coordinator, ErrorKind};
 
 /// A mutex that was damaged.
 #[derive(Debug)]
-pub(crate) struct Damage {
+pub struct Damage {
     /// As a listing shows it.
-    pub(crate) name: String,
+    pub name: String,
     /// Part of the reason that is told.
-    pub(crate) why: &'static str,
+    pub why: &'static str,
 }
 
-pub(crate) fn damage(name: &str, why: &'static str) -> Damage {
+/// The mutex of this name, damaged; `why` is part of the reason that is told.
+pub fn damage(name: &str, why: &'static str) -> Damage {
     Damage {
         name: name.to_owned(),
         why,
     }
 }
 
-pub(crate) async fn all(coordinator: &Coordinator, size: usize) -> Vec<Entry> {
+/// All entries of a listing in pages of `size`.
+pub async fn all(coordinator: &Coordinator, size: usize) -> Vec<Entry> {
     let mut entries = Vec::new();
     let mut page = Page::first(size);
     loop {
@@ -37,7 +39,7 @@ pub(crate) async fn all(coordinator: &Coordinator, size: usize) -> Vec<Entry> {
 
 /// Lists, locks and mends: `damage` has been done to the store of
 /// `coordinator`, in which no other test is.
-pub(crate) async fn is_isolated_and_mended(coordinator: &Coordinator, damage: &[Damage]) {
+pub async fn is_isolated_and_mended(coordinator: &Coordinator, damage: &[Damage]) {
     assert!(damage.len() >= 5, "several kinds");
     let lock = |name: &str| coordinator.lock(name).expect("a valid name");
     let healthy = ["aa-healthy", "zz-healthy"];

@@ -1,20 +1,99 @@
-//! The record of what leaders did, and what must hold of it.
+//! What has happened so far: who takes part, what leaders did, what was told of
+//! it, and what must hold of it.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::time::{Duration, Instant};
 
 use super::contender::{Act, Did};
+use crate::moment;
 
-/// Everything that was done as leader, in the order in which it was heard of,
-/// and by whom. Its times are of the clock that all processes of the host share.
-#[derive(Debug, Default)]
-pub(super) struct History {
+/// What a process is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ProcessState {
+    Waiting,
+    Leading,
+    Paused,
+    Killed,
+    Ended,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Process {
+    pub(super) pid: u32,
+    pub(super) state: ProcessState,
+    /// Dead, and all that it said has been heard.
+    pub(super) is_gone: bool,
+    /// How many of its writes the resource took.
+    pub(super) writes: u64,
+}
+
+/// How a note is meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Tone {
+    Plain,
+    Good,
+    Bad,
+}
+
+/// A line of the log.
+#[derive(Debug)]
+pub(super) struct Note {
+    pub(super) at: Duration,
+    pub(super) who: &'static str,
+    pub(super) what: String,
+    pub(super) tone: Tone,
+}
+
+impl fmt::Display for Note {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { who, what, .. } = self;
+        write!(f, "{:6.2}s  {who:<9} {what}", self.at.as_secs_f64())
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct Record {
+    pub(super) start: Instant,
+    /// In the order of their names.
+    pub(super) processes: Vec<Process>,
+    pub(super) notes: Vec<Note>,
+    /// Everything that was done as leader, in the order in which it was heard
+    /// of, and by whom. Its times are of the clock that all processes of the
+    /// host share.
     pub(super) acts: Vec<(usize, Act)>,
-    /// The writes that the resource took, by process.
-    pub(super) accepted: BTreeMap<usize, u64>,
+    /// How many writes the resource refused.
     pub(super) refused: u64,
 }
 
-impl History {
+impl Record {
+    pub(super) fn new(pids: impl IntoIterator<Item = u32>) -> Self {
+        let process = |pid| Process {
+            pid,
+            state: ProcessState::Waiting,
+            is_gone: false,
+            writes: 0,
+        };
+        Self {
+            start: Instant::now(),
+            processes: pids.into_iter().map(process).collect(),
+            notes: Vec::new(),
+            acts: Vec::new(),
+            refused: 0,
+        }
+    }
+
+    pub(super) fn note(&mut self, who: &'static str, what: impl Into<String>, tone: Tone) -> &Note {
+        let (at, what) = (self.start.elapsed(), what.into());
+        self.notes.push(Note {
+            at,
+            who,
+            what,
+            tone,
+        });
+        self.notes.last().expect("one was just made")
+    }
+
     /// Who was elected last, with which token, and when its lease ends. Also of
     /// one that died since: its lease goes on without it.
     pub(super) fn leader(&self) -> Option<(usize, u64, u64)> {
@@ -23,16 +102,15 @@ impl History {
         Some((*who, act.token, act.until))
     }
 
-    /// The last token of `who`.
-    #[cfg(feature = "views")]
-    pub(super) fn token(&self, who: usize) -> Option<u64> {
-        let acts = self.acts.iter().filter(|(by, _)| *by == who);
-        acts.map(|(_, act)| act.token).max()
+    /// How long the lease lasts if it is not renewed.
+    pub(super) fn left(&self) -> Duration {
+        let until = self.leader().map_or(0, |(.., until)| until);
+        Duration::from_nanos(until.saturating_sub(moment::now()))
     }
 
-    /// How many writes of `who` were accepted.
-    pub(super) fn writes(&self, who: usize) -> u64 {
-        self.accepted.get(&who).copied().unwrap_or(0)
+    /// How many writes the resource took.
+    pub(super) fn accepted(&self) -> u64 {
+        self.processes.iter().map(|process| process.writes).sum()
     }
 
     /// The ticks of the schedule: number, who ran it and when.
@@ -77,13 +155,11 @@ impl History {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
 
     /// Whether one leads at a time, and whether ticks are run once and in order.
     fn holds(acts: &[(usize, u64, u64)], ticks: &[u64]) -> [bool; 2] {
-        let (mut history, late, until) = (History::default(), Duration::ZERO, 99);
+        let (mut record, late, until) = (Record::new([]), Duration::ZERO, 99);
         for ((who, token, at), number) in acts.iter().copied().zip(ticks.iter().copied()) {
             let did = Did::Tick { number, late };
             let act = Act {
@@ -92,9 +168,9 @@ mod tests {
                 until,
                 did,
             };
-            history.acts.push((who, act));
+            record.acts.push((who, act));
         }
-        history.judged().map(|(holds, _)| holds)
+        record.judged().map(|(holds, _)| holds)
     }
 
     #[test]

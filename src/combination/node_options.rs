@@ -1,4 +1,4 @@
-//! One node of a combination lock: its URL, and how quickly it answers.
+//! One node of a combination lock: its options, and how quickly it answers.
 
 use std::time::Duration;
 
@@ -6,6 +6,7 @@ use crate::backend::AnyHoldStore;
 use crate::backend::url::StoreUrl;
 use crate::clock::Clock;
 use crate::error::{Error, ErrorKind, Outcome, Result};
+use crate::stores::StoreOptions;
 
 /// A PING that takes longer than this makes the usual timeout a gamble.
 const QUICK: Duration = Duration::from_millis(1);
@@ -13,34 +14,24 @@ const QUICK: Duration = Duration::from_millis(1);
 /// How often a node is pinged when it is opened, and for how long at most.
 const PINGS: (u32, Duration) = (3, Duration::from_secs(2));
 
-/// A node that was asked for. Its `Debug` shows no password.
-#[derive(Clone)]
+/// A node that was asked for.
+#[derive(Clone, Debug)]
 pub(super) struct Wanted {
-    pub(super) url: String,
+    pub(super) options: StoreOptions,
     pub(super) durable: bool,
 }
 
-impl std::fmt::Debug for Wanted {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match StoreUrl::parse(&self.url) {
-            Ok(url) => url.fmt(f),
-            Err(_) => f.write_str("(not a URL)"),
-        }
-    }
-}
-
-/// The URL of a node, and what it says of it.
-pub(super) struct NodeUrl {
-    /// As it was given: what tells one connection from another.
-    pub(super) text: String,
+/// What is said of a node.
+pub(super) struct NodeOptions {
+    pub(super) options: StoreOptions,
     pub(super) url: StoreUrl,
     pub(super) timeout: Option<Duration>,
     pub(super) durable: bool,
 }
 
-impl NodeUrl {
+impl NodeOptions {
     pub(super) fn parse(wanted: &Wanted) -> Result<Self> {
-        let url = StoreUrl::parse(&wanted.url)?;
+        let url = wanted.options.url()?.clone();
         if !matches!(url.scheme(), "redis" | "rediss" | "redis+unix") {
             return Err(Error::invalid(format!(
                 "a node of a combination lock is one Redis server, as in \
@@ -58,12 +49,11 @@ impl NodeUrl {
             }
         }
         let timeout = options.duration("call_timeout")?;
-        let durable = wanted.durable;
         Ok(Self {
-            text: wanted.url.clone(),
+            options: wanted.options.clone(),
             url,
             timeout,
-            durable,
+            durable: wanted.durable,
         })
     }
 

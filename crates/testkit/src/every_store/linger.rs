@@ -39,7 +39,7 @@ async fn lingers(lock: &Lock) {
 
 /// One that waits in another process waits for the linger, and not for the
 /// lease, which outlasts the test.
-pub(crate) async fn a_waiter_elsewhere_does_not_wait_for_the_lease(url: &str, name: &str) {
+pub async fn a_waiter_elsewhere_does_not_wait_for_the_lease(url: &str, name: &str) {
     let lease = SOON * 20;
     let (ours, theirs) = (process(url, lease).await, process(url, lease).await);
     let lock = lingering(&ours, name);
@@ -58,13 +58,14 @@ pub(crate) async fn a_waiter_elsewhere_does_not_wait_for_the_lease(url: &str, na
 
 /// A process that ends while it lingers is an owner that died: the others wait
 /// for its lease, and no longer.
-pub(crate) async fn a_process_that_dies_lingering_is_an_owner_that_died(url: &str, name: &str) {
+pub async fn a_process_that_dies_lingering_is_an_owner_that_died(url: &str, name: &str) {
     let ttl = Duration::from_secs(1);
     let theirs = process(url, ttl).await;
     let (url, named) = (url.to_owned(), name.to_owned());
     // All that ran of it is gone at once: nothing renews or releases.
     let dying = std::thread::spawn(move || {
-        let runtime = tokio::runtime::Runtime::new().unwrap();
+        let mut runtime = tokio::runtime::Builder::new_current_thread();
+        let runtime = runtime.enable_all().build().unwrap();
         let (coordinator, lock) = runtime.block_on(async {
             let coordinator = process(&url, ttl).await;
             let lock = lingering(&coordinator, &named);

@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use tenure_testkit::peer::{Peer, PeerBuilder, SameChance};
+use crate::peer::{Peer, PeerBuilder, SameChance};
 
 const SOON: Duration = Duration::from_secs(60);
 
 /// Two processes are given the same random bytes, and have the same process id
 /// and address, as copies of one virtual machine may: with one id for both and
 /// with ids that each makes.
-pub(crate) fn one_of_two_owns(url: &str) {
+pub fn one_of_two_owns(url: &str) {
     for id in [Some("the-same"), None] {
         let chance = SameChance::new();
         let mutex = format!("same-chance-{}", id.unwrap_or("made"));
