@@ -93,6 +93,9 @@ fn pictures_of_the_page_wide_and_narrow_light_and_dark() {
             &[],
         );
         browser.picture(&format!("schedules-1280-{name}"));
+        browser.size(390, 844);
+        browser.picture(&format!("schedules-390-{name}"));
+        browser.size(1280, 800);
         browser.click("[data-kind='']");
     }
     browser.has_no_errors();
