@@ -27,7 +27,7 @@ pub(super) struct Sentinels {
     confirmed: bool,
 }
 
-/// Most sentinels name another master than before: nobody takes from the old one after that.
+/// Most sentinels name another master than before: no worker takes from the old one after that.
 struct Most(Option<u16>);
 
 impl Count<u16> for Most {
