@@ -55,7 +55,7 @@ pub fn rage(
     let end = Instant::now() + length;
     while happened.stuck.is_empty() && (happened.mishaps.is_empty() || Instant::now() < end) {
         sleep(Duration::from_millis(chance.u64(20..200)));
-        let mishaps = choose(&menu, chance);
+        let mishaps = choose(&menu, topology.crowd(), chance);
         let lease = topology.lease();
         let deeds: Vec<_> = scope(|scope| {
             let deeds = mishaps.iter().enumerate().map(|(at, mishap)| {
@@ -65,7 +65,7 @@ pub fn rage(
                     log,
                 };
                 scope.spawn(move || {
-                    sleep(scene.length / 4 * at as u32);
+                    sleep(scene.length / 4 * (at % 4) as u32);
                     note(log, mishap.name, false);
                     let done = (mishap.happens)(&mut scene);
                     if done.is_err() {
@@ -99,8 +99,8 @@ pub fn rage(
 }
 
 /// Some that can happen at the same time, each once.
-fn choose<'m, 'a>(menu: &'m [Mishap<'a>], chance: &mut Rng) -> Vec<&'m Mishap<'a>> {
-    let number = AT_A_TIME[chance.usize(..AT_A_TIME.len())];
+fn choose<'m, 'a>(menu: &'m [Mishap<'a>], crowd: usize, chance: &mut Rng) -> Vec<&'m Mishap<'a>> {
+    let number = crowd * AT_A_TIME[chance.usize(..AT_A_TIME.len())];
     let mut chosen: Vec<&Mishap<'_>> = Vec::new();
     for _ in 0..number {
         let mishap = &menu[chance.usize(..menu.len())];

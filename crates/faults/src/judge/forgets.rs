@@ -31,8 +31,8 @@ impl Forgets {
         }
     }
 
-    /// Whether who asked for its grant at `asked` may have been forgotten, so that somebody else
-    /// was let in at `next` while it believed until `until`.
+    /// Whether who asked for its grant at `asked` may have been forgotten, so that another
+    /// owner was let in at `next` while it believed until `until`.
     #[must_use]
     pub fn excuse(&self, asked: Duration, next: Duration, until: Duration) -> bool {
         let lease = self.terms.lease;

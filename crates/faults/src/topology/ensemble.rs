@@ -47,6 +47,10 @@ impl Topology for Ensemble {
         BELIEF
     }
 
+    fn crowd(&self) -> usize {
+        2
+    }
+
     fn menu<'a>(&'a self, _: &'a Fleet) -> Vec<Mishap<'a>> {
         let mut menu = ways::menu(&self.ways, false);
         menu.extend(ways::server_menu(self.servers.members()));

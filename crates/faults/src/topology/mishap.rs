@@ -50,7 +50,7 @@ pub enum Cost {
 }
 
 /// What is not promised together. A store that forgets its last token while its clock goes back
-/// cannot make a larger one; and another boot, seen when nobody lives, ends every lease at once.
+/// cannot make a larger one; and another boot, seen when no worker lives, ends every lease at once.
 const TOO_MUCH: [[Cost; 2]; 2] = [[Cost::Memory, Cost::Clock], [Cost::Lives, Cost::Boot]];
 
 /// Something that can happen: it breaks something, waits, and mends it.

@@ -46,6 +46,11 @@ pub trait Topology: Send + Sync {
         false
     }
 
+    /// How many times more goes wrong at a time where it takes long to mend anything.
+    fn crowd(&self) -> usize {
+        1
+    }
+
     /// What its judges hold it to.
     fn terms(&self) -> Terms {
         Terms {

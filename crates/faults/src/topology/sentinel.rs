@@ -4,7 +4,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tenure_testkit::servers::{Flow, Proxy, Redis, RedisSentinel, ServerError, Way, wait};
+use tenure_testkit::servers::{
+    Flow, Proxy, Redis, RedisSentinel, Sentinel, ServerError, Way, wait,
+};
 
 use super::voters::{Count, Voice, Voters};
 use super::ways::{self, Ways};
@@ -25,7 +27,7 @@ pub(super) struct Sentinels {
     confirmed: bool,
 }
 
-/// Most sentinels name another master than before: nobody takes from the old one after that.
+/// Most sentinels name another master than before: no worker takes from the old one after that.
 struct Most(Option<u16>);
 
 impl Count<u16> for Most {
@@ -60,7 +62,7 @@ impl Sentinels {
         // What is forgotten is forgotten by a fail-over, not by a restart.
         let servers = RedisSentinel::builder().nodes(Redis::builder().durable());
         let servers = Arc::new(servers.separable().start()?);
-        let addresses: Vec<_> = servers.sentinels().iter().map(|it| it.address()).collect();
+        let addresses: Vec<_> = servers.sentinels().iter().map(Sentinel::address).collect();
         let ways = ways::start(&addresses, None)?;
         let question = |at: usize| {
             let servers: Arc<RedisSentinel> = Arc::clone(&servers);

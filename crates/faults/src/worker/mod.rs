@@ -55,7 +55,7 @@ impl Store {
         }
     }
 
-    /// Those of them for which every worker asks again and again, whoever gets them.
+    /// Those of them for which every worker asks again and again, whichever worker gets them.
     #[must_use]
     pub fn asked(&self) -> &'static [&'static str] {
         match self {

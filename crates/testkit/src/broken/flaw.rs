@@ -35,7 +35,7 @@ pub enum Flaw {
     BatchReversed,
     /// Not all of many renewals are answered.
     BatchCut,
-    /// A release frees whoever owns.
+    /// A release frees any owner's grant.
     ReleaseAny,
     /// A release says that it freed something, always.
     ReleaseAlwaysWon,
@@ -47,7 +47,7 @@ pub enum Flaw {
     SameToken,
     /// A renewal has another token.
     MovingToken,
-    /// Nobody is told of changes.
+    /// No waiter is told of changes.
     Silent,
     /// Everybody is told all the time.
     Storm,
@@ -57,13 +57,13 @@ pub enum Flaw {
     NamesCut,
     /// There is no order of waiters, and it says there is.
     NoQueue,
-    /// Whoever comes takes before those who wait.
+    /// A newcomer takes before those who wait.
     Overtaking,
     /// A waiter that comes back is the last.
     ForgetsScore,
-    /// A revocation frees whoever owns, whatever token it names.
+    /// A revocation frees any owner's grant, whatever token it names.
     RevokeAny,
-    /// Anybody claims ticks.
+    /// Every contender claims ticks.
     ClaimAny,
     /// A claim always succeeds, and is not written down.
     ClaimAlways,

@@ -1,4 +1,4 @@
-//! Backends that keep the contract except in one point: for whoever judges stores, to be judged.
+//! Backends that keep the contract except in one point: for judges of stores, to be judged.
 //!
 //! ```
 //! # #[tokio::main(flavor = "current_thread", start_paused = true)]

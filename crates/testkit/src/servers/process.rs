@@ -199,7 +199,7 @@ impl Process {
 
     /// Kills the server and forgets its data; [`start`](Process::start) brings it back empty.
     pub fn wipe(&self) -> Result<(), ServerError> {
-        // Nobody starts it on half of its data.
+        // No other thread starts it on half of its data.
         let mut child = self.child();
         self.end(&mut child)?;
         fs::remove_dir_all(self.data()).map_err(ServerError::doing(self.data().display()))?;
