@@ -57,29 +57,21 @@ impl Engine {
         settings: Settings,
         random: Random,
     ) -> Self {
-        let meters = Meters::new(backend.profile().scheme);
-        Self::telling(
-            TroubleBoard::new(meters.clone()),
-            StatusFeed::new(),
-            meters,
-            backend,
-            clock,
-            runtime,
-            settings,
-            random,
-        )
+        Self::telling(None, backend, clock, runtime, settings, random)
     }
 
+    /// Tells what happens to those who listen to `told`, or to listeners of its own.
     fn telling(
-        troubles: TroubleBoard,
-        feed: StatusFeed,
-        meters: Meters,
+        told: Option<(TroubleBoard, StatusFeed)>,
         backend: AnyBackend,
         clock: Clock,
         runtime: Handle,
         settings: Settings,
         random: Random,
     ) -> Self {
+        let meters = Meters::new(backend.profile().scheme);
+        let own = || (TroubleBoard::new(meters.clone()), StatusFeed::new());
+        let (troubles, feed) = told.unwrap_or_else(own);
         let roster = Roster::new(
             backend.clone(),
             clock.clone(),
@@ -107,9 +99,7 @@ impl Engine {
     pub(crate) fn beside(&self, backend: &AnyBackend) -> Self {
         let parts = &self.0;
         Self::telling(
-            parts.troubles.clone(),
-            parts.feed.clone(),
-            Meters::new(backend.profile().scheme),
+            Some((parts.troubles.clone(), parts.feed.clone())),
             backend.clone(),
             parts.clock.clone(),
             parts.runtime.clone(),
