@@ -18,7 +18,7 @@ const fill_head = () => {
   if (Boolean(why) !== was_old) say(why || "the store is well");
   pass_head();
   if (!store) return;
-  const missing = store.unknown.map(what => "not known now, shown as seen before: " + what);
+  const missing = (store.unknown || []).map(what => "not known now, shown as seen before: " + what);
   if (store.cut) missing.unshift("not all is shown: " + store.cut);
   find("missing").hidden = !missing.length;
   write(find("missing"), plain(missing.join("; ")));
