@@ -303,9 +303,6 @@ mod tests {
 
     use super::*;
 
-    /// Whose, from when, how it began, and its end, if it has one.
-    type Tenure = (String, i128, Began, Option<(i128, Ended)>);
-
     /// A story of one mutex, told in milliseconds.
     struct Story {
         histories: Histories,
@@ -357,7 +354,7 @@ mod tests {
         }
 
         /// Owner, beginning and end of each, and how.
-        fn told(&self) -> Vec<Tenure> {
+        fn told(&self) -> Vec<(String, i128, Began, Option<(i128, Ended)>)> {
             let since = |at: SystemTime| match at.duration_since(self.start.wall) {
                 Ok(later) => later.as_millis() as i128,
                 Err(earlier) => -(earlier.duration().as_millis() as i128),
