@@ -227,7 +227,7 @@ impl Events {
             if let Some(event) = self.parse() {
                 return Some(event);
             }
-            let mut piece = [0; 65_536];
+            let mut piece = vec![0; 65_536];
             let read = self.stream.read(&mut piece);
             let read = tokio::time::timeout(PATIENCE, read)
                 .await
