@@ -8,10 +8,14 @@ use std::time::{Duration, Instant, SystemTime};
 
 use tenure::backend::{Hold, Page};
 use tenure::model::{MutexName, StoreTime};
-use tenure::schedule::{RunResult, ScheduleReport};
+#[cfg(feature = "http")]
+use tenure::schedule::RunResult;
+use tenure::schedule::ScheduleReport;
 use tenure::{Coordinator, Error};
 
-use crate::status::{Row, Run, millis};
+#[cfg(feature = "http")]
+use crate::status::Run;
+use crate::status::{Row, millis};
 use crate::text::stamp;
 
 const PAGE: usize = 500;
@@ -137,6 +141,7 @@ impl Kinds {
     }
 
     /// The last run of each schedule.
+    #[cfg(feature = "http")]
     pub(crate) fn runs(&self) -> impl Iterator<Item = (&MutexName, Run)> {
         let reports = self.schedules.iter();
         reports.filter_map(|(report, _)| Some((&report.name, run(report)?)))
@@ -159,6 +164,7 @@ fn reentrant(row: &mut Row, hold: &Hold, seen: Instant) {
     row.seen = seen;
 }
 
+#[cfg(feature = "http")]
 fn run(report: &ScheduleReport) -> Option<Run> {
     let ledger = report.ledger.as_ref()?;
     let result = report.result?;
