@@ -104,7 +104,9 @@ impl Driver {
                 }
                 event => event,
             };
-            if let Event::Renewed { sent, .. } = &event {
+            if let Event::Renewed { nonce, sent, .. } = &event
+                && self.machine.owns_by(*nonce)
+            {
                 self.sent = *sent;
             }
             let closes = matches!(event, Event::Stop(Stop::Closed));

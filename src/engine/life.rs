@@ -116,11 +116,13 @@ impl ContentionLife {
     }
 
     pub(super) fn owns(&mut self, view: &ContentionView, token: FencingToken, now: Moment) {
-        let (_, since) = std::mem::replace(&mut *view.stage.lock(), (Standing::Owning(token), now));
+        let (_, since) = *view.stage.lock();
         self.is_changed = true;
         self.spans.owns(&view.subject(), token);
         story::owns(&view.subject(), token, now.since(since));
         self.meters.owns();
+        // Last: should a listener have panicked, nothing is told of its end either.
+        *view.stage.lock() = (Standing::Owning(token), now);
         if let Some(waits) = self.waits.take() {
             waits.won_after(|| now.since(since));
         }

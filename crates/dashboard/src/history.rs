@@ -311,6 +311,9 @@ mod tests {
         looks: u32,
     }
 
+    /// Owner, beginning in milliseconds and how; end likewise.
+    type ToldSpan = (String, i128, Began, Option<(i128, Ended)>);
+
     impl Story {
         fn new() -> Self {
             let start = Now::read();
@@ -354,7 +357,7 @@ mod tests {
         }
 
         /// Owner, beginning and end of each, and how.
-        fn told(&self) -> Vec<(String, i128, Began, Option<(i128, Ended)>)> {
+        fn told(&self) -> Vec<ToldSpan> {
             let since = |at: SystemTime| match at.duration_since(self.start.wall) {
                 Ok(later) => later.as_millis() as i128,
                 Err(earlier) => -(earlier.duration().as_millis() as i128),
