@@ -181,8 +181,8 @@ fn is_found(text: &str, row: &Row) -> bool {
 pub(crate) struct Mutexes {
     version: u64,
     total: usize,
-    matched: usize,
-    mutexes: Vec<Row>,
+    pub(super) matched: usize,
+    pub(super) mutexes: Vec<Row>,
     cut: Option<String>,
     age_ms: u64,
 }
