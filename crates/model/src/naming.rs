@@ -14,13 +14,6 @@ pub(crate) fn named<S: Store>(mut state: State<S>, setting: &Setting) -> State<S
         state.clock = 0;
     }
     if setting.symmetric {
-        // The clock is ahead of a fence at the latest when a replica becomes the master.
-        if state.clock > 0 {
-            state.master.forget_fence();
-        }
-        if let Some(replica) = &mut state.replica {
-            replica.forget_fence();
-        }
         forget(&mut state, setting.writes);
         if setting.replicas != Replicas::Asynchronous {
             // Nobody asks.
@@ -99,26 +92,24 @@ fn forget<S: Store>(state: &mut State<S>, writes: bool) {
         }
         request
     };
-    // A write that the register refuses, now and later, makes no difference either.
-    let refused = state.register.number;
-    let may_write = |token: Token| writes && token.number >= refused;
     for (client, by) in state.clients.iter_mut().zip(0..) {
         let nonce = client.nonce;
         match &mut client.phase {
-            Phase::Owning { token, .. } if may_write(*token) => {}
-            Phase::Owning { token, .. } => *token = known(by, nonce, *token),
+            Phase::Owning { token, .. } if !writes => *token = known(by, nonce, *token),
             Phase::Freeing { held: Some(token) } => *token = known(by, nonce, *token),
             _ => {}
         }
         client.seen = seen(by, nonce, client.seen);
         if let Some(heard) = &mut client.heard
             && let Answer::Won { token, .. } = &mut heard.answer
-            && !may_write(*token)
+            && !writes
         {
             *token = known(by, nonce, *token);
         }
     }
-    state.writing = state.writing.filter(|token| may_write(*token));
+    // The register refuses it, now and later.
+    let refused = state.register.number;
+    state.writing = state.writing.filter(|token| token.number >= refused);
     let (clients, late) = (state.clients, state.late);
     let is_bid = |by: Id, nonce: Nonce| {
         let is_take = |late: Late| matches!(late.request, Request::Take { .. });

@@ -243,10 +243,6 @@ impl Store for Keys {
         self.fence
     }
 
-    fn forget_fence(&mut self) {
-        self.fence = 0;
-    }
-
     fn grant(&self, by: Id, nonce: Nonce) -> Option<Token> {
         let grant = self.grant.filter(|(_, its)| *its == nonce);
         grant

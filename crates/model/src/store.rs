@@ -173,9 +173,6 @@ pub trait Store: Copy + Debug + Default + Ord + Hash + Send + Sync + 'static {
     /// The last number that it knows of.
     fn fence(&self) -> u8;
 
-    /// Forgets that number, if it is of no use: its clock is ahead of it.
-    fn forget_fence(&mut self);
-
     /// The grant of this bid, if it has one.
     fn grant(&self, by: Id, nonce: Nonce) -> Option<Token>;
 

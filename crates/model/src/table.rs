@@ -101,9 +101,6 @@ impl Store for Row {
         self.version.number
     }
 
-    /// It is that of the grant, too.
-    fn forget_fence(&mut self) {}
-
     fn grant(&self, by: Id, nonce: Nonce) -> Option<Token> {
         let owner = self.owner.filter(|owner| *owner == (by, nonce));
         owner.map(|_| self.version)

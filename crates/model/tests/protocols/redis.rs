@@ -51,6 +51,7 @@ fn after_a_fail_over_two_for_at_most_a_lease_and_tokens_rise() {
 }
 
 #[test]
+#[ignore = "half a minute: cargo test -p tenure-model -- --ignored"]
 fn after_a_fail_over_a_fenced_register_takes_no_stale_write() {
     let setting = Setting {
         lease: 1,
@@ -58,7 +59,7 @@ fn after_a_fail_over_a_fenced_register_takes_no_stale_write() {
         ..ASYNCHRONOUS
     };
     let explored = explored::<Keys>("Redis, asynchronous replica, writes", setting);
-    assert!(explored.states > 100_000, "{explored:?}");
+    assert!(explored.states > 1_000_000, "{explored:?}");
 }
 
 #[test]
