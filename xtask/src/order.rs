@@ -32,6 +32,7 @@ const KNOWN: [(&str, Load); 27] = [
     ("bench", Load::Waits),
     ("doc-tests", Load::Computes),
     ("counts", Load::Computes),
+    ("protocols", Load::Computes),
     ("queue", Load::Computes),
     ("blocking", Load::Waits),
     ("cancellation", Load::Computes),
