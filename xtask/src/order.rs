@@ -11,7 +11,7 @@ pub(crate) enum Load {
 
 /// The jobs that take long, the longest first, and those that compute. What is not named here
 /// takes seconds and comes after them.
-const KNOWN: [(&str, Load); 27] = [
+const KNOWN: [(&str, Load); 28] = [
     ("jvm", Load::Waits),
     ("zookeeper", Load::Waits),
     ("contention", Load::Computes),
