@@ -56,11 +56,9 @@ impl Engine {
         settings: Settings,
         random: Random,
     ) -> Self {
-        let meters = Meters::new(backend.profile().scheme);
         Self::telling(
-            TroubleBoard::new(meters.clone()),
+            TroubleBoard::new(Meters::new(backend.profile().scheme)),
             StatusFeed::new(),
-            meters,
             backend,
             clock,
             runtime,
@@ -72,13 +70,13 @@ impl Engine {
     fn telling(
         troubles: TroubleBoard,
         feed: StatusFeed,
-        meters: Meters,
         backend: AnyBackend,
         clock: Clock,
         runtime: Handle,
         settings: Settings,
         random: Random,
     ) -> Self {
+        let meters = Meters::new(backend.profile().scheme);
         let roster = Roster::new(
             backend.clone(),
             clock.clone(),
@@ -108,7 +106,6 @@ impl Engine {
         Self::telling(
             parts.troubles.clone(),
             parts.feed.clone(),
-            Meters::new(backend.profile().scheme),
             backend.clone(),
             parts.clock.clone(),
             parts.runtime.clone(),
