@@ -16,7 +16,7 @@ pub use revoke::Revocation;
 use crate::backend::{AnyBackend, AnyHoldStore, Backend};
 use crate::clock::Clock;
 use crate::engine::{Engine, Random, Settings};
-use crate::error::{Error, ErrorKind, Outcome, Result};
+use crate::error::{Error, Result};
 use crate::leader::Elector;
 use crate::lock::reentrant::ReentrantLocks;
 use crate::lock::{Ids, Lock, LockOptions, Locks, ReentrantLock, ReentrantOptions};
@@ -54,7 +54,7 @@ impl Coordinator {
     /// options of a store; see [`StoreOptions`].
     ///
     /// # Errors
-    /// [`Invalid`](ErrorKind::Invalid) for a scheme or option that is not
+    /// [`Invalid`](crate::ErrorKind::Invalid) for a scheme or option that is not
     /// known, naming those that are; otherwise what the store fails with.
     ///
     /// # Cancel safety
@@ -67,7 +67,7 @@ impl Coordinator {
     /// are checked now. No I/O.
     ///
     /// # Errors
-    /// [`Invalid`](ErrorKind::Invalid) for a scheme or option that is not
+    /// [`Invalid`](crate::ErrorKind::Invalid) for a scheme or option that is not
     /// known, naming those that are.
     pub fn connect_lazy(options: impl Into<StoreOptions>) -> Result<LazyCoordinator> {
         Self::builder().connect_lazy(options)
@@ -81,7 +81,7 @@ impl Coordinator {
     /// A coordinator over a backend of your own.
     ///
     /// # Errors
-    /// [`WrongState`](ErrorKind::WrongState) outside a tokio runtime.
+    /// [`WrongState`](crate::ErrorKind::WrongState) outside a tokio runtime.
     pub fn with_backend(backend: impl Backend, terms: LeaseTerms) -> Result<Self> {
         Self::builder().terms(terms).with_backend(backend)
     }
@@ -89,20 +89,23 @@ impl Coordinator {
     /// The lock called `name`. No I/O.
     ///
     /// # Errors
-    /// [`Invalid`](ErrorKind::Invalid) for a name that is not valid,
-    /// [`Closed`](ErrorKind::Closed) after [`close`](Self::close).
+    /// [`Invalid`](crate::ErrorKind::Invalid) for a name that is not valid,
+    /// [`Closed`](crate::ErrorKind::Closed) after [`close`](Self::close).
     pub fn lock(&self, name: impl AsRef<str>) -> Result<Lock> {
-        self.lock_with(name, LockOptions::default())
+        self.engine.check_open()?;
+        let options = self.locks.usual_options();
+        Ok(Lock::new(&self.locks, MutexName::new(name)?, options))
     }
 
     /// The lock called `name`, with options of its own. No I/O.
     ///
     /// # Errors
-    /// As [`lock`](Self::lock); [`Invalid`](ErrorKind::Invalid) for options
+    /// As [`lock`](Self::lock); [`Invalid`](crate::ErrorKind::Invalid) for options
     /// that make no sense or contradict each other.
     pub fn lock_with(&self, name: impl AsRef<str>, options: LockOptions) -> Result<Lock> {
         self.engine.check_open()?;
         options.check(self.engine.terms_with(options.own_terms()))?;
+        let options = Arc::new(options);
         Ok(Lock::new(&self.locks, MutexName::new(name)?, options))
     }
 
@@ -120,7 +123,7 @@ impl Coordinator {
     /// The reentrant lock called `name`, with options of its own. No I/O.
     ///
     /// # Errors
-    /// As [`lock`](Self::lock); [`Invalid`](ErrorKind::Invalid) for options
+    /// As [`lock`](Self::lock); [`Invalid`](crate::ErrorKind::Invalid) for options
     /// that make no sense.
     pub fn reentrant_lock_with(
         &self,
@@ -166,7 +169,7 @@ impl Coordinator {
     /// A service that contends for `contender`. Not started yet.
     ///
     /// # Errors
-    /// [`Closed`](ErrorKind::Closed) after [`close`](Self::close).
+    /// [`Closed`](crate::ErrorKind::Closed) after [`close`](Self::close).
     pub fn contend_service<C: Contender>(&self, contender: C) -> Result<ContendService<C>> {
         self.engine.check_open()?;
         Ok(ContendService::new(self.engine.clone(), contender))
@@ -175,7 +178,7 @@ impl Coordinator {
     /// A service that observes for `retriever`. Not started yet.
     ///
     /// # Errors
-    /// [`Closed`](ErrorKind::Closed) after [`close`](Self::close).
+    /// [`Closed`](crate::ErrorKind::Closed) after [`close`](Self::close).
     pub fn retrieval_service<R: Retriever>(&self, retriever: R) -> Result<RetrievalService<R>> {
         self.engine.check_open()?;
         Ok(RetrievalService::new(self.engine.clone(), retriever))
@@ -185,10 +188,10 @@ impl Coordinator {
     /// waits until the store has been told, and closes the store. Guards are
     /// dead at once; the holder of an office is asked to
     /// [end](crate::Tenure::ending), and waited for. Later calls
-    /// fail with [`Closed`](ErrorKind::Closed); closing again is fine.
+    /// fail with [`Closed`](crate::ErrorKind::Closed); closing again is fine.
     ///
     /// # Errors
-    /// [`Unconfirmed`](ErrorKind::Unconfirmed) when something was not released
+    /// [`Unconfirmed`](crate::ErrorKind::Unconfirmed) when something was not released
     /// for certain, naming it: its work did not end within the
     /// [`quiesce`](CoordinatorBuilder::quiesce) time, or the store did not
     /// answer before the lease ran out. Otherwise what closing the store fails
@@ -363,7 +366,7 @@ impl CoordinatorBuilder {
     /// [`stores::open`] has opened it is as by [`connect`](Self::connect).
     ///
     /// # Errors
-    /// [`WrongState`](ErrorKind::WrongState) outside a tokio runtime, if none
+    /// [`WrongState`](crate::ErrorKind::WrongState) outside a tokio runtime, if none
     /// was [given](Self::runtime).
     pub fn with_backend(self, backend: impl Backend) -> Result<Coordinator> {
         let backend = AnyBackend::new(backend);
@@ -373,7 +376,7 @@ impl CoordinatorBuilder {
             .runtime
             .or_else(|| Handle::try_current().ok())
             .ok_or_else(|| {
-                Error::new(ErrorKind::WrongState, Outcome::DidNot).with_message(
+                Error::wrong_state(
                 "a coordinator is made inside a tokio runtime, or with builder().runtime(handle)",
             )
             })?;

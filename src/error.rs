@@ -138,6 +138,16 @@ impl Error {
         Self::new(ErrorKind::Invalid, Outcome::DidNot).with_message(message)
     }
 
+    /// What is there contradicts what was asked for.
+    pub(crate) fn conflict(message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(ErrorKind::Conflict, Outcome::DidNot).with_message(message)
+    }
+
+    /// It cannot be done here, or not now.
+    pub(crate) fn wrong_state(message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(ErrorKind::WrongState, Outcome::DidNot).with_message(message)
+    }
+
     /// A call on something that has been closed; `what` begins the sentence.
     pub(crate) fn closed(what: &str) -> Self {
         Self::new(ErrorKind::Closed, Outcome::DidNot)

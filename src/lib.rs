@@ -14,6 +14,7 @@ pub mod queue;
 pub mod schedule;
 pub mod service;
 pub mod stores;
+mod sync;
 mod telemetry;
 
 #[cfg(doctest)]

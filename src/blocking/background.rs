@@ -145,11 +145,9 @@ impl Background {
     fn check(&self) -> Result<()> {
         self.0.birth.check()?;
         if thread::current().id() == self.0.thread {
-            return Err(
-                Error::new(ErrorKind::WrongState, Outcome::DidNot).with_message(
-                    "this is the background thread, and would wait for itself: call from another",
-                ),
-            );
+            return Err(Error::wrong_state(
+                "this is the background thread, and would wait for itself: call from another",
+            ));
         }
         Ok(())
     }

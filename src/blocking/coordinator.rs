@@ -82,7 +82,8 @@ impl Coordinator {
     /// # Errors
     /// As [`tenure::Coordinator::lock`](crate::Coordinator::lock).
     pub fn lock(&self, name: impl AsRef<str>) -> Result<Lock> {
-        self.lock_with(name, LockOptions::default())
+        let lock = self.inner.lock(name)?;
+        Ok(Lock::new(lock, &self.background))
     }
 
     /// The lock called `name`, with options of its own. No I/O.

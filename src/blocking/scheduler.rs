@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use super::background::Background;
 use super::tenure::Tenure;
-use crate::error::{Error, ErrorKind, Outcome, Result};
+use crate::error::{Error, Result};
 use crate::model::{MutexName, StoreTime};
 use crate::schedule::{self, JobResult, ScheduleConfig, ScheduleStatus, ThreadWork};
 
@@ -91,18 +91,19 @@ impl Scheduler {
     /// at once.
     ///
     /// # Errors
-    /// [`WrongState`](ErrorKind::WrongState) when the scheduler runs already,
+    /// [`WrongState`](crate::ErrorKind::WrongState) when the scheduler runs already,
     /// or a run of an earlier life has not returned;
-    /// [`Closed`](ErrorKind::Closed) after the coordinator has been closed.
+    /// [`Closed`](crate::ErrorKind::Closed) after the coordinator has been closed.
     pub fn start<F, R>(&self, mut job: F) -> Result<SchedulerHandle>
     where
         F: FnMut(Tick) -> R + Send + 'static,
         R: JobResult,
     {
         if !self.running() && self.busy.load(Ordering::Acquire) {
-            return Err(Error::new(ErrorKind::WrongState, Outcome::DidNot)
-                .with_message("a run from before the last stop has not returned")
-                .with_mutex(self.name()));
+            return Err(
+                Error::wrong_state("a run from before the last stop has not returned")
+                    .with_mutex(self.name()),
+            );
         }
         let (background, busy) = (self.background.clone(), Arc::clone(&self.busy));
         let job = move |tick: schedule::Tick| {
@@ -133,8 +134,8 @@ impl Scheduler {
     /// back, and returns when the store has been told.
     ///
     /// # Errors
-    /// [`WrongState`](ErrorKind::WrongState) when it does not run;
-    /// [`Unconfirmed`](ErrorKind::Unconfirmed) when the run has not returned
+    /// [`WrongState`](crate::ErrorKind::WrongState) when it does not run;
+    /// [`Unconfirmed`](crate::ErrorKind::Unconfirmed) when the run has not returned
     /// in time, so that nothing was released, or when the store did not
     /// confirm the release.
     pub fn stop(&self) -> Result<()> {

@@ -9,7 +9,7 @@ use std::future::Future;
 use std::os::fd::OwnedFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
@@ -22,6 +22,7 @@ use rustix::time::{
 use tokio::sync::Notify;
 
 use super::{Moment, boot_now};
+use crate::sync::Mutex;
 
 /// How often the clock is looked at where the timer does not work.
 const STEP: Duration = Duration::from_millis(10);
@@ -59,7 +60,7 @@ impl Alarm {
         }
         // A fork has the memory and not the thread: it needs an alarm of its
         // own, which lives as long as it does.
-        let mut of_forks = OF_FORKS.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut of_forks = OF_FORKS.lock();
         *of_forks
             .entry(here)
             .or_insert_with(|| Some(Box::leak(Box::new(Alarm::start().ok()?))))
@@ -103,7 +104,7 @@ impl Alarm {
                 self.wall_set.notify_waiters();
             }
             let due = {
-                let mut sleepers = self.lock();
+                let mut sleepers = self.sleepers.lock();
                 let now = boot_now();
                 let later = sleepers
                     .by_moment
@@ -143,10 +144,6 @@ impl Alarm {
         // Fails only where the timer has been taken from us, which the
         // thread that waits for it finds out as well.
         let _ = timerfd_settime(&self.timer, TimerfdTimerFlags::ABSTIME, &once);
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Sleepers> {
-        self.sleepers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -218,7 +215,7 @@ impl Future for Sleep<'_> {
         // A waker is foreign code: cloned before the lock, and the one before
         // it dropped after.
         let waker = cx.waker().clone();
-        let mut sleepers = alarm.lock();
+        let mut sleepers = alarm.sleepers.lock();
         let number = *self.number.get_or_insert_with(|| {
             sleepers.next_number += 1;
             sleepers.next_number
@@ -239,7 +236,12 @@ impl Drop for Sleep<'_> {
         if let Some(number) = self.number {
             // An alarm whose sleeper is gone rings once in vain: cheaper than setting
             // it anew for every sleep that is dropped.
-            let waker = self.alarm.lock().by_moment.remove(&(self.at, number));
+            let waker = self
+                .alarm
+                .sleepers
+                .lock()
+                .by_moment
+                .remove(&(self.at, number));
             drop(waker); // after the lock: foreign code
         }
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::runtime::Handle;
 
 use super::lock::CombinationLock;
-use super::node_url::{NodeUrl, Wanted, of_node, slowest_ping, warn_of_slowness};
+use super::node_options::{NodeOptions, Wanted, of_node, slowest_ping, warn_of_slowness};
 use crate::backend::{AnyBackend, AnyHoldStore, HoldServer};
 use crate::clock::Clock;
 use crate::engine::{Engine, Random, Settings};
@@ -13,6 +13,7 @@ use crate::error::{Error, ErrorKind, Outcome, Result};
 use crate::lock::reentrant::ReentrantLocks;
 use crate::lock::{Ids, Locks, ReentrantLock, ReentrantOptions};
 use crate::model::{Jitter, MutexName};
+use crate::stores::StoreOptions;
 use crate::stores::combination::{
     Combined, ConnectionUse, Mode, Node, Rules, Wishes, is_twin, join,
 };
@@ -74,27 +75,43 @@ impl CombinationLock {
 
 impl CombinationBuilder {
     /// Adds a node to the right of those before: one server that knows nothing
-    /// of the others, by its `redis://`, `rediss://` or `redis+unix:` URL. All
-    /// processes that share the lock name the same nodes in the same order.
-    /// The option `call_timeout` of a URL is the node's command timeout.
-    pub fn node(mut self, url: impl Into<String>) -> Self {
-        let (url, durable) = (url.into(), false);
-        self.nodes.push(Wanted { url, durable });
-        self
+    /// of the others, by its `redis://`, `rediss://` or `redis+unix:` URL, or by
+    /// what says the same in code: `RedisOptions`, and with the feature `redis-1`
+    /// those of the application's own client. All processes that share the lock
+    /// name the same nodes in the same order. The option `call_timeout` is the
+    /// node's command timeout.
+    ///
+    /// ```
+    /// # #[cfg(feature = "redis")]
+    /// # fn example() {
+    /// use tenure::CombinationLock;
+    /// use tenure::stores::redis::RedisOptions;
+    /// # async fn token() -> std::io::Result<String> { Ok("token".to_owned()) }
+    ///
+    /// let node = |host| RedisOptions::new(host).with_tls().with_password_from(token);
+    /// let lock = CombinationLock::builder().nodes(["a", "b", "c"].map(node));
+    /// # let _ = lock;
+    /// # }
+    /// ```
+    pub fn node(self, node: impl Into<StoreOptions>) -> Self {
+        self.with_node(node.into(), false)
     }
 
     /// Adds a node that has every lock again after a restart: one that writes
     /// each change to disk before it answers (`appendfsync always`). It counts
     /// as soon as it is back.
-    pub fn durable_node(mut self, url: impl Into<String>) -> Self {
-        let (url, durable) = (url.into(), true);
-        self.nodes.push(Wanted { url, durable });
+    pub fn durable_node(self, node: impl Into<StoreOptions>) -> Self {
+        self.with_node(node.into(), true)
+    }
+
+    fn with_node(mut self, options: StoreOptions, durable: bool) -> Self {
+        self.nodes.push(Wanted { options, durable });
         self
     }
 
     /// Adds several nodes, from left to right.
-    pub fn nodes<U: Into<String>>(self, urls: impl IntoIterator<Item = U>) -> Self {
-        urls.into_iter().fold(self, Self::node)
+    pub fn nodes<N: Into<StoreOptions>>(self, nodes: impl IntoIterator<Item = N>) -> Self {
+        nodes.into_iter().fold(self, Self::node)
     }
 
     /// Whether all nodes are [durable](Self::durable_node).
@@ -223,16 +240,16 @@ impl CombinationBuilder {
 
     async fn open(self) -> Result<(Combined, Rules)> {
         let runtime = runtime()?;
-        let urls = self.urls()?;
+        let nodes = self.node_options()?;
         // What is wrong without asking a server is told first.
         let at_least = match self.timeout {
             Timeout::Fixed(timeout) => timeout,
             Timeout::Auto => COMMAND_TIMEOUT,
         };
-        let quorum = Rules::new(&self.wishes, urls.len(), at_least)?.quorum();
-        let mut opened: Vec<Opened<'_>> = Vec::with_capacity(urls.len());
-        for (place, url) in &urls {
-            let connection = join(&url.text, &url.url, self.clock.clone());
+        let quorum = Rules::new(&self.wishes, nodes.len(), at_least)?.quorum();
+        let mut opened: Vec<Opened<'_>> = Vec::with_capacity(nodes.len());
+        for (place, node) in &nodes {
+            let connection = join(&node.options, self.clock.clone());
             let connection = connection.map_err(|error| of_node(place, error))?;
             let found = find(place, connection.store(), &self.clock).await;
             let id = match &found {
@@ -248,7 +265,7 @@ impl CombinationBuilder {
             }
             opened.push(Opened {
                 place,
-                url,
+                node,
                 connection,
                 found,
             });
@@ -260,16 +277,14 @@ impl CombinationBuilder {
             Timeout::Fixed(timeout) => timeout,
             Timeout::Auto => COMMAND_TIMEOUT.max(slowest.unwrap_or_default() * 10),
         };
-        let longest = urls
-            .iter()
-            .map(|(_, url)| url.timeout.unwrap_or(usual))
-            .max();
-        let rules = Rules::new(&self.wishes, urls.len(), longest.unwrap_or(usual))?;
+        let timeouts = nodes.iter().map(|(_, node)| node.timeout);
+        let longest = timeouts.map(|own| own.unwrap_or(usual)).max();
+        let rules = Rules::new(&self.wishes, nodes.len(), longest.unwrap_or(usual))?;
         let node = |opened: Opened<'_>| {
-            let (place, url) = (opened.place, opened.url);
-            let timeout = url.timeout.unwrap_or(usual);
+            let (place, options) = (opened.place, opened.node);
+            let timeout = options.timeout.unwrap_or(usual);
             let clock = self.clock.clone();
-            let durable = self.all_durable || url.durable;
+            let durable = self.all_durable || options.durable;
             let node = Node::new(
                 place.clone(),
                 opened.connection,
@@ -293,17 +308,17 @@ impl CombinationBuilder {
     }
 
     /// The nodes with their names for people.
-    fn urls(&self) -> Result<Vec<(String, NodeUrl)>> {
-        let mut urls: Vec<(String, NodeUrl)> = Vec::with_capacity(self.nodes.len());
+    fn node_options(&self) -> Result<Vec<(String, NodeOptions)>> {
+        let mut nodes: Vec<(String, NodeOptions)> = Vec::with_capacity(self.nodes.len());
         for (index, wanted) in self.nodes.iter().enumerate() {
             let place = format!("node {}", index + 1);
-            let url = NodeUrl::parse(wanted).map_err(|error| of_node(&place, error))?;
-            if let Some((twin, _)) = urls.iter().find(|(_, other)| other.is_same_server(&url)) {
+            let node = NodeOptions::parse(wanted).map_err(|error| of_node(&place, error))?;
+            if let Some((twin, _)) = nodes.iter().find(|(_, other)| other.is_same_server(&node)) {
                 return Err(is_twin(&place, twin));
             }
-            urls.push((format!("{place} ({})", url.url), url));
+            nodes.push((format!("{place} ({})", node.url), node));
         }
-        Ok(urls)
+        Ok(nodes)
     }
 }
 
@@ -311,7 +326,7 @@ impl CombinationBuilder {
 /// who it is.
 struct Opened<'a> {
     place: &'a String,
-    url: &'a NodeUrl,
+    node: &'a NodeOptions,
     connection: ConnectionUse,
     found: Result<(Duration, String)>,
 }
@@ -356,8 +371,6 @@ fn enough(opened: &[Opened<'_>], quorum: usize) -> Result<()> {
 }
 
 fn runtime() -> Result<Handle> {
-    Handle::try_current().map_err(|_| {
-        Error::new(ErrorKind::WrongState, Outcome::DidNot)
-            .with_message("a combination lock is built inside a tokio runtime")
-    })
+    Handle::try_current()
+        .map_err(|_| Error::wrong_state("a combination lock is built inside a tokio runtime"))
 }

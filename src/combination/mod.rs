@@ -18,7 +18,7 @@
 mod builder;
 mod guard;
 mod lock;
-mod node_url;
+mod node_options;
 
 pub use builder::CombinationBuilder;
 pub use guard::CombinationGuard;

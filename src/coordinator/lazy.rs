@@ -1,7 +1,7 @@
 //! [`LazyCoordinator`]: a store that is reached when it is first needed.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use tokio_util::sync::CancellationToken;
 
@@ -9,6 +9,7 @@ use super::{Coordinator, CoordinatorBuilder};
 use crate::engine::{Random, backoff};
 use crate::error::{Error, Result, Retry};
 use crate::stores::{self, StoreOptions};
+use crate::sync::Mutex;
 
 /// A coordinator that connects when it is first used.
 ///
@@ -82,7 +83,7 @@ impl LazyCoordinator {
     /// Why the last attempt to connect failed, if it did.
     #[must_use]
     pub fn trouble(&self) -> Option<Error> {
-        self.last_trouble().clone()
+        self.0.trouble.lock().clone()
     }
 
     /// Ends every attempt to connect, and closes the coordinator if there is
@@ -116,7 +117,7 @@ impl LazyCoordinator {
             }
             let error = match shared.builder.clone().connect(&shared.options).await {
                 Ok(coordinator) => {
-                    if self.last_trouble().take().is_some() {
+                    if self.0.trouble.lock().take().is_some() {
                         tracing::info!(target: "tenure::coordinator", "the store answers");
                     }
                     return Ok(shared.connected.get_or_init(|| coordinator).clone());
@@ -124,7 +125,7 @@ impl LazyCoordinator {
                 Err(error) => error,
             };
             let hopeless = error.retry() == Retry::Never;
-            let before = self.last_trouble().replace(error.clone());
+            let before = self.0.trouble.lock().replace(error.clone());
             if hopeless {
                 return Err(error);
             }
@@ -135,11 +136,6 @@ impl LazyCoordinator {
             clock.sleep(backoff(failures, random.fraction())).await;
         }
         Err(closed())
-    }
-
-    fn last_trouble(&self) -> std::sync::MutexGuard<'_, Option<Error>> {
-        let trouble = self.0.trouble.lock();
-        trouble.unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -4,7 +4,7 @@
 //! released or answered, and sockets are shared with the parent. It must fail
 //! instead of hanging or believing.
 
-use crate::error::{Error, ErrorKind, Outcome, Result};
+use crate::error::{Error, Result};
 
 /// The process in which something was made.
 #[derive(Clone, Copy, Debug)]
@@ -38,13 +38,11 @@ impl Birth {
         if self.is_here() {
             return Ok(());
         }
-        Err(
-            Error::new(ErrorKind::WrongState, Outcome::DidNot).with_message(format!(
-                "this process is a fork of process {}, which connected: connections and threads \
+        Err(Error::wrong_state(format!(
+            "this process is a fork of process {}, which connected: connections and threads \
                  are not inherited; connect again here",
-                self.0
-            )),
-        )
+            self.0
+        )))
     }
 
     /// As if made in the process that forked this one.
@@ -62,6 +60,7 @@ thread_local! {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::ErrorKind;
 
     #[test]
     fn a_fork_is_told_to_connect_itself() {

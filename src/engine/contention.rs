@@ -1,10 +1,90 @@
-//! [`Contention`]: a running contention, as its user has it in hand.
+//! [`Contention`]: a running contention, as its user begins it and has it in
+//! hand.
 
 use std::sync::Arc;
 
-use super::event::{Event, Stop};
-use super::slot::{DrivenHere, DriverSlot};
+use super::Engine;
+use super::driver::Driver;
+use super::event::{Event, Listener, Sink, Stop, Tell};
+use super::life::ContentionView;
+use super::settings::{ContentionSettings, Mode};
+use super::slot::{DrivenHere, DriverSlot, PolledBy};
 use super::tenure::Tenure;
+use crate::backend::Backend;
+use crate::model::{ContenderId, MutexName, Purpose};
+
+impl Engine {
+    /// How a contention behaves under the settings of all.
+    pub(crate) fn contention_settings(
+        &self,
+        purpose: Purpose,
+        name: MutexName,
+        contender: ContenderId,
+        mode: Mode,
+    ) -> ContentionSettings {
+        let settings = self.settings();
+        ContentionSettings {
+            purpose,
+            name,
+            contender,
+            unique_id: false,
+            shares_fence: false,
+            terms: self.terms(),
+            mode,
+            jitter: settings.jitter,
+            safety_look: self.backend().profile().safety_look,
+            initial_delay: settings.initial_delay,
+            courtesy: self.courtesy(),
+            quiesce: settings.quiesce,
+        }
+    }
+
+    /// Starts a contention that tells `sink` what happens, the last word being
+    /// [`Notice::Finished`](super::Notice::Finished).
+    ///
+    /// `hear_owner`: whether every change of owner is of interest, or only
+    /// the contender's own turn.
+    pub(crate) fn contend(
+        &self,
+        settings: ContentionSettings,
+        hear_owner: bool,
+        sink: Tell,
+    ) -> Contention {
+        self.begin(settings, hear_owner, Sink::Tell(sink), PolledBy::Task)
+    }
+
+    /// The same for a caller that makes the [first
+    /// call](Contention::call_here) itself.
+    pub(crate) fn contend_here(
+        &self,
+        settings: ContentionSettings,
+        listener: Arc<dyn Listener>,
+    ) -> Contention {
+        self.begin(settings, false, Sink::Shared(listener), PolledBy::Caller)
+    }
+
+    fn begin(
+        &self,
+        settings: ContentionSettings,
+        hear_owner: bool,
+        sink: Sink,
+        polled_by: PolledBy,
+    ) -> Contention {
+        let sent = self.clock().look_before();
+        let view = ContentionView::new(self, &settings, sent.now);
+        let slot = DriverSlot::new(self, polled_by == PolledBy::Caller, view);
+        let driver = Driver::begin(&slot, settings, hear_owner, sink, sent);
+        slot.take(driver, polled_by);
+        // The coordinator's `close` has told only those who were there before.
+        if self.closing_token().is_cancelled() {
+            slot.say(Event::Stop(Stop::Closed));
+        }
+        Contention {
+            slot,
+            at_drop: Some(AtDrop::Stop(Stop::Wanted)),
+        }
+    }
+}
 
 /// A running contention. Dropping it stops the contention in the background.
 #[derive(Debug)]
@@ -21,13 +101,6 @@ enum AtDrop {
 }
 
 impl Contention {
-    pub(super) fn new(slot: Arc<DriverSlot>) -> Self {
-        Self {
-            slot,
-            at_drop: Some(AtDrop::Stop(Stop::Wanted)),
-        }
-    }
-
     /// The same; dropped, it begins no further tenure, and the present one goes
     /// on while its holder likes.
     pub(crate) fn sparing_the_tenure(mut self) -> Self {
@@ -121,5 +194,13 @@ impl Quiescer {
     pub(crate) fn forfeit(&self) {
         let tenure_number = self.tenure_number;
         self.slot.say(Event::Expired { tenure_number });
+    }
+
+    /// `tenure` is in the hands of its holder: at the limit of that holder, if it
+    /// has one, it is over before its lease is, and renewed no more.
+    pub(crate) fn watch_limit(&self, tenure: &Tenure) {
+        if let Some(own_end) = tenure.limit() {
+            self.slot.say(Event::Limited(Arc::clone(own_end)));
+        }
     }
 }

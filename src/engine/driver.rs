@@ -1,4 +1,5 @@
-//! [`Driver`]: carries out what a machine wants.
+//! [`Driver`]: carries out what a machine wants. [`CallUnderWay`]: the call to
+//! the store that it has begun.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,138 +8,28 @@ use std::time::Duration;
 
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
-use super::call::CallUnderWay;
-use super::contention::{Contention, Quiescer};
-use super::event::{Call, Effect, Event, Finish, GivenBack, Listener, Notice, Sink, Stop, Tell};
-use super::feed::Standing;
-use super::lease::Lease;
+use super::contention::Quiescer;
+use super::event::{Call, Effect, Event, Finish, GivenBack, Notice, Sink, Stop};
+use super::holding::Holding;
 use super::life::ContentionLife;
 use super::machine::{self, Machine};
-use super::roster::DueRenewal;
-use super::settings::{ContentionSettings, Mode};
-use super::slot::{DriverSlot, PolledBy, SlotView};
+use super::settings::ContentionSettings;
+use super::slot::{DriverSlot, PolledBy};
 use super::tenure::Tenure;
 use super::trouble::{Doing, TroubleReporter};
-use super::{Engine, wake};
-use crate::backend::{Backend, Bid, Hints, Interest};
-use crate::clock::{Moment, Sight};
-use crate::error::{Error, LossCause};
-use crate::model::{ContenderId, MutexName, Purpose};
+use super::wake;
+use crate::backend::{Answer, AnyBackend, Backend, Boxed, Hints, Interest};
+use crate::clock::{Clock, Moment, Sight};
+use crate::error::{LossCause, Result};
 
-impl Engine {
-    /// How a contention behaves under the settings of all.
-    pub(crate) fn contention_settings(
-        &self,
-        purpose: Purpose,
-        name: MutexName,
-        contender: ContenderId,
-        mode: Mode,
-    ) -> ContentionSettings {
-        let profile = self.backend().profile();
-        let settings = self.settings();
-        let terms = self.terms();
-        ContentionSettings {
-            purpose,
-            name,
-            contender,
-            unique_id: false,
-            shares_fence: false,
-            terms,
-            mode,
-            jitter: settings.jitter,
-            safety_look: profile.safety_look,
-            initial_delay: settings.initial_delay,
-            courtesy: self.courtesy(),
-            quiesce: settings.quiesce,
-        }
-    }
-
-    /// Starts a contention that tells `sink` what happens, the last word being
-    /// [`Notice::Finished`].
-    ///
-    /// `hear_owner`: whether every change of owner is of interest, or only
-    /// the contender's own turn.
-    pub(crate) fn contend(
-        &self,
-        settings: ContentionSettings,
-        hear_owner: bool,
-        sink: Tell,
-    ) -> Contention {
-        self.slot(settings, hear_owner, Sink::Tell(sink), PolledBy::Nobody)
-    }
-
-    /// The same for a caller that makes the [first
-    /// call](Contention::call_here) itself.
-    pub(crate) fn contend_here(
-        &self,
-        settings: ContentionSettings,
-        listener: Arc<dyn Listener>,
-    ) -> Contention {
-        self.slot(settings, false, Sink::Shared(listener), PolledBy::Caller)
-    }
-
-    fn slot(
-        &self,
-        settings: ContentionSettings,
-        hear_owner: bool,
-        sink: Sink,
-        polled_by: PolledBy,
-    ) -> Contention {
-        let reporter = self.reporter(&settings.name, Doing::Contending);
-        let sent = self.clock().look_before();
-        let shown = SlotView {
-            purpose: settings.purpose,
-            mutex: settings.name.clone(),
-            contender: settings.contender.clone(),
-            standing: Standing::Waiting,
-            since: sent.now,
-        };
-        let slot = DriverSlot::new(self, polled_by == PolledBy::Caller, shown);
-        let life = ContentionLife::begin(self, &settings, sent.now);
-        let (machine, effects) = Machine::start(settings, self.random(), sent.now);
-        let mut driver = Box::new(Driver {
-            engine: self.clone(),
-            machine,
-            hear_owner,
-            sink,
-            call: None,
-            hints: None,
-            number: self.roster().enter(&slot),
-            alarm: None,
-            renewal: None,
-            lease: None,
-            sent,
-            now: sent.now,
-            tenure_number: 0,
-            reporter,
-            life,
-            _runs: self.running(),
-        });
-        if let Some(event) = driver.carry_out_all(effects, &slot) {
-            driver.on(event, &slot);
-        }
-        slot.take(driver, polled_by);
-        // The coordinator's `close` has told only those who were there before.
-        if self.closing_token().is_cancelled() {
-            slot.say(Event::Stop(Stop::Closed));
-        }
-        Contention::new(slot)
-    }
-}
-
-/// What follows from an effect at once.
-enum Follow {
-    Nothing,
-    Event(Event),
-    /// A call begins, and the one before is given up.
-    Call(Call, Duration),
-    /// The call is given up.
-    NoCall,
-}
+/// How long a caller's own future drives a call: one that is not polled must
+/// not keep a connection from others.
+const PATIENCE: Duration = Duration::from_millis(50);
 
 /// A machine, and what its effects are carried out with.
 pub(super) struct Driver {
-    engine: Engine,
+    /// Where it sits between two events.
+    slot: Arc<DriverSlot>,
     machine: Machine,
     hear_owner: bool,
     sink: Sink,
@@ -149,15 +40,12 @@ pub(super) struct Driver {
     number: u64,
     /// When the roster rings for it.
     alarm: Option<Moment>,
-    /// When the renewal is due that has been asked for.
-    renewal: Option<Moment>,
-    lease: Option<Arc<Lease>>,
+    /// Since the first tenure.
+    holding: Option<Holding>,
     /// What the clocks showed when the request was sent whose answer counts.
     sent: Sight,
     /// When the present event came.
     now: Moment,
-    /// The number of the tenure that the lease belongs to.
-    tenure_number: u64,
     reporter: TroubleReporter,
     life: ContentionLife,
     /// `close` waits until it has ended.
@@ -165,8 +53,42 @@ pub(super) struct Driver {
 }
 
 impl Driver {
+    /// A driver for `slot`, whose machine begins at `sent`.
+    pub(super) fn begin(
+        slot: &Arc<DriverSlot>,
+        settings: ContentionSettings,
+        hear_owner: bool,
+        sink: Sink,
+        sent: Sight,
+    ) -> Box<Self> {
+        let engine = slot.engine();
+        let reporter = engine.reporter(&settings.name, Doing::Contending);
+        let life = ContentionLife::begin(engine, slot.view());
+        let (machine, effects) = Machine::start(settings, engine.random(), sent.now);
+        let mut driver = Box::new(Self {
+            slot: Arc::clone(slot),
+            machine,
+            hear_owner,
+            sink,
+            call: None,
+            hints: None,
+            number: engine.roster().enter(slot),
+            alarm: None,
+            holding: None,
+            sent,
+            now: sent.now,
+            reporter,
+            life,
+            _runs: engine.running(),
+        });
+        if let Some(event) = driver.carry_out_all(effects) {
+            driver.on(event);
+        }
+        driver
+    }
+
     /// Takes an event, and carries out what the machine wants.
-    pub(super) fn on(&mut self, event: Event, slot: &Arc<DriverSlot>) {
+    pub(super) fn on(&mut self, event: Event) {
         let mut next = Some(event);
         while let Some(event) = next.take() {
             let event = match event {
@@ -174,15 +96,23 @@ impl Driver {
                     self.is_rung();
                     self.look()
                 }
+                Event::Limited(own_end) => {
+                    if let Some(holding) = &mut self.holding {
+                        holding.limit(own_end);
+                    }
+                    continue;
+                }
                 event => event,
             };
-            if let Event::Renewed { sent, .. } = &event {
+            if let Event::Renewed { nonce, sent, .. } = &event
+                && self.machine.owns_by(*nonce)
+            {
                 self.sent = *sent;
             }
             let closes = matches!(event, Event::Stop(Stop::Closed));
-            self.now = self.engine.clock().now();
+            self.now = self.clock().now();
             let effects = self.machine.on(self.now, event);
-            next = self.carry_out_all(effects, slot);
+            next = self.carry_out_all(effects);
             if closes && next.is_none() && self.machine.is_quieting() {
                 next = self.ends_at_once();
             }
@@ -196,21 +126,24 @@ impl Driver {
     /// that is still in scope. A close waits no longer for that than for a guard
     /// that owns.
     fn ends_at_once(&self) -> Option<Event> {
-        let tenure_number = self.tenure_number;
         let at_once = self.sink.ends_at_once(LossCause::Closed);
-        at_once.then_some(Event::Quiesced { tenure_number })
+        self.holding
+            .as_ref()
+            .filter(|_| at_once)
+            .map(Holding::quiesced)
     }
 
     /// What has come of the call, or of the hints.
     pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Event> {
+        let engine = self.slot.engine();
         // The caller may be on another runtime, or on none: what a store begins
         // must outlive it.
-        let _inside = self.engine.runtime().enter();
+        let _inside = engine.runtime().enter();
         if let Some(call) = &mut self.call
-            && let Poll::Ready(event) = call.poll(cx, self.engine.clock())
+            && let Poll::Ready(event) = call.poll(cx, engine.clock())
         {
-            let took = || self.engine.clock().now().since(self.sent.now);
-            let meters = self.engine.meters();
+            let took = || engine.clock().now().since(self.sent.now);
+            let meters = engine.meters();
             meters.called(call.operation(), took, event.failure());
             self.call = None;
             return Poll::Ready(event);
@@ -233,7 +166,7 @@ impl Driver {
     /// Whether a call is under way for so long that its caller should have
     /// come, or has had its time.
     pub(super) fn has_old_call(&self) -> bool {
-        let now = self.engine.clock().now();
+        let now = self.clock().now();
         let is_old = |call: &CallUnderWay| call.is_caller_wanted_by() <= now;
         self.call.as_ref().is_some_and(is_old)
     }
@@ -250,72 +183,66 @@ impl Driver {
     /// Lets the roster ring when the machine wants it, or when a call has had
     /// its time or its caller does not come.
     pub(super) fn set_alarm(&mut self, polled_by: PolledBy) {
-        let now = self.engine.clock().now();
+        let now = self.clock().now();
         // One that has had its time ends when it is polled: who polls has been
         // woken, and ringing again would be in vain.
         let call = self.call.as_ref().map(|call| match polled_by {
             PolledBy::Caller => call.is_caller_wanted_by(),
-            PolledBy::Nobody | PolledBy::Task => call.over_at(),
+            PolledBy::Nobody | PolledBy::Task => call.over_at,
         });
         let call = call.filter(|over_at| now < *over_at);
-        let wanted = self.machine.wake_at().into_iter().chain(call).min();
+        let limit = self.holding.as_ref().and_then(Holding::limit_at);
+        let limit = limit.filter(|_| self.machine.is_owner());
+        let wanted = [self.machine.wake_at(), call, limit];
+        let wanted = wanted.into_iter().flatten().min();
         if wanted != self.alarm {
             let before = std::mem::replace(&mut self.alarm, wanted);
-            self.engine.roster().set_alarm(self.number, before, wanted);
+            let roster = self.slot.engine().roster();
+            roster.set_alarm(self.number, before, wanted);
         }
     }
 
     /// Carries out what the machine wants, and says what follows at once.
-    fn carry_out_all(&mut self, mut effects: Vec<Effect>, slot: &Arc<DriverSlot>) -> Option<Event> {
+    fn carry_out_all(&mut self, mut effects: Vec<Effect>) -> Option<Event> {
         let mut next = None;
         for effect in effects.drain(..) {
-            match self.carry_out(effect, slot) {
-                Follow::Nothing => {}
-                Follow::Event(event) => next = Some(event),
-                Follow::Call(call, limit) => {
-                    // What the parent process owns is not a fork's to free.
-                    if let Err(forked) = self.engine.check_birth() {
-                        next = Some(call.failed(forked));
-                        continue;
-                    }
-                    self.sent = self.engine.clock().look_before();
-                    let (backend, now) = (self.engine.backend(), self.sent.now);
-                    let begin = || CallUnderWay::begin(backend, call, limit, now);
-                    self.call = Some(self.life.inside(self.machine.settings(), begin));
-                }
-                Follow::NoCall => self.call = None,
-            }
+            next = self.carry_out(effect).or(next);
         }
         machine::keep_for_the_next(effects);
-        let news = self.life.news();
-        if let Some((standing, since)) = news.filter(|_| !self.machine.is_finished()) {
-            slot.show(standing, since);
+        if self.life.is_news() && !self.machine.is_finished() {
+            self.slot.tell();
         }
         next
     }
 
+    /// Begins `call`, and gives up the one before; says at once when it fails.
+    fn begin_call(&mut self, call: Call, limit: Duration) -> Option<Event> {
+        // What the parent process owns is not a fork's to free.
+        if let Err(forked) = self.slot.engine().check_birth() {
+            return Some(call.failed(forked));
+        }
+        self.sent = self.clock().look_before();
+        if matches!(call, Call::Acquire(_)) {
+            self.life.bids(self.slot.view());
+        }
+        let (backend, now) = (self.slot.engine().backend(), self.sent.now);
+        let begin = || CallUnderWay::begin(backend, call, limit, now);
+        self.call = Some(self.life.inside(begin));
+        None
+    }
+
     /// Carries `effect` out, and says what follows from it at once.
-    fn carry_out(&mut self, effect: Effect, slot: &Arc<DriverSlot>) -> Follow {
+    fn carry_out(&mut self, effect: Effect) -> Option<Event> {
         match effect {
-            Effect::Call(call, limit) => return Follow::Call(call, limit),
-            Effect::DropCall => return Follow::NoCall,
+            Effect::Call(call, limit) => return self.begin_call(call, limit),
+            Effect::DropCall => self.call = None,
             Effect::Renew {
-                held,
                 at,
                 deadline,
                 max_batch,
             } => {
-                if let Some(lease) = self.lease.clone() {
-                    debug_assert_eq!(held, lease.held, "the grant is that of the lease");
-                    self.stop_renewing();
-                    self.renewal = Some(at);
-                    let due = DueRenewal {
-                        lease,
-                        deadline,
-                        max_batch,
-                        slot: Arc::clone(slot),
-                    };
-                    self.engine.roster().renew_at(at, self.number, due);
+                if let Some(holding) = &mut self.holding {
+                    holding.renew_at(at, deadline, max_batch, &self.slot, self.number);
                 }
             }
             Effect::StopRenewing => self.stop_renewing(),
@@ -325,8 +252,9 @@ impl Driver {
                     waiter: Some(self.machine.settings().contender.clone()),
                     owner: self.hear_owner,
                 };
-                let _inside = self.engine.runtime().enter();
-                self.hints = Some(self.engine.backend().changes(&turn));
+                let engine = self.slot.engine();
+                let _inside = engine.runtime().enter();
+                self.hints = Some(engine.backend().changes(&turn));
             }
             Effect::Unsubscribe => self.hints = None,
             Effect::Begin {
@@ -336,98 +264,84 @@ impl Driver {
                 deadline,
                 reading,
             } => {
-                let (birth, clock) = (self.engine.birth(), self.engine.clock().clone());
+                let engine = self.slot.engine();
+                let (birth, clock) = (engine.birth(), engine.clock().clone());
                 let (token, heard_at) = (held.token, reading.heard_at);
                 let (tenure, lease) =
                     Tenure::begin(birth, held, clock, deadline, reading, self.sent);
-                self.tenure_number = tenure_number;
-                self.lease = Some(lease);
+                self.holding = Some(Holding::new(tenure_number, lease));
                 // What is told is heard by foreign code: the lease comes first.
-                self.life.owns(self.machine.settings(), token, heard_at);
+                self.life.owns(self.slot.view(), token, heard_at);
                 self.reporter.well();
-                let done = Quiescer::new(slot, tenure_number);
+                let done = Quiescer::new(&self.slot, tenure_number);
                 self.sink.tell(Notice::Began(tenure, owner, done));
             }
             Effect::Extend { deadline, reading } => {
                 self.reporter.well();
-                let alive = self.lease.as_ref().is_some_and(|lease| {
-                    lease.read_clock(reading);
-                    lease.extend(deadline, self.sent)
-                });
-                if !alive {
-                    return Follow::Event(Event::Expired {
-                        tenure_number: self.tenure_number,
-                    });
+                if let Some(holding) = &self.holding {
+                    if !holding.extend(deadline, reading, self.sent) {
+                        return Some(holding.expired());
+                    }
+                    self.life.is_extended(self.slot.view());
                 }
-                self.life.is_extended(self.machine.settings());
             }
             Effect::End(cause) => self.end(cause),
             Effect::Quiesce {
                 tenure_number,
                 cause,
-            } => return self.quiesce(tenure_number, cause, slot),
+            } => return self.quiesce(tenure_number, cause),
             Effect::Observe(owner) => {
                 self.reporter.well();
-                let of = self.machine.settings();
-                self.life.is_refused(of, owner.owner_id());
+                self.life.is_refused(self.slot.view(), owner.owner_id());
                 self.sink.tell(Notice::Observed(owner));
             }
             Effect::Trouble(error) => {
-                let error = self.about(error);
+                let of = self.machine.settings();
+                let error = error.with_mutex(&of.name).with_contender(&of.contender);
                 self.reporter.failed(&error);
                 self.sink.tell(Notice::Trouble(error));
             }
-            Effect::TidyLater(bid) => self.tidy_later(bid),
+            Effect::TidyLater(bid) => self.slot.engine().undo_later(bid),
             Effect::GivenBack(how) => self.is_given_back(how),
             Effect::Finish(finish) => {
                 let was_lost = matches!(finish, Finish::StillRunning)
-                    && !self.lease.as_ref().is_some_and(|lease| lease.is_asked());
+                    && !self.holding.as_ref().is_some_and(Holding::is_asked);
                 if !was_lost {
-                    self.engine.note_end(&self.machine.settings().name, &finish);
+                    let name = &self.machine.settings().name;
+                    self.slot.engine().note_end(name, &finish);
                 }
                 self.sink.tell(Notice::Finished(finish));
             }
         }
-        Follow::Nothing
+        None
     }
 
-    fn quiesce(&mut self, tenure_number: u64, cause: LossCause, slot: &Arc<DriverSlot>) -> Follow {
-        let Some(lease) = &self.lease else {
-            return Follow::Nothing;
-        };
-        if lease.take_back() {
-            // Its user does not have it in hand: there is no local side to end.
-            return Follow::Event(Event::Quiesced { tenure_number });
+    fn quiesce(&mut self, tenure_number: u64, cause: LossCause) -> Option<Event> {
+        let holding = self.holding.as_ref()?;
+        if holding.take_back_or_ask(cause) {
+            return Some(holding.quiesced());
         }
-        // What is lost cannot be asked to end.
-        if matches!(cause, LossCause::Released | LossCause::Closed) {
-            lease.ask_to_end(cause);
-        }
-        let done = Quiescer::new(slot, tenure_number);
+        let done = Quiescer::new(&self.slot, tenure_number);
         self.sink.tell(Notice::Quiesce(cause, done));
         if self.sink.ends_at_once(cause) {
             // Not by a word of its own, which an alarm could overtake.
-            return Follow::Event(Event::Quiesced { tenure_number });
+            return Some(holding.quiesced());
         }
-        Follow::Nothing
+        None
     }
 
     /// Looks at the tenure, which may have ended by the clocks.
     fn look(&self) -> Event {
-        match &self.lease {
-            Some(lease) if self.machine.is_owner() && lease.is_over() => Event::Expired {
-                tenure_number: self.tenure_number,
-            },
+        match &self.holding {
+            Some(holding) if self.machine.is_owner() && holding.is_over() => holding.expired(),
             _ => Event::Timer,
         }
     }
 
     fn end(&mut self, cause: LossCause) {
-        if let Some(lease) = &self.lease {
-            lease.end(cause);
-            // The task that saw the end first knows best why.
-            let cause = lease.cause.get().copied().unwrap_or(cause);
-            self.life.ends(self.machine.settings(), cause, self.now);
+        if let Some(holding) = &self.holding {
+            let cause = holding.end(cause);
+            self.life.ends(self.slot.view(), cause, self.now);
         }
     }
 
@@ -435,45 +349,21 @@ impl Driver {
         if how == GivenBack::Confirmed {
             self.reporter.well();
         }
-        if let Some(lease) = &self.lease {
-            lease.is_given_back(how);
-            let of = self.machine.settings();
-            self.life.is_given_back(of, how, self.now);
+        if let Some(holding) = &self.holding {
+            holding.is_given_back(how);
+            let (view, goes_on) = (self.slot.view(), !self.machine.is_finished());
+            self.life.is_given_back(view, how, self.now, goes_on);
         }
     }
 
     fn stop_renewing(&mut self) {
-        if let Some(at) = self.renewal.take() {
-            self.engine.roster().stop_renewing(at, self.number);
+        if let Some(holding) = &mut self.holding {
+            holding.stop_renewing(&self.slot, self.number);
         }
     }
 
-    fn about(&self, error: Error) -> Error {
-        error
-            .with_mutex(&self.machine.settings().name)
-            .with_contender(&self.machine.settings().contender)
-    }
-
-    /// Undoes `bid` once more after a call's longest time: a request that was
-    /// given up may have been applied since.
-    fn tidy_later(&self, bid: Bid) {
-        let (engine, terms) = (self.engine.clone(), self.machine.settings().terms);
-        let mut random = engine.random();
-        self.engine.spawn(async move {
-            let clock = engine.clock();
-            let over = clock.now() + terms.lease();
-            let limit = terms.call_timeout();
-            clock.sleep(limit).await;
-            for failures in 1.. {
-                let leaving = engine.backend().leave(&bid);
-                let left = engine.call_within("leave", limit, leaving).await;
-                if left.is_ok() || clock.now() >= over {
-                    return;
-                }
-                let pause = wake::backoff(failures, random.fraction());
-                clock.sleep(pause).await;
-            }
-        });
+    fn clock(&self) -> &Clock {
+        self.slot.engine().clock()
     }
 }
 
@@ -481,10 +371,11 @@ impl Drop for Driver {
     /// It has ended, or its runtime has: nothing is renewed any more.
     fn drop(&mut self) {
         self.stop_renewing();
-        self.engine.roster().forget(self.number, self.alarm);
+        let roster = self.slot.engine().roster();
+        roster.forget(self.number, self.alarm);
         self.end(LossCause::Closed);
         self.is_given_back(GivenBack::Unconfirmed);
-        self.life.is_over(self.machine.settings());
+        self.life.is_over(self.slot.view());
         if !self.machine.is_finished() {
             self.sink.cut_off();
         }
@@ -496,5 +387,73 @@ impl fmt::Debug for Driver {
         f.debug_struct("Driver")
             .field("machine", &self.machine)
             .finish_non_exhaustive()
+    }
+}
+
+/// A call to the store, and how long it may take. It borrows nothing: the caller
+/// or the task that drives the contention polls it, and the other can go on.
+struct CallUnderWay {
+    answer: Answering,
+    limit: Duration,
+    /// After this no answer is waited for.
+    over_at: Moment,
+}
+
+enum Answering {
+    Acquire(Boxed<'static, Result<Answer>>),
+    Release(Boxed<'static, Result<Answer>>),
+    Leave(Boxed<'static, Result<()>>),
+}
+
+impl CallUnderWay {
+    fn begin(backend: &AnyBackend, call: Call, limit: Duration, now: Moment) -> Self {
+        let answer = match call {
+            Call::Acquire(bid) => Answering::Acquire(backend.begin_acquire(bid)),
+            Call::Release(held) => Answering::Release(backend.begin_release(held)),
+            Call::Leave(bid) => Answering::Leave(backend.begin_leave(bid)),
+        };
+        Self {
+            answer,
+            limit,
+            over_at: now + limit,
+        }
+    }
+
+    /// What it is counted as.
+    fn operation(&self) -> &'static str {
+        match self.answer {
+            Answering::Acquire(_) => "acquire",
+            Answering::Release(_) => "release",
+            Answering::Leave(_) => "leave",
+        }
+    }
+
+    /// The moment by which a caller that polls it itself should have come
+    /// back: it may keep what other calls need.
+    fn is_caller_wanted_by(&self) -> Moment {
+        self.over_at - self.limit + self.limit.min(PATIENCE)
+    }
+
+    /// What the store answers, or that it does not.
+    fn poll(&mut self, cx: &mut Context<'_>, clock: &Clock) -> Poll<Event> {
+        let answered = match &mut self.answer {
+            Answering::Acquire(call) => call.as_mut().poll(cx).map(Event::Acquired),
+            Answering::Release(call) => call.as_mut().poll(cx).map(Event::Released),
+            Answering::Leave(call) => call.as_mut().poll(cx).map(Event::Left),
+        };
+        if answered.is_pending() && clock.now() >= self.over_at {
+            return Poll::Ready(self.late());
+        }
+        answered
+    }
+
+    /// The answer that did not come: what was asked for may still happen.
+    fn late(&self) -> Event {
+        let late = wake::late(self.limit);
+        match self.answer {
+            Answering::Acquire(_) => Event::Acquired(Err(late)),
+            Answering::Release(_) => Event::Released(Err(late)),
+            Answering::Leave(_) => Event::Left(Err(late)),
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! [`Engine`]: what all contentions of a coordinator share.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::runtime::Handle;
@@ -18,10 +18,11 @@ use super::roster::Roster;
 use super::settings::Settings;
 use super::trouble::{Doing, TroubleBoard, TroubleReporter, Troubles};
 use super::wake;
-use crate::backend::{AnyBackend, Backend, LeaseBound, Wakeup};
+use crate::backend::{AnyBackend, Backend, Bid, LeaseBound, Wakeup};
 use crate::clock::Clock;
 use crate::error::{Error, ErrorKind, Outcome, Result};
 use crate::model::{LeaseTerms, MutexName};
+use crate::sync::Mutex;
 use crate::telemetry::Meters;
 
 /// Longer than a push takes.
@@ -56,20 +57,12 @@ impl Engine {
         settings: Settings,
         random: Random,
     ) -> Self {
-        Self::telling(
-            TroubleBoard::new(Meters::new(backend.profile().scheme)),
-            StatusFeed::new(),
-            backend,
-            clock,
-            runtime,
-            settings,
-            random,
-        )
+        Self::telling(None, backend, clock, runtime, settings, random)
     }
 
+    /// Tells what happens to those who listen to `told`, or to listeners of its own.
     fn telling(
-        troubles: TroubleBoard,
-        feed: StatusFeed,
+        told: Option<(TroubleBoard, StatusFeed)>,
         backend: AnyBackend,
         clock: Clock,
         runtime: Handle,
@@ -77,6 +70,8 @@ impl Engine {
         random: Random,
     ) -> Self {
         let meters = Meters::new(backend.profile().scheme);
+        let own = || (TroubleBoard::new(meters.clone()), StatusFeed::new());
+        let (troubles, feed) = told.unwrap_or_else(own);
         let roster = Roster::new(
             backend.clone(),
             clock.clone(),
@@ -104,8 +99,7 @@ impl Engine {
     pub(crate) fn beside(&self, backend: &AnyBackend) -> Self {
         let parts = &self.0;
         Self::telling(
-            parts.troubles.clone(),
-            parts.feed.clone(),
+            Some((parts.troubles.clone(), parts.feed.clone())),
             backend.clone(),
             parts.clock.clone(),
             parts.runtime.clone(),
@@ -240,24 +234,19 @@ impl Engine {
             "not released, {why}: nobody can own before the lease has run out"
         );
         if self.0.closing.is_cancelled() {
-            self.unconfirmed().push(format!("{name} ({why})"));
+            self.0.unconfirmed.lock().push(format!("{name} ({why})"));
         }
     }
 
     /// An error when something that ended at the close was not released for
     /// certain.
     pub(crate) fn confirmed(&self) -> Result<()> {
-        let names = self.unconfirmed();
+        let names = self.0.unconfirmed.lock();
         if names.is_empty() {
             return Ok(());
         }
         let message = format!("not released, so the leases run out: {}", names.join(", "));
         Err(Error::new(ErrorKind::Unconfirmed, Outcome::MayHave).with_message(message))
-    }
-
-    fn unconfirmed(&self) -> MutexGuard<'_, Vec<String>> {
-        let names = self.0.unconfirmed.lock();
-        names.unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Nothing more will be told of troubles; for all engines that share them.
@@ -297,11 +286,7 @@ impl Engine {
     }
 
     pub(super) fn random(&self) -> Random {
-        self.0
-            .random
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .fork()
+        self.0.random.lock().fork()
     }
 
     /// The runtime that everything runs on.
@@ -322,6 +307,26 @@ impl Engine {
     /// As long as this lives, `close` waits.
     pub(super) fn running(&self) -> TaskTrackerToken {
         self.0.tasks.token()
+    }
+
+    /// Undoes `bid` once more after a call's longest time: a request that was
+    /// given up may have been applied since.
+    pub(super) fn undo_later(&self, bid: Bid) {
+        let (engine, mut random) = (self.clone(), self.random());
+        self.spawn(async move {
+            let (clock, limit) = (engine.clock(), bid.terms.call_timeout());
+            let over = clock.now() + bid.terms.lease();
+            clock.sleep(limit).await;
+            for failures in 1.. {
+                let leaving = engine.backend().leave(&bid);
+                let left = engine.call_within("leave", limit, leaving).await;
+                if left.is_ok() || clock.now() >= over {
+                    return;
+                }
+                let pause = wake::backoff(failures, random.fraction());
+                clock.sleep(pause).await;
+            }
+        });
     }
 
     /// Runs `task` until it ends, or as long as the runtime lives; `close`

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::contention::Quiescer;
 use super::store_clock::ClockReading;
-use super::tenure::Tenure;
+use super::tenure::{OwnEnd, Tenure};
 use crate::backend::{Answer, Bid, Held, Hint, Nonce};
 use crate::clock::{Moment, Sight};
 use crate::error::{Error, LossCause, Result};
@@ -69,6 +69,9 @@ pub(crate) enum Event {
     Expired {
         tenure_number: u64,
     },
+    /// The holder of the tenure has this limit. Only the driver's: it looks at the
+    /// limit when it looks at the clock.
+    Limited(Arc<OwnEnd>),
     Hint(Hint),
     Stop(Stop),
     /// Its user has gone: [`Stop::Wanted`], and the local side has ended. One
@@ -125,7 +128,6 @@ pub(crate) enum Effect {
     /// Renew at `at`, or a little earlier in company, at most `max_batch`
     /// together.
     Renew {
-        held: Held,
         at: Moment,
         deadline: Moment,
         max_batch: usize,

@@ -1,19 +1,20 @@
 //! [`Lease`]: what all views of a tenure share. It ends by the clocks of this
 //! machine, at whichever view looks first.
 
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, OnceLock, PoisonError};
 
 use tokio::sync::Notify;
 
 use super::birth::Birth;
 use super::event::GivenBack;
-use super::in_hand::{InHand, PickUp, patience};
+use super::in_hand::{InHand, patience};
 use super::jump::Jump;
 use super::store_clock::{ClockReading, EstimatedStoreClock};
 use crate::backend::Held;
 use crate::clock::{Clock, Moment, Sight};
 use crate::error::LossCause;
+use crate::sync::Mutex;
 
 /// The deadline in nanoseconds of the clock; zero: over.
 const OVER: u64 = 0;
@@ -23,7 +24,7 @@ const OVER: u64 = 0;
 pub(crate) struct Lease {
     pub(super) held: Held,
     pub(super) clock: Clock,
-    store_clock: Mutex<EstimatedStoreClock>,
+    pub(super) store_clock: Mutex<EstimatedStoreClock>,
     pub(super) deadline: AtomicU64,
     pub(super) cause: OnceLock<LossCause>,
     /// Why it has ended for its first holder alone: see [`Tenure`](super::Tenure).
@@ -71,22 +72,6 @@ impl Lease {
             given_back: OnceLock::new(),
             moved: Notify::new(),
         }
-    }
-
-    /// Whether its user has it in hand: it is renewed then. What was not picked
-    /// up by the end of its time goes back, and is `Gone`.
-    pub(crate) fn pick_up_or_return(&self, now: Moment) -> PickUp {
-        self.in_hand.pick_up_or_return(now)
-    }
-
-    /// Whether its user has it in hand.
-    pub(crate) fn is_in_hand(&self) -> bool {
-        self.in_hand.is_held()
-    }
-
-    /// Takes back what was not picked up; false when its user has it.
-    pub(crate) fn take_back(&self) -> bool {
-        self.in_hand.take_back()
     }
 
     /// Its end is asked for: its holder is told, and it lasts on until the
@@ -188,13 +173,7 @@ impl Lease {
 
     /// Learns what the store's clock showed.
     pub(crate) fn read_clock(&self, reading: ClockReading) {
-        self.store_clock().take(reading);
-    }
-
-    pub(super) fn store_clock(&self) -> std::sync::MutexGuard<'_, EstimatedStoreClock> {
-        self.store_clock
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        self.store_clock.lock().take(reading);
     }
 
     /// Ends the tenure, unless it is over.

@@ -2,111 +2,169 @@
 
 use super::Engine;
 use super::event::GivenBack;
-use super::feed::Standing;
+use super::feed::{ContenderStatus, Standing};
 use super::settings::ContentionSettings;
 use crate::backend::Backend;
 use crate::clock::Moment;
 use crate::error::LossCause;
-use crate::model::{ContenderId, FencingToken, Purpose};
+use crate::model::{ContenderId, FencingToken, MutexName, Purpose};
+use crate::sync::Mutex;
 use crate::telemetry::{NameMeters, Spans, Subject, Waits, story};
 
-/// How far a contention has come. The driver says what happens; here it is
-/// told, once.
+/// Whose life it is, and how far it has come: within reach of those who look
+/// on, also while a thread works with the driver.
 #[derive(Debug)]
-pub(super) struct ContentionLife {
+pub(super) struct ContentionView {
+    purpose: Purpose,
     /// The scheme of the store's URLs.
     store: &'static str,
-    stage: LifeStage,
-    /// When it began to wait, or to own.
-    since: Moment,
-    /// Whether it has been told that another owns.
-    is_refused: bool,
-    spans: Spans,
-    meters: NameMeters,
-    /// Whether its standing is another since it was last asked for.
-    is_changed: bool,
-    /// Of an office; the waiters of a lock stand in its local queue.
-    waits: Option<Waits>,
+    mutex: MutexName,
+    contender: ContenderId,
+    /// Its standing, and since when it is that.
+    stage: Mutex<(Standing, Moment)>,
 }
 
-/// What a contention is at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum LifeStage {
-    Waiting,
-    Owning(FencingToken),
-    /// It owned, and gives back what the store may still hold.
-    GivingBack(FencingToken, LossCause),
-}
-
-impl ContentionLife {
-    pub(super) fn begin(engine: &Engine, of: &ContentionSettings, now: Moment) -> Self {
-        let store = engine.backend().profile().scheme;
-        let meters = engine.meters().of(of.purpose, &of.name);
-        let is_office = of.purpose != Purpose::Lock;
+impl ContentionView {
+    pub(super) fn new(engine: &Engine, of: &ContentionSettings, now: Moment) -> Self {
         Self {
-            waits: is_office.then(|| Waits::begin(meters.clone())),
-            meters,
-            store,
-            stage: LifeStage::Waiting,
-            since: now,
-            is_refused: false,
-            is_changed: true,
-            spans: Spans::begin(&subject(store, of)),
+            purpose: of.purpose,
+            store: engine.backend().profile().scheme,
+            mutex: of.name.clone(),
+            contender: of.contender.clone(),
+            stage: Mutex::new((Standing::Waiting, now)),
         }
     }
 
-    /// What `call` begins belongs to the present span.
-    pub(super) fn inside<T>(&mut self, of: &ContentionSettings, call: impl FnOnce() -> T) -> T {
-        if self.stage == LifeStage::Waiting {
-            self.spans.waits(&subject(self.store, of));
+    pub(super) fn status(&self, now: Moment) -> ContenderStatus {
+        let (standing, since) = *self.stage.lock();
+        ContenderStatus {
+            purpose: self.purpose,
+            mutex: self.mutex.clone(),
+            contender: self.contender.clone(),
+            standing,
+            for_how_long: now.since(since),
         }
+    }
+
+    /// It is gone.
+    pub(super) fn is_over(&self) {
+        self.stage.lock().0 = Standing::Over;
+    }
+
+    fn subject(&self) -> Subject<'_> {
+        Subject {
+            purpose: self.purpose,
+            store: self.store,
+            mutex: &self.mutex,
+            contender: &self.contender,
+        }
+    }
+
+    /// Whether it stands for an office; the waiters of a lock stand in its local
+    /// queue.
+    fn is_office(&self) -> bool {
+        self.purpose != Purpose::Lock
+    }
+}
+
+/// The life of a contention. The driver says what happens; here it is told, once,
+/// and outside of the view's mutex: subscribers and recorders are foreign code.
+#[derive(Debug)]
+pub(super) struct ContentionLife {
+    /// Whether it has been told that another owns.
+    is_refused: bool,
+    /// Whether its standing is another since that was last asked.
+    is_changed: bool,
+    /// Why the tenure ended that is being given back.
+    ended_by: Option<LossCause>,
+    spans: Spans,
+    meters: NameMeters,
+    /// Of an office.
+    waits: Option<Waits>,
+}
+
+impl ContentionLife {
+    pub(super) fn begin(engine: &Engine, view: &ContentionView) -> Self {
+        let meters = engine.meters().of(view.purpose, &view.mutex);
+        let waits = || Waits::begin(meters.clone());
+        Self {
+            is_refused: false,
+            is_changed: true,
+            ended_by: None,
+            spans: Spans::begin(&view.subject()),
+            waits: view.is_office().then(waits),
+            meters,
+        }
+    }
+
+    /// It bids, perhaps again.
+    pub(super) fn bids(&mut self, view: &ContentionView) {
+        self.spans.waits(&view.subject());
+    }
+
+    /// What `call` begins belongs to the present span.
+    pub(super) fn inside<T>(&self, call: impl FnOnce() -> T) -> T {
         self.spans.inside(call)
     }
 
     /// The store has not given it, because of `owner`, or without one.
-    pub(super) fn is_refused(&mut self, of: &ContentionSettings, owner: Option<&ContenderId>) {
+    pub(super) fn is_refused(&mut self, view: &ContentionView, owner: Option<&ContenderId>) {
         let is_news = !std::mem::replace(&mut self.is_refused, true);
-        if is_news && self.stage == LifeStage::Waiting {
-            story::waits(&subject(self.store, of), owner);
+        if is_news && view.stage.lock().0 == Standing::Waiting {
+            story::waits(&view.subject(), owner);
         }
     }
 
-    pub(super) fn owns(&mut self, of: &ContentionSettings, token: FencingToken, now: Moment) {
-        let subject = subject(self.store, of);
-        self.spans.owns(&subject, token);
-        story::owns(&subject, token, now.since(self.since));
+    pub(super) fn owns(&mut self, view: &ContentionView, token: FencingToken, now: Moment) {
+        let (_, since) = *view.stage.lock();
+        self.is_changed = true;
+        self.spans.owns(&view.subject(), token);
+        story::owns(&view.subject(), token, now.since(since));
         self.meters.owns();
+        // Last: should a listener have panicked, nothing is told of its end either.
+        *view.stage.lock() = (Standing::Owning(token), now);
         if let Some(waits) = self.waits.take() {
-            waits.won_after(|| now.since(self.since));
+            waits.won_after(|| now.since(since));
         }
-        self.go(LifeStage::Owning(token));
-        self.since = now;
     }
 
-    pub(super) fn is_extended(&self, of: &ContentionSettings) {
-        if let LifeStage::Owning(token) = self.stage {
-            story::extended(&subject(self.store, of), token);
+    pub(super) fn is_extended(&self, view: &ContentionView) {
+        let (standing, _) = *view.stage.lock();
+        if let Standing::Owning(token) = standing {
+            story::extended(&view.subject(), token);
         }
     }
 
     /// The tenure is over.
-    pub(super) fn ends(&mut self, of: &ContentionSettings, cause: LossCause, now: Moment) {
-        let LifeStage::Owning(token) = self.stage else {
+    pub(super) fn ends(&mut self, view: &ContentionView, cause: LossCause, now: Moment) {
+        let mut stage = view.stage.lock();
+        let (Standing::Owning(token), since) = *stage else {
             return;
         };
-        self.go(LifeStage::GivingBack(token, cause));
-        let held = now.since(self.since);
+        stage.0 = Standing::Leaving(token);
+        drop(stage);
+        self.is_changed = true;
+        self.ended_by = Some(cause);
+        let held = now.since(since);
         self.meters.owned_for(held);
         if !is_wished(cause) {
             self.spans.ends(cause.word());
             self.meters.lost(cause);
-            story::lost(&subject(self.store, of), token, cause, held);
+            story::lost(&view.subject(), token, cause, held);
         }
     }
 
-    /// What was owned has been given back, or cannot be any more.
-    pub(super) fn is_given_back(&mut self, of: &ContentionSettings, how: GivenBack, now: Moment) {
-        let LifeStage::GivingBack(token, cause) = self.stage else {
+    /// What was owned has been given back, or cannot be any more. `goes_on`:
+    /// it waits again; what has ended is not shown as waiting.
+    pub(super) fn is_given_back(
+        &mut self,
+        view: &ContentionView,
+        how: GivenBack,
+        now: Moment,
+        goes_on: bool,
+    ) {
+        let (standing, since) = *view.stage.lock();
+        let (Standing::Leaving(token), Some(cause)) = (standing, self.ended_by.take()) else {
             return;
         };
         if is_wished(cause) {
@@ -116,52 +174,29 @@ impl ContentionLife {
                 GivenBack::Unconfirmed => "unconfirmed",
             };
             self.spans.ends(outcome);
-            let held = now.since(self.since);
-            story::gave_back(&subject(self.store, of), token, outcome, cause, held);
+            story::gave_back(&view.subject(), token, outcome, cause, now.since(since));
         }
-        self.go(LifeStage::Waiting);
-        self.since = now;
         self.is_refused = false;
-        if of.purpose != Purpose::Lock {
-            self.waits = Some(Waits::begin(self.meters.clone()));
+        if goes_on {
+            *view.stage.lock() = (Standing::Waiting, now);
+            self.is_changed = true;
+            self.waits = view.is_office().then(|| Waits::begin(self.meters.clone()));
         }
     }
 
-    /// Its standing and since when, if that is news.
-    pub(super) fn news(&mut self) -> Option<(Standing, Moment)> {
-        let is_changed = std::mem::take(&mut self.is_changed);
-        is_changed.then(|| (self.standing(), self.since))
-    }
-
-    fn standing(&self) -> Standing {
-        match self.stage {
-            LifeStage::Waiting => Standing::Waiting,
-            LifeStage::Owning(token) => Standing::Owning(token),
-            LifeStage::GivingBack(token, _) => Standing::Leaving(token),
-        }
-    }
-
-    fn go(&mut self, stage: LifeStage) {
-        self.stage = stage;
-        self.is_changed = true;
+    /// Whether its standing is another since this was last asked.
+    pub(super) fn is_news(&mut self) -> bool {
+        std::mem::take(&mut self.is_changed)
     }
 
     /// Its last word has been said, or never will be.
-    pub(super) fn is_over(&mut self, of: &ContentionSettings) {
-        if self.stage == LifeStage::Waiting && std::mem::take(&mut self.is_refused) {
-            story::withdrew(&subject(self.store, of));
+    pub(super) fn is_over(&mut self, view: &ContentionView) {
+        let is_waiting = view.stage.lock().0 == Standing::Waiting;
+        if std::mem::take(&mut self.is_refused) && is_waiting {
+            story::withdrew(&view.subject());
         }
         self.spans.ends("stopped");
         self.waits = None;
-    }
-}
-
-fn subject<'a>(store: &'static str, of: &'a ContentionSettings) -> Subject<'a> {
-    Subject {
-        purpose: of.purpose,
-        store,
-        mutex: &of.name,
-        contender: &of.contender,
     }
 }
 

@@ -5,10 +5,10 @@
 //! | --- | --- |
 //! | `engine` | what all contentions of a coordinator share |
 //! | `machine/` | the contention of one contender, a pure state machine |
-//! | `driver` | carries out what a machine wants |
+//! | `driver` | carries out what a machine wants, and makes its calls |
 //! | `slot` | where a contention sits between two events, and who polls it |
-//! | `contention` | a running contention, as its user has it in hand |
-//! | `call` | a call to the store that has begun |
+//! | `contention` | a running contention, as its user begins it and has it in hand |
+//! | `holding` | its tenure, as the driver sees to it |
 //! | `roster` | all contentions of a coordinator, and one task that rings for them |
 //! | `renewals` | what is to be renewed and when, in batches |
 //! | `birth` | the process in which something was made |
@@ -28,13 +28,13 @@
 //! | `random` | all the chance there is, seedable |
 
 mod birth;
-mod call;
 mod contention;
 mod driver;
 #[expect(clippy::module_inception)] // The home of `Engine` itself.
 mod engine;
 mod event;
 mod feed;
+mod holding;
 mod in_hand;
 mod jump;
 mod lease;

@@ -3,9 +3,11 @@
 use std::collections::VecDeque;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use tokio::runtime::Handle;
+
+use crate::sync::Mutex;
 
 type BoxedCallback = Box<dyn FnOnce() + Send>;
 
@@ -45,7 +47,7 @@ impl Dispatch {
 
     /// Runs `callback` after all that were pushed before it have returned.
     pub(crate) fn push(&self, callback: impl FnOnce() + Send + 'static) {
-        let mut callbacks = self.callbacks();
+        let mut callbacks = self.0.callbacks.lock();
         callbacks.waiting.push_back(Box::new(callback));
         if std::mem::replace(&mut callbacks.is_running, true) {
             return;
@@ -63,7 +65,7 @@ impl Dispatch {
     fn work(&self) {
         loop {
             let callback = {
-                let mut callbacks = self.callbacks();
+                let mut callbacks = self.0.callbacks.lock();
                 match callbacks.waiting.pop_front() {
                     Some(callback) => callback,
                     None => {
@@ -79,19 +81,12 @@ impl Dispatch {
             }
         }
     }
-
-    fn callbacks(&self) -> MutexGuard<'_, Callbacks> {
-        self.0
-            .callbacks
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl fmt::Debug for Dispatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Dispatch")
-            .field("waiting", &self.callbacks().waiting.len())
+            .field("waiting", &self.0.callbacks.lock().waiting.len())
             .finish()
     }
 }

@@ -52,7 +52,7 @@ impl DueRenewal {
     /// The earliest moment at which it may go along with others.
     fn from(&self, at: Moment) -> Moment {
         // What its user has not picked up has its time to be: it goes alone.
-        if !self.lease.is_in_hand() {
+        if !self.lease.in_hand.is_held() {
             return at;
         }
         at - self.held().terms.renew_after() / COMPANY
@@ -61,7 +61,7 @@ impl DueRenewal {
     /// Whether it is to be sent: a grant that its user has not picked up is
     /// not renewed.
     fn is_wanted(&self, now: Moment) -> bool {
-        let until = match self.lease.pick_up_or_return(now) {
+        let until = match self.lease.in_hand.pick_up_or_return(now) {
             PickUp::Held => return true,
             PickUp::Wait(until) => Some(until),
             PickUp::Gone => None,

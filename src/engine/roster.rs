@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::pin::pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, MutexGuard, Weak};
 
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
@@ -20,6 +20,7 @@ use super::renewals::{self, Renewals};
 use super::slot::DriverSlot;
 use crate::backend::AnyBackend;
 use crate::clock::{Clock, Moment};
+use crate::sync::Mutex;
 use crate::telemetry::Meters;
 
 #[derive(Debug, Clone)]
@@ -102,7 +103,7 @@ impl Roster {
 
     /// Enters a contention, and says its number.
     pub(super) fn enter(&self, slot: &Arc<DriverSlot>) -> u64 {
-        let mut entries = self.0.entries();
+        let mut entries = self.0.entries.lock();
         entries.next_number += 1;
         let number = entries.next_number;
         entries.contentions.insert(number, Arc::clone(slot));
@@ -124,7 +125,7 @@ impl Roster {
 
     /// A contention has ended.
     pub(super) fn forget(&self, number: u64, alarm: Option<Moment>) {
-        let mut entries = self.0.entries();
+        let mut entries = self.0.entries.lock();
         if let Some(at) = alarm {
             entries.alarms.remove(&(at, number));
         }
@@ -135,7 +136,7 @@ impl Roster {
 
     /// Rings for a contention at `at`, and not at `before` any more.
     pub(super) fn set_alarm(&self, number: u64, before: Option<Moment>, at: Option<Moment>) {
-        let mut entries = self.0.entries();
+        let mut entries = self.0.entries.lock();
         if let Some(before) = before {
             entries.alarms.remove(&(before, number));
         }
@@ -148,21 +149,21 @@ impl Roster {
     /// Renews at `at`, or a little earlier in company, and tells
     /// [`Event::Renewed`].
     pub(super) fn renew_at(&self, at: Moment, number: u64, due: DueRenewal) {
-        let mut entries = self.0.entries();
+        let mut entries = self.0.entries.lock();
         entries.renewals.add(at, number, due);
         self.0.is_wanted_at(entries, at);
     }
 
     /// Withdraws a renewal, unless it is already on its way.
     pub(super) fn stop_renewing(&self, at: Moment, number: u64) {
-        let withdrawn = self.0.entries().renewals.remove(at, number);
+        let withdrawn = self.0.entries.lock().renewals.remove(at, number);
         drop(withdrawn);
     }
 
     /// Those who contend at `now`.
     pub(super) fn status(&self, now: Moment) -> Vec<ContenderStatus> {
         let all = self.0.all();
-        all.iter().map(|slot| slot.shown().status(now)).collect()
+        all.iter().map(|slot| slot.view().status(now)).collect()
     }
 
     /// Tells every contention that the coordinator closes.
@@ -174,12 +175,8 @@ impl Roster {
 }
 
 impl RosterParts {
-    fn entries(&self) -> MutexGuard<'_, RosterEntries> {
-        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn all(&self) -> Vec<Arc<DriverSlot>> {
-        self.entries().contentions.values().cloned().collect()
+        self.entries.lock().contentions.values().cloned().collect()
     }
 
     fn is_wanted_at(&self, mut entries: MutexGuard<'_, RosterEntries>, at: Moment) {
@@ -192,7 +189,7 @@ impl RosterParts {
 
     /// Until when the keeper sleeps; an error when there is nothing to keep.
     fn next_moment(&self) -> Result<Option<Moment>, Nothing> {
-        let mut entries = self.entries();
+        let mut entries = self.entries.lock();
         if entries.contentions.is_empty() {
             entries.keeper = Keeper::Gone;
             return Err(Nothing);
@@ -208,7 +205,7 @@ impl RosterParts {
             return;
         }
         let now = self.clock.now();
-        let mut entries = self.entries();
+        let mut entries = self.entries.lock();
         entries.keeper = Keeper::Awake;
         let (due, rung) = (entries.renewals.take_due(now), entries.take_rung(now));
         drop(entries);
@@ -284,7 +281,7 @@ impl Drop for Keeping {
         let Some(roster) = self.roster.upgrade() else {
             return;
         };
-        roster.entries().keeper = Keeper::Gone;
+        roster.entries.lock().keeper = Keeper::Gone;
         for slot in roster.all() {
             slot.cut_off();
         }

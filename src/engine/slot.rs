@@ -8,15 +8,14 @@
 use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use super::Engine;
 use super::driver::Driver;
 use super::event::Event;
-use super::feed::{ContenderStatus, Standing};
-use crate::clock::Moment;
-use crate::model::{ContenderId, MutexName, Purpose};
+use super::life::ContentionView;
+use crate::sync::Mutex;
 
 /// A contention, within reach of all who have something to tell it.
 #[derive(Debug)]
@@ -24,31 +23,8 @@ pub(super) struct DriverSlot {
     engine: Engine,
     /// Whether its user may be told of something while it says something.
     hears_at_once: bool,
-    /// Beside the desk: it can be read while a task works with the driver.
-    shown: Mutex<SlotView>,
+    view: ContentionView,
     desk: Mutex<Desk>,
-}
-
-/// What is shown of a contention to those who look on.
-#[derive(Clone, Debug)]
-pub(super) struct SlotView {
-    pub(super) purpose: Purpose,
-    pub(super) mutex: MutexName,
-    pub(super) contender: ContenderId,
-    pub(super) standing: Standing,
-    pub(super) since: Moment,
-}
-
-impl SlotView {
-    pub(super) fn status(self, now: Moment) -> ContenderStatus {
-        ContenderStatus {
-            purpose: self.purpose,
-            mutex: self.mutex,
-            contender: self.contender,
-            standing: self.standing,
-            for_how_long: now.since(self.since),
-        }
-    }
 }
 
 #[derive(Debug)]
@@ -77,11 +53,11 @@ impl DriverSlot {
     /// A slot for a contention. One whose user does not hear at once is told
     /// by a task of what its user says: the user may hold what the notices of
     /// it need.
-    pub(super) fn new(engine: &Engine, hears_at_once: bool, shown: SlotView) -> Arc<Self> {
+    pub(super) fn new(engine: &Engine, hears_at_once: bool, view: ContentionView) -> Arc<Self> {
         Arc::new(Self {
             engine: engine.clone(),
             hears_at_once,
-            shown: Mutex::new(shown),
+            view,
             desk: Mutex::new(Desk {
                 driver: None,
                 inbox: VecDeque::new(),
@@ -96,40 +72,36 @@ impl DriverSlot {
     /// begins it may hold what the notices of an event need that is here
     /// already.
     pub(super) fn take(self: &Arc<Self>, driver: Box<Driver>, polled_by: PolledBy) {
-        let mut desk = self.desk();
+        let mut desk = self.desk.lock();
+        desk.polled_by = polled_by;
         if polled_by == PolledBy::Caller {
-            desk.polled_by = PolledBy::Caller;
             drop(desk);
             let _ = self.put_back_quietly(driver);
             return;
         }
-        desk.polled_by = PolledBy::Task;
         desk.driver = Some(driver);
         drop(desk);
         self.spawn();
     }
 
-    /// How far it has come.
-    pub(super) fn shown(&self) -> SlotView {
-        self.lock_shown().clone()
+    pub(super) fn engine(&self) -> &Engine {
+        &self.engine
     }
 
-    /// Shows from now on that it is at `standing`, `since` then.
-    pub(super) fn show(&self, standing: Standing, since: Moment) {
-        let mut shown = self.lock_shown();
-        (shown.standing, shown.since) = (standing, since);
-        drop(shown);
+    /// What is seen of it from outside.
+    pub(super) fn view(&self) -> &ContentionView {
+        &self.view
+    }
+
+    /// Tells those who read of changes how far it has come.
+    pub(super) fn tell(&self) {
         let now = || self.engine.clock().now();
-        self.engine.feed().tell(|| self.shown().status(now()));
+        self.engine.feed().tell(|| self.view.status(now()));
     }
 
-    fn show_over(&self) {
-        let since = self.lock_shown().since;
-        self.show(Standing::Over, since);
-    }
-
-    fn lock_shown(&self) -> MutexGuard<'_, SlotView> {
-        self.shown.lock().unwrap_or_else(PoisonError::into_inner)
+    fn tell_over(&self) {
+        self.view.is_over();
+        self.tell();
     }
 
     /// Whether this process is a fork of the one that contends.
@@ -143,7 +115,7 @@ impl DriverSlot {
             self.send(event);
             return;
         }
-        let mut desk = self.desk();
+        let mut desk = self.desk.lock();
         if desk.is_over {
             return;
         }
@@ -162,7 +134,7 @@ impl DriverSlot {
 
     /// Tells the contention of `event`.
     pub(super) fn send(self: &Arc<Self>, event: Event) {
-        let mut desk = self.desk();
+        let mut desk = self.desk.lock();
         if desk.is_over {
             return;
         }
@@ -185,7 +157,7 @@ impl DriverSlot {
             return;
         }
         drop(desk);
-        driver.on(event, self);
+        driver.on(event);
         let _ = self.put_back(driver, None);
     }
 
@@ -200,10 +172,10 @@ impl DriverSlot {
 
     /// The same, for a caller that polls at once: no alarm is needed before.
     pub(super) fn send_and_poll(self: &Arc<Self>, event: Event) {
-        let driver = self.desk().driver.take();
+        let driver = self.desk.lock().driver.take();
         match driver {
             Some(mut driver) => {
-                driver.on(event, self);
+                driver.on(event);
                 let _ = self.put_back_quietly(driver);
             }
             None => self.send(event),
@@ -216,7 +188,7 @@ impl DriverSlot {
         // A waker is foreign code: cloned before the mutex is taken, and dropped
         // after.
         let mut waker = Some(cx.waker().clone());
-        let mut desk = self.desk();
+        let mut desk = self.desk.lock();
         if desk.is_over || desk.polled_by != me {
             return Poll::Ready(());
         }
@@ -228,7 +200,7 @@ impl DriverSlot {
         drop(desk);
         drop(waker);
         while let Some(event) = self.next_in_inbox() {
-            driver.on(event, self);
+            driver.on(event);
         }
         let mut is_done = false;
         while !is_done {
@@ -236,7 +208,7 @@ impl DriverSlot {
                 break;
             };
             is_done = me == PolledBy::Caller && event.is_answer();
-            driver.on(event, self);
+            driver.on(event);
         }
         is_done |= !driver.is_to_be_polled();
         self.put_back(driver, Some((me, is_done)))
@@ -265,10 +237,10 @@ impl DriverSlot {
     ) -> Poll<()> {
         let mut is_changed = polled.is_none();
         loop {
-            let mut desk = self.desk();
+            let mut desk = self.desk.lock();
             if let Some(event) = desk.inbox.pop_front() {
                 drop(desk);
-                driver.on(event, self);
+                driver.on(event);
                 is_changed = true;
                 continue;
             }
@@ -277,7 +249,7 @@ impl DriverSlot {
                 let waker = desk.waker.take();
                 drop(desk);
                 drop(driver);
-                self.show_over();
+                self.tell_over();
                 waker.into_iter().for_each(Waker::wake);
                 return Poll::Ready(());
             }
@@ -321,7 +293,7 @@ impl DriverSlot {
     }
 
     fn next_in_inbox(&self) -> Option<Event> {
-        self.desk().inbox.pop_front()
+        self.desk.lock().inbox.pop_front()
     }
 
     fn spawn(self: &Arc<Self>) {
@@ -331,17 +303,13 @@ impl DriverSlot {
 
     /// No task polls or renews any more: the runtime has ended.
     pub(super) fn cut_off(&self) {
-        let mut desk = self.desk();
+        let mut desk = self.desk.lock();
         desk.is_over = true;
         let (driver, waker) = (desk.driver.take(), desk.waker.take());
         drop(desk);
         drop(driver);
-        self.show_over();
+        self.tell_over();
         waker.into_iter().for_each(Waker::wake);
-    }
-
-    fn desk(&self) -> MutexGuard<'_, Desk> {
-        self.desk.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -351,7 +319,7 @@ pub(super) struct DrivenHere<'a>(&'a Arc<DriverSlot>);
 impl<'a> DrivenHere<'a> {
     /// From now on the caller polls, unless a task does.
     pub(super) fn begin(slot: &'a Arc<DriverSlot>) -> Self {
-        let mut desk = slot.desk();
+        let mut desk = slot.desk.lock();
         if desk.polled_by == PolledBy::Nobody {
             desk.polled_by = PolledBy::Caller;
         }
@@ -367,7 +335,7 @@ impl<'a> DrivenHere<'a> {
 
 impl Drop for DrivenHere<'_> {
     fn drop(&mut self) {
-        let mut desk = self.0.desk();
+        let mut desk = self.0.desk.lock();
         if desk.polled_by != PolledBy::Caller {
             return;
         }

@@ -33,10 +33,31 @@ pub struct Tenure {
 
 /// The end that a tenure has for one holder alone: a grant that is handed over
 /// inside the process ends for the one and goes on for the next.
-struct OwnEnd {
+#[derive(Debug)]
+pub(crate) struct OwnEnd {
     /// The longest this holder may hold, however long the lease is renewed.
     limit: Option<Moment>,
     ended: OnceLock<LossCause>,
+}
+
+impl OwnEnd {
+    /// The moment at which its holder loses it, unless that has let go before.
+    pub(super) fn limit(&self) -> Option<Moment> {
+        let ended = self.ended.get();
+        let is_let_go = ended.is_some_and(|cause| *cause != LossCause::Deadline);
+        self.limit.filter(|_| !is_let_go)
+    }
+
+    /// Whether its holder has held it for too long. What was once seen to end
+    /// has ended, and whose holder has let go before cannot be lost any more.
+    pub(super) fn is_over(&self, lease: &Lease) -> bool {
+        if self.limit().is_some_and(|limit| lease.clock.now() >= limit)
+            && self.ended.set(LossCause::Deadline).is_ok()
+        {
+            lease.changed.notify_waiters();
+        }
+        self.ended.get() == Some(&LossCause::Deadline)
+    }
 }
 
 impl Tenure {
@@ -94,6 +115,13 @@ impl Tenure {
         ends
     }
 
+    /// The end that it has for this holder by a limit, if there is one.
+    pub(super) fn limit(&self) -> Option<&Arc<OwnEnd>> {
+        self.own_end
+            .as_ref()
+            .filter(|own_end| own_end.limit.is_some())
+    }
+
     /// Why it has ended for this holder alone, if it has.
     fn own_end(&self) -> &OnceLock<LossCause> {
         match &self.own_end {
@@ -125,12 +153,12 @@ impl Tenure {
     /// The store's time now, as its answers to this grant tell it.
     pub(crate) fn store_now(&self) -> StoreTime {
         let now = self.lease.clock.now();
-        self.lease.store_clock().now(now)
+        self.lease.store_clock.lock().now(now)
     }
 
     /// When the store's clock will show `time`.
     pub(crate) fn moment_of(&self, time: StoreTime) -> Moment {
-        self.lease.store_clock().moment_of(time)
+        self.lease.store_clock.lock().moment_of(time)
     }
 
     /// How long the grant lasts, for this holder or the next.
@@ -147,15 +175,13 @@ impl Tenure {
             return None;
         }
         let deadline = self.lease.deadline()?;
-        let Some(limit) = self.own_end.as_ref().and_then(|own| own.limit) else {
+        let Some(own_end) = self.limit() else {
             return Some(deadline);
         };
-        if self.lease.clock.now() >= limit {
-            // As with the lease: what was once seen to end has ended.
-            self.end(LossCause::Deadline);
+        if own_end.is_over(&self.lease) {
             return None;
         }
-        Some(deadline.min(limit))
+        Some(own_end.limit()?.min(deadline))
     }
 
     /// What is owned.

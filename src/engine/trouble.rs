@@ -5,13 +5,14 @@ use std::fmt;
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::task::{Context, Poll, Waker};
 
 use futures_core::Stream;
 
 use crate::error::Error;
 use crate::model::MutexName;
+use crate::sync::Mutex;
 use crate::telemetry::{Meters, story};
 
 /// The most that is kept for a reader who does not read; then the oldest goes.
@@ -109,7 +110,7 @@ impl Troubles {
     fn poll_trouble(&mut self, cx: &mut Context<'_>) -> Poll<Option<Trouble>> {
         // A waker is foreign code: cloned before and dropped after the lock.
         let mut waker = Some(cx.waker().clone());
-        let mut inbox = lock(&self.inbox);
+        let mut inbox = self.inbox.lock();
         if let Some(trouble) = inbox.troubles.pop_front() {
             return Poll::Ready(Some(trouble));
         }
@@ -133,7 +134,7 @@ impl Stream for Troubles {
 impl fmt::Debug for Troubles {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Troubles")
-            .field("unread", &lock(&self.inbox).troubles.len())
+            .field("unread", &self.inbox.lock().troubles.len())
             .finish()
     }
 }
@@ -203,14 +204,16 @@ struct Readers {
 
 impl TroubleBoardParts {
     fn each(&self, mut tell: impl FnMut(&mut Inbox)) {
-        let inboxes: Vec<_> = lock(&self.readers)
+        let inboxes: Vec<_> = self
+            .readers
+            .lock()
             .inboxes
             .iter()
             .filter_map(Weak::upgrade)
             .collect();
         for inbox in inboxes {
             let waker = {
-                let mut inbox = lock(&inbox);
+                let mut inbox = inbox.lock();
                 tell(&mut inbox);
                 inbox.waker.take()
             };
@@ -242,7 +245,7 @@ impl TroubleBoard {
     }
 
     pub(crate) fn read(&self) -> Troubles {
-        let mut readers = lock(&self.0.readers);
+        let mut readers = self.0.readers.lock();
         let inbox = Arc::new(Mutex::new(Inbox {
             is_closed: readers.is_closed,
             ..Inbox::default()
@@ -271,7 +274,7 @@ impl TroubleBoard {
 
     /// Nothing more will be told.
     pub(crate) fn close(&self) {
-        lock(&self.0.readers).is_closed = true;
+        self.0.readers.lock().is_closed = true;
         self.0.each(|inbox| inbox.is_closed = true);
     }
 
@@ -347,8 +350,4 @@ impl Drop for TroubleReporter {
             self.tell(TroubleNews::GivenUp);
         }
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,8 +1,9 @@
 //! [`Offices`]: what an elector's campaigns hold, and whether there are any.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use crate::engine::Tenure;
+use crate::sync::Mutex;
 
 /// The offices that were handed out and may still be held; clones are the same.
 #[derive(Clone, Debug, Default)]
@@ -20,7 +21,7 @@ struct Numbered {
 impl Offices {
     pub(super) fn add(&self, tenure: &Tenure) {
         self.forget_lost();
-        let mut offices = self.lock();
+        let mut offices = self.0.lock();
         let number = offices.next;
         offices.next += 1;
         offices.tenures.push((number, tenure.clone()));
@@ -29,34 +30,33 @@ impl Offices {
     /// The newest of those that have not ended at this very moment.
     pub(super) fn held(&self) -> Option<Tenure> {
         self.forget_lost();
-        let newest = self.lock().tenures.last().cloned();
+        let newest = self.0.lock().tenures.last().cloned();
         newest.map(|(_, tenure)| tenure)
     }
 
     pub(super) fn campaign_begins(&self) {
-        self.lock().campaigns += 1;
+        self.0.lock().campaigns += 1;
     }
 
     pub(super) fn campaign_ends(&self) {
-        self.lock().campaigns -= 1;
+        self.0.lock().campaigns -= 1;
     }
 
     pub(super) fn is_any_campaigning(&self) -> bool {
-        self.lock().campaigns > 0
+        self.0.lock().campaigns > 0
     }
 
     /// Asks outside the mutex: the first who sees a deadline pass wakes those
     /// who wait for it, and one of them may ask here.
     fn forget_lost(&self) {
-        let mut lost = self.lock().tenures.clone();
+        let mut lost = self.0.lock().tenures.clone();
         lost.retain(|(_, tenure)| tenure.is_lost());
         if !lost.is_empty() {
             let is_lost = |number| lost.iter().any(|(other, _)| *other == number);
-            self.lock().tenures.retain(|(number, _)| !is_lost(*number));
+            self.0
+                .lock()
+                .tenures
+                .retain(|(number, _)| !is_lost(*number));
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Numbered> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -30,15 +30,8 @@ pub struct LockGuard {
 impl LockGuard {
     pub(super) fn new(lock: Lock, grant: LocalGrant, place: WaiterPlace) -> Self {
         let tenure = grant.tenure.clone();
-        if lock.options().max_hold.is_some() {
-            // At the limit renewal must stop as well, guard or no guard.
-            let (watched, quiescer) = (tenure.clone(), grant.quiescer.clone());
-            lock.engine().spawn(async move {
-                if watched.lost().await.cause == LossCause::Deadline {
-                    quiescer.forfeit();
-                }
-            });
-        }
+        // At the limit renewal must stop as well, guard or no guard.
+        grant.quiescer.watch_limit(&tenure);
         grant.word.place.keep(place);
         let least = lock.options().at_least_for;
         Self {
@@ -108,8 +101,8 @@ impl LockGuard {
     fn let_go(&mut self) -> Option<GivingBack> {
         let grant = self.grant.take()?;
         // What is lost is not ours to hand over. One question and one answer:
-        // the task that watches over a limit on this guard may see it pass
-        // at any moment, and would forfeit what the next owner holds by then.
+        // the engine may see the limit of this guard pass at any moment, and
+        // would end what the next owner holds by then.
         let is_lost = self.tenure.is_lost() || !self.tenure.end(LossCause::Released);
         let Some(place) = grant.word.place.take() else {
             return Some(grant.give_back(None));

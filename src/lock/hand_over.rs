@@ -1,7 +1,7 @@
 //! [`LocalGrant`]: a grant of the store, on its way from guard to guard of this
 //! process.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::local_queue::WaiterPlace;
@@ -11,6 +11,7 @@ use crate::clock::Moment;
 use crate::engine::{Contention, Quiescer, Tenure};
 use crate::error::LossCause;
 use crate::model::LeaseTerms;
+use crate::sync::Mutex;
 
 /// What the store has granted to a lock of this process. An owner hands it over
 /// to the next waiter, within bounds, or gives it back; dropped, it is given
@@ -134,7 +135,7 @@ struct KeptPlace {
 impl OwnerPlace {
     /// Keeps `place` in the queue while the grant lasts.
     pub(super) fn keep(&self, place: WaiterPlace) {
-        let mut kept = self.kept();
+        let mut kept = self.0.lock();
         let left = if kept.is_over {
             Some(place)
         } else {
@@ -147,19 +148,15 @@ impl OwnerPlace {
 
     /// The place, if the grant is not over.
     pub(super) fn take(&self) -> Option<WaiterPlace> {
-        self.kept().place.take()
+        self.0.lock().place.take()
     }
 
     /// The grant is over: the owner leaves the queue.
     pub(super) fn leave(&self) {
-        let mut kept = self.kept();
+        let mut kept = self.0.lock();
         kept.is_over = true;
         let left = kept.place.take();
         drop(kept);
         drop(left);
-    }
-
-    fn kept(&self) -> MutexGuard<'_, KeptPlace> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,18 +1,19 @@
 //! [`LocalQueue`]: the tasks of this process that want one name.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use super::hand_over::LocalGrant;
 use crate::clock::Moment;
 use crate::engine::Engine;
 use crate::queue::{Competitor, CompetitorQueue, Place};
+use crate::sync::Mutex;
 
 /// A fair queue before one name: only its head asks the store.
 #[derive(Debug)]
 pub(super) struct LocalQueue {
-    waiters: Arc<CompetitorQueue<Waiter, LocalGrant>>,
+    pub(super) waiters: Arc<CompetitorQueue<Waiter, LocalGrant>>,
     /// The same for all.
     waiter: Arc<Waiter>,
     /// Until when other processes are let first; nanoseconds of the clock.
@@ -46,14 +47,9 @@ impl LocalQueue {
         }
     }
 
-    /// A place behind all who wait.
-    pub(super) fn join(&self) -> WaiterPlace {
-        self.waiters.join(Arc::clone(&self.waiter))
-    }
-
-    /// A place, if no other task waits or owns.
-    pub(super) fn try_join(&self) -> Option<WaiterPlace> {
-        self.waiters.try_join(Arc::clone(&self.waiter))
+    /// A task that wants a place among the waiters.
+    pub(super) fn waiter(&self) -> Arc<Waiter> {
+        Arc::clone(&self.waiter)
     }
 
     /// How many stand behind the first.
@@ -71,12 +67,12 @@ impl LocalQueue {
         until: Moment,
     ) -> Option<(WaiterPlace, LocalGrant)> {
         // Before it lies there: the one who watches must not take it for old.
-        self.lingering().until = Some(until);
+        self.lingering.lock().until = Some(until);
         // Outside of the mutex: a waiter that has just come is woken.
         if let Err(back) = place.leave_behind(grant) {
             return Some(back);
         }
-        let mut lingering = self.lingering();
+        let mut lingering = self.lingering.lock();
         lingering.until = Some(until);
         let was_watched = std::mem::replace(&mut lingering.is_watched, true);
         drop(lingering);
@@ -90,7 +86,7 @@ impl LocalQueue {
     /// Gives back what has lingered for long enough, or says until when that
     /// is not so.
     fn end_lingering(&self, now: Moment) -> Option<Moment> {
-        let mut lingering = self.lingering();
+        let mut lingering = self.lingering.lock();
         if let Some(until) = lingering.until.filter(|until| now < *until) {
             return Some(until);
         }
@@ -99,12 +95,6 @@ impl LocalQueue {
         drop(lingering);
         drop(grant);
         None
-    }
-
-    fn lingering(&self) -> MutexGuard<'_, Lingering> {
-        self.lingering
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The head does not bid before `until`.

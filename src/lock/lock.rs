@@ -1,21 +1,23 @@
-//! [`Lock`]: a name to be owned. [`Locks`]: what those of a coordinator share.
+//! [`Lock`]: a name to be owned. [`Acquisition`]: the way to one guard, through
+//! the local queue and then through the store.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::pin::pin;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::Arc;
 use std::time::Duration;
 
-use uuid::Uuid;
-
-use super::acquire::Acquisition;
 use super::guard::LockGuard;
-use super::local_queue::LocalQueue;
+use super::hand_over::LocalGrant;
+use super::local_queue::{LocalQueue, WaiterPlace};
+use super::locks::Locks;
 use super::options::LockOptions;
+use super::word::{Began, End, Heard, Word};
 use crate::clock::Moment;
-use crate::engine::{Engine, LocalWaiters, Mode};
+use crate::engine::{Engine, Finish, Mode};
 use crate::error::{Error, ErrorKind, Outcome, Result};
-use crate::model::{ContenderId, ContenderIdGenerator, LeaseTerms, MutexName, Owner, chance};
+use crate::model::{LeaseTerms, MutexName, Owner, Purpose};
+use crate::sync::Mutex;
+use crate::telemetry::{Meters, Waits, story};
 
 /// A lock that any number of processes, threads and tasks may want.
 ///
@@ -48,12 +50,12 @@ pub struct Lock {
 }
 
 impl Lock {
-    pub(crate) fn new(locks: &Arc<Locks>, name: MutexName, options: LockOptions) -> Self {
+    pub(crate) fn new(locks: &Arc<Locks>, name: MutexName, options: Arc<LockOptions>) -> Self {
         let queue = locks.queue(&name);
         Self {
             locks: Arc::clone(locks),
             name,
-            options: Arc::new(options),
+            options,
             queue,
             holder: None,
             safety_look: None,
@@ -147,7 +149,7 @@ impl Lock {
     #[must_use = "the lock is released when the guard inside is dropped"]
     pub async fn try_acquire(&self) -> Result<Option<LockGuard>> {
         self.engine().check_open()?;
-        match self.queue.try_join() {
+        match self.queue.waiters.try_join(self.queue.waiter()) {
             Some(place) => Acquisition::new(self, Mode::Try).run(place).await,
             None => Ok(None),
         }
@@ -170,7 +172,7 @@ impl Lock {
 
     async fn wait(&self, acquisition: &Acquisition<'_>) -> Result<Option<LockGuard>> {
         self.engine().check_open()?;
-        let place = self.queue.join();
+        let place = self.queue.waiters.join(self.queue.waiter());
         tokio::select! {
             biased;
             won = acquisition.run(place) => won,
@@ -190,19 +192,6 @@ impl Lock {
 
     pub(super) fn options(&self) -> &LockOptions {
         &self.options
-    }
-
-    pub(super) fn new_id(&self) -> Result<ContenderId> {
-        self.locks.ids.next(self.holder.as_deref())
-    }
-
-    /// Whether no other bid of the fleet carries [such an id](Self::new_id).
-    pub(super) fn has_unique_ids(&self) -> bool {
-        self.locks.ids.are_unique()
-    }
-
-    pub(super) fn safety_look(&self) -> Option<Duration> {
-        self.safety_look
     }
 
     pub(super) fn queue(&self) -> &Arc<LocalQueue> {
@@ -229,111 +218,130 @@ impl fmt::Debug for Lock {
     }
 }
 
-/// The locks of a coordinator: two of the same name share one local queue.
+/// One acquisition of a lock.
 #[derive(Debug)]
-pub(crate) struct Locks {
-    pub(super) engine: Engine,
-    pub(super) ids: Ids,
-    queues: Mutex<BTreeMap<MutexName, Weak<LocalQueue>>>,
+struct Acquisition<'a> {
+    lock: &'a Lock,
+    mode: Mode,
+    /// Once the store has been asked.
+    word: Mutex<Option<Arc<Word>>>,
 }
 
-impl Locks {
-    pub(crate) fn new(engine: Engine, ids: Ids) -> Arc<Self> {
-        Arc::new(Self {
-            engine,
-            ids,
-            queues: Mutex::default(),
-        })
+impl<'a> Acquisition<'a> {
+    fn new(lock: &'a Lock, mode: Mode) -> Self {
+        let word = Mutex::default();
+        Self { lock, mode, word }
     }
 
-    pub(super) fn queue(&self, name: &MutexName) -> Arc<LocalQueue> {
-        let mut queues = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(queue) = queues.get(name).and_then(Weak::upgrade) {
-            return queue;
+    /// From a place in the queue to the guard; `None` when another owns and the
+    /// mode does not wait.
+    async fn run(&self, mut place: WaiterPlace) -> Result<Option<LockGuard>> {
+        let lock = self.lock;
+        let (meters, clock) = (lock.engine().meters(), lock.engine().clock());
+        let meters = meters.of(Purpose::Lock, &lock.name);
+        let waits = Waits::begin(meters.clone());
+        let since = Meters::IS_ON.then(|| clock.now());
+        let waited = || since.map_or(Duration::ZERO, |since| clock.now().since(since));
+        place.head().await;
+        if let Some(mut grant) = place.take_over() {
+            if grant.take_over(lock) {
+                story::handed_on(&lock.name, grant.tenure.own_token());
+                meters.handed_on();
+                waits.won_after(waited);
+                place.won();
+                return Ok(Some(LockGuard::new(lock.clone(), grant, place)));
+            }
+            // Our own old grant must not stand in our way.
+            grant.give_back(None).finish().await;
         }
-        // Names come and go: now and then the forgotten ones are swept out.
-        if queues.len().is_power_of_two() {
-            queues.retain(|_, queue| queue.strong_count() > 0);
-        }
-        let queue = Arc::new(LocalQueue::new());
-        queues.insert(name.clone(), Arc::downgrade(&queue));
-        queue
-    }
-
-    /// The tasks that wait behind another.
-    pub(crate) fn local_waiters(&self) -> Vec<LocalWaiters> {
-        let queues = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
-        let alive = queues.iter().filter_map(|(name, queue)| {
-            let queue = queue.upgrade()?;
-            Some((name.clone(), queue))
-        });
-        // The last handle of a queue must not be dropped under the mutex: what
-        // lingers in it goes back then.
-        let alive: Vec<_> = alive.collect();
-        drop(queues);
-        let waiters = alive.into_iter().map(|(mutex, queue)| LocalWaiters {
-            mutex,
-            count: queue.waiting_behind(),
-        });
-        waiters.filter(|waiters| waiters.count > 0).collect()
-    }
-}
-
-/// Makes the ids of a process's locks, a new one for each bid.
-#[derive(Debug)]
-pub(crate) enum Ids {
-    Made(Arc<dyn ContenderIdGenerator>),
-    /// `<client>:<holder>:<number>`, as Bedrock and Redisson begin them. The
-    /// layout has no room for a nonce, so the number is one: random for each
-    /// bid, by the system, so that a copy of this process has others too.
-    Holders {
-        client: Uuid,
-    },
-}
-
-impl Ids {
-    pub(crate) fn made_by(generator: &Arc<dyn ContenderIdGenerator>) -> Self {
-        Self::Made(Arc::clone(generator))
-    }
-
-    /// Ids that name their holder.
-    pub(crate) fn holders() -> Self {
-        Self::Holders {
-            client: chance::uuid(),
-        }
-    }
-
-    /// Whether every id is another, also among those of other processes.
-    pub(super) fn are_unique(&self) -> bool {
-        match self {
-            Self::Made(generator) => generator.unique_per_call(),
-            Self::Holders { .. } => true,
-        }
-    }
-
-    pub(super) fn next(&self, holder: Option<&str>) -> Result<ContenderId> {
-        match self {
-            Self::Made(generator) => generator.generate(),
-            Self::Holders { client } => {
-                let number = chance::bits() >> 64;
-                let holder = holder.unwrap_or("lock");
-                ContenderId::new(format!("{client}:{holder}:{number}"))
+        loop {
+            match self.contend().await? {
+                // A grant that went back or ran out before its waiter was
+                // polled is none.
+                Some(grant) if !grant.tenure.pick_up() || grant.tenure.is_lost() => {
+                    grant.give_back(None).finish().await;
+                }
+                Some(grant) => {
+                    waits.won_after(waited);
+                    place.won();
+                    return Ok(Some(LockGuard::new(lock.clone(), grant, place)));
+                }
+                None => return Ok(None),
             }
         }
     }
-}
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+    async fn contend(&self) -> Result<Option<LocalGrant>> {
+        let (lock, engine) = (self.lock, self.lock.engine());
+        engine.check_open()?;
+        let ids = &lock.locks.ids;
+        let (name, id) = (lock.name.clone(), ids.next(lock.holder.as_deref())?);
+        let mut settings = engine.contention_settings(Purpose::Lock, name, id, self.mode);
+        settings.terms = lock.terms();
+        settings.unique_id = ids.are_unique();
+        settings.shares_fence = lock.options.shares_fence;
+        // A guard ends where it is dropped; there is nothing to wait for.
+        settings.quiesce = Duration::ZERO;
+        settings.initial_delay = lock.queue.others_first(engine.clock().now());
+        settings.safety_look = lock.safety_look.unwrap_or(settings.safety_look);
+        let terms = settings.terms;
+        let word = self.next_word();
+        let contention = engine
+            .contend_here(settings, word.clone())
+            .abandoned_when_dropped();
+        contention.call_here().await;
+        match word.began().await {
+            Began::Tenure(tenure, quiescer) => Ok(Some(LocalGrant {
+                tenure: tenure.limited(lock.hold_limit()),
+                terms,
+                granted_at: engine.clock().now(),
+                word,
+                contention,
+                quiescer,
+            })),
+            Began::Ended(End::Finished(Finish::Failed(error))) => Err(error.with_mutex(&lock.name)),
+            // The coordinator was closed while we waited; otherwise the one
+            // attempt was refused.
+            Began::Ended(End::Finished(_)) => engine.check_open().map(|()| None),
+            Began::Ended(End::CutOff) => Err(Error::new(ErrorKind::Closed, Outcome::DidNot)
+                .with_message("the runtime that the coordinator lives on has ended")
+                .with_mutex(&lock.name)),
+        }
+    }
 
-    #[test]
-    fn a_copy_of_the_process_makes_other_ids() {
-        let client = Uuid::new_v4();
-        let (parent, child) = (Ids::Holders { client }, Ids::Holders { client });
-        for _ in 0..100 {
-            let (one, other) = (parent.next(Some("h")), child.next(Some("h")));
-            assert_ne!(one.unwrap(), other.unwrap());
+    /// A word for the next contention. What the store has said in the one before
+    /// is not forgotten.
+    fn next_word(&self) -> Arc<Word> {
+        let mut word = self.word.lock();
+        let heard = word
+            .as_ref()
+            .map_or(Heard::Nothing, |word| word.pass_on_heard());
+        Arc::clone(word.insert(Arc::new(Word::new(heard))))
+    }
+
+    fn word(&self) -> Option<Arc<Word>> {
+        let word = self.word.lock();
+        word.clone()
+    }
+
+    /// Returns when the store, if it has been asked, has said something; at once
+    /// when it has not been asked.
+    async fn first_word(&self) {
+        if let Some(word) = self.word() {
+            word.first_word().await;
+        }
+    }
+
+    /// Whether the store has been asked and has not said anything.
+    fn awaits_first_word(&self) -> bool {
+        self.word().is_some_and(|word| word.awaits_first_word())
+    }
+
+    /// Why the store never answered, if it never did.
+    fn trouble(&self) -> Option<Error> {
+        match self.word()?.take_heard() {
+            Heard::Trouble(error) => Some(error),
+            Heard::Nothing | Heard::Answer => None,
         }
     }
 }

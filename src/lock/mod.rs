@@ -27,13 +27,13 @@
 //! Taking and freeing a lock that no other wants costs one call to the
 //! store each; waiting costs none between two wake-ups.
 
-mod acquire;
 mod fence;
 mod guard;
 mod hand_over;
 mod local_queue;
 #[expect(clippy::module_inception)] // The home of `Lock` itself.
 mod lock;
+mod locks;
 mod of_tenure;
 mod once;
 mod options;
@@ -43,7 +43,7 @@ mod word;
 pub use fence::{Fence, StaleToken};
 pub use guard::LockGuard;
 pub use lock::Lock;
-pub(crate) use lock::{Ids, Locks};
+pub(crate) use locks::{Ids, Locks};
 pub use once::{DoneBefore, GuardedTurn, OpenTurn, Turn};
 pub use options::{HandOver, LockOptions};
 pub use reentrant::{Holder, ReentrantGuard, ReentrantLock, ReentrantOptions};

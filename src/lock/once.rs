@@ -200,9 +200,7 @@ impl LockGuard {
             ClaimAnswer::Refused(entry) => {
                 let token = entry.token;
                 let message = format!("the ledger holds the token {token}, not smaller than ours");
-                Err(about(
-                    Error::new(ErrorKind::Conflict, Outcome::DidNot).with_message(message),
-                ))
+                Err(about(Error::conflict(message)))
             }
             ClaimAnswer::NotOwner => {
                 let message = "the store has given the lock to another";
@@ -219,7 +217,7 @@ fn done(entry: &LedgerEntry, period: Duration) -> Result<Option<DoneBefore>> {
     let Some(by) = entry.plan.strip_prefix(PLAN) else {
         let other = OtherPlan::new(entry.plan.clone(), "once in a period");
         let message = format!("a schedule has this name: {other}; give the lock a name of its own");
-        let error = Error::new(ErrorKind::Conflict, Outcome::DidNot).with_message(message);
+        let error = Error::conflict(message);
         return Err(error.with_source(other));
     };
     let done_at = entry.finished_at.filter(|_| entry.state == TickState::Done);

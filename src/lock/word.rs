@@ -1,12 +1,12 @@
 //! [`Word`]: what an acquisition hears of its contention.
 
 use std::future::poll_fn;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 use super::hand_over::OwnerPlace;
 use crate::engine::{Finish, Listener, Notice, Quiescer, Tenure};
 use crate::error::{Error, LossCause};
+use crate::sync::Mutex;
 
 /// What an acquisition hears of its contention, and the place in the queue of
 /// the guard that it leads to.
@@ -86,17 +86,17 @@ impl Word {
 
     /// Whether the store has not said anything.
     pub(super) fn awaits_first_word(&self) -> bool {
-        self.said().awaits_first_word()
+        self.said.lock().awaits_first_word()
     }
 
     /// Whether another stood in the way.
     pub(super) fn was_refused(&self) -> bool {
-        self.said().was_refused
+        self.said.lock().was_refused
     }
 
     /// What the store has said; nothing, from now on.
     pub(super) fn take_heard(&self) -> Heard {
-        std::mem::replace(&mut self.said().heard, Heard::Nothing)
+        std::mem::replace(&mut self.said.lock().heard, Heard::Nothing)
     }
 
     /// What the store has said, for the word of the next contention. This one
@@ -112,7 +112,7 @@ impl Word {
     }
 
     fn poll_when<T>(&self, cx: &mut Context<'_>, look: impl Fn(&mut Said) -> Option<T>) -> Poll<T> {
-        let mut said = self.said();
+        let mut said = self.said.lock();
         if let Some(word) = look(&mut said) {
             return Poll::Ready(word);
         }
@@ -120,7 +120,7 @@ impl Word {
         // A waker is foreign code: cloned before the mutex is taken, and the
         // one before it dropped after.
         let mut waker = Some(cx.waker().clone());
-        let mut said = self.said();
+        let mut said = self.said.lock();
         if let Some(word) = look(&mut said) {
             return Poll::Ready(word);
         }
@@ -131,15 +131,11 @@ impl Word {
 
     /// Takes note of something, and wakes who waits for it.
     fn say(&self, note: impl FnOnce(&mut Said)) {
-        let mut said = self.said();
+        let mut said = self.said.lock();
         note(&mut said);
         let waker = said.waker.take();
         drop(said);
         waker.into_iter().for_each(Waker::wake);
-    }
-
-    fn said(&self) -> MutexGuard<'_, Said> {
-        self.said.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

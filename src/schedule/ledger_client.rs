@@ -1,6 +1,6 @@
 //! [`LedgerClient`]: reads and writes the ledger, for as long as it takes.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use tokio::sync::oneshot;
 
@@ -8,6 +8,7 @@ use crate::backend::{AnyLedger, Backend, Claim, ClaimAnswer, Held, Ledger, Ledge
 use crate::engine::{Doing, Engine, Tenure, TroubleReporter};
 use crate::error::{Error, Result};
 use crate::model::{MutexName, StoreTime};
+use crate::sync::Mutex;
 
 /// The calls of the ledger, each with a limit. Over a store that keeps none,
 /// this process remembers what it did itself.
@@ -34,10 +35,6 @@ impl LedgerClient {
         self.engine.backend().ledger()
     }
 
-    fn own(&self) -> std::sync::MutexGuard<'_, Option<LedgerEntry>> {
-        self.own.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Nothing is asked of the ledger for now: a standby that could not read it
     /// does not fail any more.
     pub(super) fn rests(&self) {
@@ -46,7 +43,7 @@ impl LedgerClient {
 
     pub(super) async fn read_once(&self) -> Result<Option<LedgerEntry>> {
         let Some(ledger) = self.ledger() else {
-            return Ok(self.own().clone());
+            return Ok(self.own.lock().clone());
         };
         let read = self
             .engine
@@ -71,7 +68,7 @@ impl LedgerClient {
         let held = tenure.grant();
         let Some(ledger) = self.ledger() else {
             let claim = begun(tenure, claim);
-            *self.own() = Some(LedgerEntry::claimed(&claim, held.token));
+            *self.own.lock() = Some(LedgerEntry::claimed(&claim, held.token));
             return ClaimAnswer::Claimed;
         };
         let what = if claim.only_plan {
@@ -100,7 +97,7 @@ impl LedgerClient {
     /// one that did not.
     pub(super) async fn finish(&self, held: &Held, end: TickEnd, at: StoreTime) {
         if self.ledger().is_none() {
-            if let Some(entry) = &mut *self.own() {
+            if let Some(entry) = &mut *self.own.lock() {
                 entry.end(&end, at);
             }
             return;
@@ -172,14 +169,14 @@ async fn record(engine: &Engine, held: &Held, end: TickEnd, reporter: &Mutex<Tro
 }
 
 fn rests(reporter: &Mutex<TroubleReporter>) {
-    let mut reporter = reporter.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut reporter = reporter.lock();
     reporter.rests();
 }
 
 /// The answer, which is also told to the readers of troubles.
 fn told<T>(reporter: &Mutex<TroubleReporter>, name: &MutexName, answer: Result<T>) -> Result<T> {
     let answer = answer.map_err(|error| error.with_mutex(name));
-    let mut reporter = reporter.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut reporter = reporter.lock();
     match &answer {
         Ok(_) => reporter.well(),
         Err(error) => reporter.failed(error),

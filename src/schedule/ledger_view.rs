@@ -4,7 +4,7 @@
 use super::cadence::{Before, Due};
 use super::config::{Misfire, ScheduleConfig};
 use crate::backend::{Claim, LedgerEntry, OtherPlan, TickEnd, TickState};
-use crate::error::{Error, ErrorKind, Outcome, Result};
+use crate::error::{Error, Result};
 use crate::model::{FencingToken, MutexName, StoreTime};
 
 /// The ledger as a leader sees it during one term.
@@ -40,7 +40,7 @@ impl<'a> LedgerView<'a> {
     /// Opens the ledger as it stands at `now`, for the leader with `token`.
     ///
     /// # Errors
-    /// [`Conflict`](ErrorKind::Conflict) when it follows another plan.
+    /// [`Conflict`](crate::ErrorKind::Conflict) when it follows another plan.
     pub(super) fn open(
         config: &'a ScheduleConfig,
         token: FencingToken,
@@ -182,7 +182,7 @@ impl<'a> LedgerView<'a> {
     /// The claim was refused over `entry`.
     ///
     /// # Errors
-    /// [`Conflict`](ErrorKind::Conflict) when the ledger follows another plan.
+    /// [`Conflict`](crate::ErrorKind::Conflict) when the ledger follows another plan.
     pub(super) fn refused(&mut self, claim: &Claim, entry: LedgerEntry) -> Result<Refusal> {
         check_plan(self.config, &entry)?;
         if entry.token == self.token
@@ -203,7 +203,7 @@ impl<'a> LedgerView<'a> {
 }
 
 /// # Errors
-/// [`Conflict`](ErrorKind::Conflict) when `entry` follows another plan than
+/// [`Conflict`](crate::ErrorKind::Conflict) when `entry` follows another plan than
 /// `config`, which does not replace it.
 pub(super) fn check_plan(config: &ScheduleConfig, entry: &LedgerEntry) -> Result<()> {
     let plan = config.plan();
@@ -214,7 +214,7 @@ pub(super) fn check_plan(config: &ScheduleConfig, entry: &LedgerEntry) -> Result
     let message = format!(
         "{other}: give it a name of its own, the same config everywhere, or with_plan_replaced()"
     );
-    let error = Error::new(ErrorKind::Conflict, Outcome::DidNot).with_message(message);
+    let error = Error::conflict(message);
     Err(error.with_source(other))
 }
 

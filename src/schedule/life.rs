@@ -1,6 +1,6 @@
 //! [`SchedulerParts`]: what all clones of a scheduler share, and its life.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use tokio::sync::watch;
 
@@ -9,8 +9,9 @@ use super::ledger_client::LedgerClient;
 use super::status::StatusBoard;
 use crate::backend::{LedgerEntry, TickState};
 use crate::engine::{Contention, Engine};
-use crate::error::{Error, ErrorKind, Outcome, Result};
+use crate::error::{Error, Result};
 use crate::model::{ContenderIdGenerator, MutexName, Purpose};
+use crate::sync::Mutex;
 use crate::telemetry::NameMeters;
 
 #[derive(Debug)]
@@ -66,18 +67,14 @@ impl SchedulerParts {
         }
     }
 
-    fn life(&self) -> MutexGuard<'_, LifeState> {
-        self.life.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Begins a life.
     ///
     /// # Errors
-    /// [`WrongState`](ErrorKind::WrongState) when one is going on,
-    /// [`Closed`](ErrorKind::Closed) after the coordinator has been closed.
+    /// [`WrongState`](crate::ErrorKind::WrongState) when one is going on,
+    /// [`Closed`](crate::ErrorKind::Closed) after the coordinator has been closed.
     pub(super) fn begin(self: &Arc<Self>) -> Result<Life> {
         self.engine.check_open()?;
-        let mut life = self.life();
+        let mut life = self.life.lock();
         if life.is_running {
             return Err(self.wrong("the scheduler runs already; stop it first"));
         }
@@ -95,7 +92,7 @@ impl SchedulerParts {
     pub(super) async fn stop(&self) -> Result<()> {
         let mut ended = self.ended.subscribe();
         let number = {
-            let mut life = self.life();
+            let mut life = self.life.lock();
             if !life.is_running {
                 return Err(self.wrong("the scheduler does not run; start it first"));
             }
@@ -110,14 +107,12 @@ impl SchedulerParts {
     /// Waits for the end of the present life, or tells of the last.
     pub(super) async fn ended(&self) -> Result<()> {
         let mut ended = self.ended.subscribe();
-        let number = self.life().number;
+        let number = self.life.lock().number;
         wait(&mut ended, number).await
     }
 
     fn wrong(&self, message: &'static str) -> Error {
-        Error::new(ErrorKind::WrongState, Outcome::DidNot)
-            .with_message(message)
-            .with_mutex(&self.name)
+        Error::wrong_state(message).with_mutex(&self.name)
     }
 }
 
@@ -139,7 +134,7 @@ pub(super) struct Life {
 impl Life {
     /// Hands over what [`SchedulerParts::stop`] must stop.
     pub(super) fn contends(&self, contention: Contention) {
-        let mut life = self.scheduler.life();
+        let mut life = self.scheduler.life.lock();
         // Stopped before it contended: the drop here stops it.
         if !life.is_stopping {
             life.contention = Some(contention);
@@ -147,12 +142,12 @@ impl Life {
     }
 
     pub(super) fn is_stopping(&self) -> bool {
-        self.scheduler.life().is_stopping
+        self.scheduler.life.lock().is_stopping
     }
 
     /// Ends the contention, not yet the life.
     pub(super) fn withdraw(&self) {
-        drop(self.scheduler.life().contention.take());
+        drop(self.scheduler.life.lock().contention.take());
     }
 
     /// Ends it with this word.
@@ -165,7 +160,7 @@ impl Life {
 impl Drop for Life {
     fn drop(&mut self) {
         self.scheduler.ledger.rests();
-        let mut life = self.scheduler.life();
+        let mut life = self.scheduler.life.lock();
         drop(life.contention.take());
         life.is_running = false;
         {

@@ -1,11 +1,12 @@
 //! [`ScheduleStatus`]: what a scheduler of this process has done and will do.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::MutexGuard;
 use std::time::Duration;
 
 use super::tick::Tick;
 use crate::clock::{Clock, Moment};
 use crate::model::{FencingToken, StoreTime};
+use crate::sync::Mutex;
 
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -109,7 +110,7 @@ impl StatusBoard {
     }
 
     pub(super) fn status(&self) -> MutexGuard<'_, ScheduleStatus> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 
     /// A run begins; unless it is told otherwise, it ends cut off.

@@ -1,7 +1,7 @@
 //! [`ContendService`]: contends for a [`Contender`] for as long as it runs.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use tokio::sync::watch;
 
@@ -10,6 +10,7 @@ use super::{Contender, Status};
 use crate::engine::{Contention, Dispatch, Engine, Finish, Mode, Notice, Tenure};
 use crate::error::{Error, ErrorKind, Outcome, Result};
 use crate::model::{MutexOwner, MutexState, Purpose};
+use crate::sync::Mutex;
 
 /// Contends for the mutex of a [`Contender`] and calls it at every change.
 ///
@@ -70,7 +71,7 @@ impl<C: Contender> ContendService<C> {
             parts.status.set(Status::Initial);
             return Err(closed);
         }
-        let mut view = parts.view();
+        let mut view = parts.view.lock();
         view.life += 1;
         view.state = MutexState::NONE;
         view.tenure = None;
@@ -106,7 +107,7 @@ impl<C: Contender> ContendService<C> {
             .change(Status::Running, Status::Stopping)?;
         let mut ended = self.parts.ended.subscribe();
         let life = {
-            let mut view = self.parts.view();
+            let mut view = self.parts.view.lock();
             view.contention = None; // its drop stops it
             view.life
         };
@@ -138,14 +139,15 @@ impl<C: Contender> ContendService<C> {
     /// The last transition it saw; [`MutexState::NONE`] at each start.
     #[must_use]
     pub fn state(&self) -> MutexState {
-        self.parts.view().state.clone()
+        self.parts.view.lock().state.clone()
     }
 
     /// The present tenure, while it lasts.
     #[must_use]
     pub fn tenure(&self) -> Option<Tenure> {
         self.parts
-            .view()
+            .view
+            .lock()
             .tenure
             .clone()
             .filter(|tenure| !tenure.is_lost())
@@ -168,17 +170,13 @@ impl<C: Contender> ContendService<C> {
 }
 
 impl<C: Contender> ContendParts<C> {
-    fn view(&self) -> MutexGuard<'_, ContendView> {
-        self.view.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Hears the engine: quick, no foreign code.
     fn hear(self: &Arc<Self>, life: u64, notice: Notice) {
         match notice {
             Notice::Began(tenure, owner, _) => {
                 // Callbacks come in any case: a service always has it in hand.
                 tenure.pick_up();
-                self.view().tenure = Some(tenure);
+                self.view.lock().tenure = Some(tenure);
                 self.changed(life, owner, None);
             }
             Notice::Quiesce(_, done) => {
@@ -195,7 +193,7 @@ impl<C: Contender> ContendParts<C> {
             }
             Notice::Finished(finish) => {
                 {
-                    let mut view = self.view();
+                    let mut view = self.view.lock();
                     view.tenure = None;
                     view.contention = None;
                     self.status.set(Status::Initial);
@@ -213,7 +211,7 @@ impl<C: Contender> ContendParts<C> {
         told: Option<Box<dyn FnOnce() + Send>>,
     ) {
         let state = {
-            let mut view = self.view();
+            let mut view = self.view.lock();
             let state = view.state.followed_by(owner);
             if !state.is_changed() && told.is_none() {
                 view.state.after = state.after;
@@ -230,7 +228,7 @@ impl<C: Contender> ContendParts<C> {
         self.dispatch.push(move || {
             // Answered even if the callback panics.
             let _told = told.map(CallOnDrop);
-            let is_present = parts.view().life == life;
+            let is_present = parts.view.lock().life == life;
             if is_present && (must_hear || parts.status.get() == Status::Running) {
                 parts.contender.notify_owner(&state);
             }
@@ -264,7 +262,7 @@ fn ending(finish: Finish) -> Result<()> {
 
 impl<C: Contender> Drop for ContendService<C> {
     fn drop(&mut self) {
-        let contention = self.parts.view().contention.take();
+        let contention = self.parts.view.lock().contention.take();
         if contention.is_some() {
             let _ = self.parts.status.change(Status::Running, Status::Stopping);
         }

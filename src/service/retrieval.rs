@@ -1,7 +1,7 @@
 //! [`RetrievalService`]: observes for a [`Retriever`].
 
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use tokio::sync::oneshot;
 
@@ -10,6 +10,7 @@ use super::{Retriever, Status};
 use crate::engine::{Dispatch, Engine, Notice, Observation};
 use crate::error::{Error, ErrorKind, Outcome, Result};
 use crate::model::MutexState;
+use crate::sync::Mutex;
 
 /// Tells a [`Retriever`] who owns its mutex. It never contends.
 ///
@@ -65,7 +66,7 @@ impl<R: Retriever> RetrievalService<R> {
             parts.status.set(Status::Initial);
             return Err(closed);
         }
-        let mut view = parts.view();
+        let mut view = parts.view.lock();
         view.life += 1;
         view.state = MutexState::NONE;
         let life = view.life;
@@ -94,7 +95,7 @@ impl<R: Retriever> RetrievalService<R> {
         parts.status.change(Status::Running, Status::Stopping)?;
         let (tell, told) = oneshot::channel();
         {
-            let mut view = parts.view();
+            let mut view = parts.view.lock();
             view.observation = None;
             view.life += 1;
             parts.dispatch.push(move || {
@@ -133,15 +134,11 @@ impl<R: Retriever> RetrievalService<R> {
     /// The last transition it saw; [`MutexState::NONE`] at each start.
     #[must_use]
     pub fn state(&self) -> MutexState {
-        self.parts.view().state.clone()
+        self.parts.view.lock().state.clone()
     }
 }
 
 impl<R: Retriever> RetrievalParts<R> {
-    fn view(&self) -> MutexGuard<'_, RetrievalView> {
-        self.view.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Hears the engine: quick, no foreign code.
     fn hear(self: &Arc<Self>, life: u64, notice: Notice) {
         let owner = match notice {
@@ -154,7 +151,7 @@ impl<R: Retriever> RetrievalParts<R> {
             _ => return,
         };
         let state = {
-            let mut view = self.view();
+            let mut view = self.view.lock();
             let state = view.state.followed_by(owner);
             if !state.is_changed() {
                 view.state.after = state.after;
@@ -165,7 +162,7 @@ impl<R: Retriever> RetrievalParts<R> {
         };
         let parts = Arc::clone(self);
         self.dispatch.push(move || {
-            if parts.view().life == life {
+            if parts.view.lock().life == life {
                 parts.retriever.notify_owner(&state);
             }
         });
@@ -174,7 +171,7 @@ impl<R: Retriever> RetrievalParts<R> {
 
 impl<R: Retriever> Drop for RetrievalService<R> {
     fn drop(&mut self) {
-        let mut view = self.parts.view();
+        let mut view = self.parts.view.lock();
         view.observation = None;
         view.life += 1;
     }

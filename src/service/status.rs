@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-use crate::error::{Error, ErrorKind, Outcome, Result};
+use crate::error::{Error, Result};
 
 /// Where in its life a service is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -56,12 +56,10 @@ impl StatusCell {
         if change.is_ok() {
             return Ok(());
         }
-        Err(
-            Error::new(ErrorKind::WrongState, Outcome::DidNot).with_message(format!(
-                "a service goes to {to:?} from {from:?}, and this one is {:?}",
-                self.get()
-            )),
-        )
+        Err(Error::wrong_state(format!(
+            "a service goes to {to:?} from {from:?}, and this one is {:?}",
+            self.get()
+        )))
     }
 
     pub(super) fn set(&self, to: Status) {

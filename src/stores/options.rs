@@ -60,6 +60,15 @@ impl StoreOptions {
         self.url.as_ref().map_err(Error::clone)
     }
 
+    /// The URL, if it says all: two of the same text are the same then.
+    pub(crate) fn plain_url(&self) -> Option<&StoreUrl> {
+        #[cfg(feature = "redis")]
+        if self.in_code.password.is_some() || self.in_code.redis.is_some() {
+            return None;
+        }
+        self.url.as_ref().ok()
+    }
+
     /// Changes the URL, if there is one.
     #[cfg(any(
         feature = "mysql",

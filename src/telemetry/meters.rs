@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use metrics::{Counter, Gauge, Histogram, counter, gauge, histogram};
@@ -13,6 +13,7 @@ use metrics::{Counter, Gauge, Histogram, counter, gauge, histogram};
 use super::names::*;
 use crate::error::{Error, LossCause};
 use crate::model::{MutexName, Purpose};
+use crate::sync::Mutex;
 
 /// So many names of each purpose have metrics of their own; all others share
 /// those of [`OTHER`]. A program that makes names out of data must not fill a server's
@@ -76,7 +77,7 @@ impl Meters {
 
     /// Those of `name`, or of all names beyond the limit.
     pub(crate) fn of(&self, purpose: Purpose, name: &MutexName) -> NameMeters {
-        let mut names = self.0.names.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut names = self.0.names.lock();
         let names = names.entry(purpose).or_default();
         if let Some(meters) = names.known.get(name) {
             return meters.clone();
@@ -92,10 +93,6 @@ impl Meters {
         others.clone()
     }
 
-    fn calls(&self) -> MutexGuard<'_, BTreeMap<&'static str, Histogram>> {
-        self.0.calls.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// `operation` of the store has ended, well or not.
     pub(crate) fn called(
         &self,
@@ -105,10 +102,10 @@ impl Meters {
     ) {
         let store = self.0.store;
         // A recorder is foreign code: it is told outside the lock.
-        let known = self.calls().get(operation).cloned();
+        let known = self.0.calls.lock().get(operation).cloned();
         let call = known.unwrap_or_else(|| {
             let call = histogram!(HISTOGRAM_CALL, "store" => store, "operation" => operation);
-            self.calls().insert(operation, call.clone());
+            self.0.calls.lock().insert(operation, call.clone());
             call
         });
         call.record(took());
@@ -295,7 +292,7 @@ mod tests {
 
     impl HistogramFn for NestedRecorder {
         fn record(&self, _: f64) {
-            let meters = self.0.lock().unwrap().take();
+            let meters = self.0.lock().take();
             if let Some(meters) = meters {
                 meters.called("owner", || Duration::ZERO, None);
             }
@@ -327,9 +324,9 @@ mod tests {
         let recorder = NestedRecorder::default();
         metrics::with_local_recorder(&recorder, || {
             let meters = Meters::new("memory");
-            *recorder.0.lock().unwrap() = Some(meters.clone());
+            *recorder.0.lock() = Some(meters.clone());
             meters.called("acquire", || Duration::ZERO, None);
-            assert_eq!(meters.calls().len(), 2);
+            assert_eq!(meters.0.calls.lock().len(), 2);
         });
     }
 }

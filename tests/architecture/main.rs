@@ -32,10 +32,11 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("engine", &["backend"]),
     ("stores", &["backend"]),
     ("backend", &["clock", "telemetry"]),
-    ("telemetry", &["error", "model"]),
-    ("clock", &["model"]),
+    ("telemetry", &["error", "model", "sync"]),
+    ("clock", &["model", "sync"]),
     ("error", &["model"]),
     ("model", &["error"]),
+    ("sync", &[]),
 ];
 
 const LONGEST_FILE: usize = 500;

@@ -76,7 +76,8 @@ fn missing(name: &str) -> Option<&'static str> {
     (!is_there).then_some("no such test in it")
 }
 
-fn pages() -> Vec<PathBuf> {
+/// All pages, without the change log.
+pub(crate) fn pages() -> Vec<PathBuf> {
     let mut pages = vec![root().join("README.md"), root().join("CONTRIBUTING.md")];
     for folder in ["docs", "src/docs"] {
         pages.extend(below(&root().join(folder)));

@@ -1,7 +1,8 @@
-//! Comments say who: the waiter, the owner, the server.
+//! Comments and pages say who: the waiter, the owner, the server.
 
 use std::fs;
 
+use crate::pages::pages;
 use crate::{root, rust_files};
 
 /// What stands for a person or a process without saying which.
@@ -28,6 +29,35 @@ fn comments_say_who() {
     assert!(vague.is_empty(), "{}", vague.join("\n"));
 }
 
+#[test]
+fn pages_say_who() {
+    let mut vague = Vec::new();
+    for page in pages() {
+        // A decision is kept as it was written.
+        if page.iter().any(|part| part == "decisions") {
+            continue;
+        }
+        let text = fs::read_to_string(&page).unwrap();
+        for (number, line) in (1..).zip(text.lines()) {
+            for word in vague_words(&prose(line)) {
+                vague.push(format!("{}:{number}: who is {word:?}?", page.display()));
+            }
+        }
+    }
+    assert!(vague.is_empty(), "{}", vague.join("\n"));
+}
+
+/// What `line` of a page says in its own words: names in backticks and the
+/// targets of links are others'.
+fn prose(line: &str) -> String {
+    let spoken: String = line.split('`').step_by(2).collect();
+    let mut links = spoken.split("](");
+    let first = links.next().unwrap_or_default().to_owned();
+    links.fold(first, |text, link| {
+        text + link.split_once(')').map_or("", |(_, rest)| rest)
+    })
+}
+
 /// The words of the comment in `line` that do not say who.
 fn unclear(line: &str) -> Vec<&'static str> {
     // A URL has slashes as well, but no space before them.
@@ -35,8 +65,12 @@ fn unclear(line: &str) -> Vec<&'static str> {
     if !code.is_empty() && !code.ends_with(' ') {
         return Vec::new();
     }
-    let comment = comment.to_lowercase();
-    let words: Vec<&str> = comment.split(|c: char| !c.is_alphabetic()).collect();
+    vague_words(comment)
+}
+
+fn vague_words(text: &str) -> Vec<&'static str> {
+    let text = text.to_lowercase();
+    let words: Vec<&str> = text.split(|c: char| !c.is_alphabetic()).collect();
     let is_there = |word: &&&str| words.contains(*word);
     WHO.iter().filter(is_there).copied().collect()
 }
@@ -48,4 +82,11 @@ fn only_comments_are_read() {
     for code in ["let nobody = 1; // The owner", "\"redis://nobody@host\""] {
         assert!(unclear(code).is_empty(), "{code}");
     }
+}
+
+#[test]
+fn only_what_a_page_says_itself_is_read() {
+    let line = "Nobody, not `nobody_else`, see [decision 22](0022-what-nobody-picks-up.md), anyone";
+    assert_eq!(vague_words(&prose(line)), ["nobody", "anyone"]);
+    assert!(vague_words(&prose("`somebody` [x](anybody.md)")).is_empty());
 }

@@ -46,6 +46,39 @@ async fn a_lock_is_made_while_one_node_does_not_take_the_password() {
     .await;
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_node_may_be_given_by_options_with_a_password_that_changes() {
+    use std::sync::{Arc, Mutex};
+    use tenure::stores::redis::RedisOptions;
+
+    let (name, servers) = ("asked-for", servers(2));
+    let shut = Redis::builder().password("one").start().unwrap();
+    let way = Proxy::start(shut.address()).unwrap();
+    let password = Arc::new(Mutex::new("one".to_owned()));
+    let asked = Arc::clone(&password);
+    let options = RedisOptions::new(("127.0.0.1", way.port())).with_password_from(move || {
+        std::future::ready(std::io::Result::Ok(asked.lock().unwrap().clone()))
+    });
+    let builder = patient().nodes(over(&servers)).node(options);
+    let lock = build(builder.clone(), name).await;
+    // With one dead, it is needed.
+    servers[0].kill().unwrap();
+    lock.acquire().await.unwrap().release().await.unwrap();
+    let change = ["CONFIG", "SET", "requirepass", "two"];
+    shut.command(&change).unwrap();
+    *password.lock().unwrap() = "two".to_owned();
+    way.cut().unwrap();
+    eventually_async("logged in anew", async || {
+        let guard = lock.try_acquire().await;
+        let won = guard.is_ok_and(|guard| guard.is_some());
+        won && held_at(&format!("redis://:two@127.0.0.1:{}", shut.port()), name).await
+    })
+    .await;
+    // Another lock over it has a connection of its own, and asks as well.
+    let another = build(builder, "another").await;
+    another.acquire().await.unwrap().release().await.unwrap();
+}
+
 /// Whether `name` is held at the server of `url`.
 async fn held_at(url: &str, name: &str) -> bool {
     use tenure::backend::HoldServer as _;

@@ -2,13 +2,14 @@
 
 use super::support::{holder, over, patient, servers};
 
-#[allow(dead_code)] // its `main` reads the command line
-#[path = "../../examples/combination_lock.rs"]
-mod tasks;
+#[allow(dead_code)] // their `main` reads the command line
+#[path = "../../examples"]
+mod shown {
+    pub(super) mod blocking_combination;
+    pub(super) mod combination_lock;
+}
 
-#[allow(dead_code)]
-#[path = "../../examples/blocking_combination.rs"]
-mod threads;
+use shown::{blocking_combination as threads, combination_lock as tasks};
 
 #[tokio::test]
 async fn they_run_and_leave_nothing_behind() {

@@ -26,14 +26,29 @@ impl Pair {
             let builder = MariaDb::builder()
                 .set("server-id", id)
                 .set("log-bin", "log");
-            builder.set("binlog-format", "ROW").start().unwrap()
+            let builder = match MariaDb::is_mysql() {
+                true => builder
+                    .set("gtid-mode", "ON")
+                    .set("enforce-gtid-consistency", "ON"),
+                false => builder.set("binlog-format", "ROW"),
+            };
+            builder.start().unwrap()
         };
         let (primary, replica) = (server("1"), server("2"));
-        let change = format!(
-            "CHANGE MASTER TO MASTER_HOST='127.0.0.1', MASTER_PORT={}, MASTER_USER='root'; \
-             START SLAVE",
-            primary.port()
-        );
+        let port = primary.port();
+        let change = match MariaDb::is_mysql() {
+            // What made its tables is done, on both.
+            true => format!(
+                "RESET BINARY LOGS AND GTIDS; SET GLOBAL gtid_purged = '{}'; \
+                 CHANGE REPLICATION SOURCE TO SOURCE_HOST='127.0.0.1', SOURCE_PORT={port}, \
+                 SOURCE_USER='root', SOURCE_AUTO_POSITION=1; START REPLICA",
+                primary.sql("SELECT @@gtid_executed").unwrap().trim()
+            ),
+            false => format!(
+                "CHANGE MASTER TO MASTER_HOST='127.0.0.1', MASTER_PORT={port}, \
+                 MASTER_USER='root'; START SLAVE"
+            ),
+        };
         replica.sql(&change).unwrap();
         let router = Router::splitting(primary.address(), replica.address()).unwrap();
         Self {
@@ -55,25 +70,42 @@ impl Pair {
         let url = self.primary.url();
         let (behind, before) = (self.primary.port(), self.router.address().port());
         let url = url.replace(&behind.to_string(), &before.to_string());
-        client(&url).await.unwrap()
+        // The splitter reads the statements, and newer servers offer TLS by themselves.
+        client(&format!("{url}?tls=off")).await.unwrap()
     }
 
     /// Until the replica has what the primary has.
     async fn catch_up(&self) {
-        let at = self.primary.sql("SELECT @@gtid_binlog_pos").unwrap();
+        let [here, applied] = match MariaDb::is_mysql() {
+            true => ["SELECT @@gtid_executed"; 2],
+            false => ["SELECT @@gtid_binlog_pos", "SELECT @@gtid_slave_pos"],
+        };
+        let at = self.primary.sql(here).unwrap();
         until("the replica has caught up", async || {
-            let there = self.replica.sql("SELECT @@gtid_slave_pos").unwrap();
+            let there = self.replica.sql(applied).unwrap();
             (there == at).then_some(())
         })
         .await;
     }
 
     fn stop_applying(&self) {
-        self.replica.sql("STOP SLAVE SQL_THREAD").unwrap();
+        self.replica
+            .sql(&format!("STOP {} SQL_THREAD", replica()))
+            .unwrap();
     }
 
     fn go_on(&self) {
-        self.replica.sql("START SLAVE SQL_THREAD").unwrap();
+        self.replica
+            .sql(&format!("START {} SQL_THREAD", replica()))
+            .unwrap();
+    }
+}
+
+/// What the server calls one.
+fn replica() -> &'static str {
+    match MariaDb::is_mysql() {
+        true => "REPLICA",
+        false => "SLAVE",
     }
 }
 

@@ -6,10 +6,11 @@ use tenure::Coordinator;
 use tenure::backend::{Backend, Page, Prune};
 use tenure::model::MutexName;
 use tenure_testkit::Whole as _;
+use tenure_testkit::every_store::damage::{damage, is_isolated_and_mended};
+use tenure_testkit::every_store::ledgers;
+use tenure_testkit::every_store::prune::{pruned, removes_what_is_old, works_for_people};
 
 use crate::SERVER;
-use crate::shared_listing::damage::{damage, is_isolated_and_mended};
-use crate::shared_listing::prune::{pruned, removes_what_is_old, works_for_people};
 use crate::support::{client, until};
 
 /// The URL of tables that only the caller uses.
@@ -186,9 +187,9 @@ async fn ledgers_of_an_earlier_version_are_read_and_extended_and_go_on_working()
         .unwrap();
     // A user who may not add the column does without.
     let without = client(&format!("{url}&create=off")).await.unwrap();
-    crate::shared_listing::ledgers::works_without_notes(&without).await;
+    ledgers::works_without_notes(&without).await;
     let with = client(&url).await.unwrap();
-    crate::shared_listing::ledgers::works_with_notes(&with).await;
+    ledgers::works_with_notes(&with).await;
     // A client that was there before goes on.
-    crate::shared_listing::ledgers::works_without_notes(&without).await;
+    ledgers::works_without_notes(&without).await;
 }

@@ -17,12 +17,6 @@ mod standby;
 #[path = "../shared/sql/mod.rs"]
 mod sql;
 
-// What every store must stand.
-#[path = "../shared/same_chance.rs"]
-mod same_chance;
-#[path = "../shared/listing/mod.rs"]
-mod shared_listing;
-
 pub(crate) use sql::odd;
 pub(crate) use sql::support::{self, SERVER};
 pub(crate) use tenure_testkit::servers::Postgres as Server;

@@ -144,6 +144,33 @@ async fn a_table_of_another_shape_works_or_is_refused() {
     );
 }
 
+/// One row is owned, and another of the same name is free.
+#[tokio::test]
+async fn where_names_are_not_unique_none_is_granted() {
+    let all = USUAL
+        .map(|(column, kind)| format!("{column} {kind}"))
+        .join(", ");
+    let later = "(extract(epoch FROM now()) * 1000)::bigint + 3600000";
+    SERVER
+        .sql(&format!(
+            "CREATE TABLE shape_twice ({all}); \
+             INSERT INTO shape_twice (mutex, acquired_at, ttl_at, transition_at, owner_id, version, nonce) \
+             VALUES ('m', 1, {later}, {later}, 'other', 5, ''), ('m', 0, 0, 0, '', 4, '')"
+        ))
+        .unwrap();
+    let url = format!("{}?table=shape_twice&connections=1", SERVER.url());
+    let store = client(&url).await.unwrap();
+    for _ in 0..3 {
+        for name in ["m", "n"] {
+            let answer = store.acquire(&bid(name, "a")).await;
+            assert!(
+                !answer.as_ref().is_ok_and(tenure::backend::Answer::is_won),
+                "{answer:?}"
+            );
+        }
+    }
+}
+
 /// A table of the same name in a schema that comes first later on.
 #[tokio::test]
 async fn another_schema_in_the_way_is_another_store_and_no_shared_one() {

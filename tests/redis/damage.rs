@@ -2,8 +2,9 @@
 
 use tenure::Coordinator;
 
-use crate::shared_listing::damage::{damage, is_isolated_and_mended};
 use crate::support;
+use tenure_testkit::every_store::damage::{damage, is_isolated_and_mended};
+use tenure_testkit::every_store::ledgers;
 use tenure_testkit::servers::{Redis, RedisCluster};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -105,7 +106,7 @@ async fn damaged_ledgers_are_named_and_hide_no_other() {
     let client = client.await.unwrap();
     let coordinator = Coordinator::connect(&url).await.unwrap();
     let damaged = ["b", "half", "text", r"\xff"];
-    crate::shared_listing::ledgers::damage_hides_no_other(&client, &coordinator, &damaged).await;
+    ledgers::damage_hides_no_other(&client, &coordinator, &damaged).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -119,7 +120,7 @@ async fn damaged_ledgers_of_a_cluster_hide_no_other() {
     let client = tenure::stores::open(&place, tenure::clock::Clock::boot());
     let client = client.await.unwrap();
     let coordinator = Coordinator::connect(&url).await.unwrap();
-    crate::shared_listing::ledgers::damage_hides_no_other(&client, &coordinator, &["text"]).await;
+    ledgers::damage_hides_no_other(&client, &coordinator, &["text"]).await;
 }
 
 /// A revocation without a token mends also what has an owner that is well.

@@ -6,9 +6,9 @@ use std::time::Duration;
 use tenure::Coordinator;
 use tenure::backend::{Backend, Page};
 use tenure_testkit::Whole as _;
+use tenure_testkit::every_store::damage::all;
 use tenure_testkit::servers::{Flow, Proxy, Redis, RedisCluster, Way};
 
-use crate::shared_listing::damage::all;
 use crate::support::{bid, calls, client, fresh, long, open, url, win};
 
 /// Makes mutexes as their owners would have: three keys each.

@@ -38,12 +38,4 @@ mod turns;
 mod voters;
 mod wakeups;
 
-// What every store must stand.
-#[path = "../shared/same_chance.rs"]
-mod same_chance;
-#[path = "../shared/linger/mod.rs"]
-mod shared_linger;
-#[path = "../shared/listing/mod.rs"]
-mod shared_listing;
-
 tenure_testkit::peer_process!();

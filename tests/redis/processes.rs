@@ -63,5 +63,5 @@ fn killed_and_stopped_processes_never_own_together() {
 
 #[test]
 fn two_processes_that_are_given_the_same_chance_do_not_both_own() {
-    crate::same_chance::one_of_two_owns(&url(shared()));
+    tenure_testkit::every_store::same_chance::one_of_two_owns(&url(shared()));
 }

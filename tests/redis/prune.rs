@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use tenure::Coordinator;
 use tenure::backend::Prune;
+use tenure_testkit::every_store::prune::{pruned, removes_what_is_old, works_for_people};
 use tenure_testkit::servers::{Redis, RedisCluster};
 
-use crate::shared_listing::prune::{pruned, removes_what_is_old, works_for_people};
 use crate::support::{client, open, url};
 
 const AGE: Duration = Duration::from_secs(3);

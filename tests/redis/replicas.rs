@@ -2,7 +2,8 @@
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use tenure::backend::{Answer, Backend, Hint};
+use tenure::backend::{Answer, Backend, Claim, ClaimAnswer, Hint, Ledger as _};
+use tenure::model::StoreTime;
 use tenure::{ErrorKind, Outcome, Retry};
 use tenure_testkit::servers::{Flow, Proxy, Redis, RedisSentinel, Way, wait};
 
@@ -118,6 +119,48 @@ async fn a_grant_counts_only_when_replicas_have_it() {
         .unwrap();
     // One of them is the connection that asks.
     assert!(listed.lines().count() <= 5, "{listed}");
+}
+
+/// A claim that a fail-over would forget is none: its tick would be run again.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_claim_counts_only_when_replicas_have_it() {
+    let master = Redis::start().unwrap();
+    let replica = Redis::builder().replica_of(&master).start().unwrap();
+    let info = || master.command(&["INFO", "replication"]).unwrap();
+    wait::until_true("a replica", || info().contains("state=online")).unwrap();
+    let url = format!("redis://127.0.0.1:{}?wait_replicas=1", master.port());
+    let client = open(&url).await;
+    let mine = bid(&name("m"), "a", long());
+    let grant = eventually("a confirmed grant", async || {
+        let answer = client.acquire(&mine).await.ok()?;
+        held(&mine, &answer)
+    })
+    .await;
+    let ledger = client.ledger().unwrap();
+    let claim = |tick| {
+        let at = |tick: u64| StoreTime::from_millis(1_700_000_000_000 + tick * 1000);
+        Claim::new("rate 1s", at(0), tick, at(tick))
+    };
+    let last = |server: &Redis| server.command(&["HGET", "simba:{m}:schedule", "last_tick"]);
+    let claimed = ledger.claim_tick(&grant, &claim(1)).await.unwrap();
+    assert_eq!(claimed, ClaimAnswer::Claimed);
+    assert_eq!(last(&replica).unwrap(), "1", "it is there already");
+    replica.pause().unwrap();
+    for _ in 0..2 {
+        let error = ledger.claim_tick(&grant, &claim(2)).await.unwrap_err();
+        assert_eq!(error.outcome(), Outcome::MayHave, "{error}");
+    }
+    replica.resume().unwrap();
+    // Found again, and confirmed now.
+    let found = eventually("a confirmed claim", async || {
+        ledger.claim_tick(&grant, &claim(2)).await.ok()
+    })
+    .await;
+    let ClaimAnswer::Refused(entry) = found else {
+        panic!("{found:?}");
+    };
+    assert_eq!((entry.last_tick, entry.token), (2, grant.token));
+    assert_eq!(last(&replica).unwrap(), "2");
 }
 
 /// A take did not count, for want of replicas, and its caller gave up. The same

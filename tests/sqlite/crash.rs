@@ -152,5 +152,5 @@ fn fifty_processes_take_their_turns() {
 
 #[test]
 fn two_processes_that_are_given_the_same_chance_do_not_both_own() {
-    crate::same_chance::one_of_two_owns(&TestFile::new().url());
+    tenure_testkit::every_store::same_chance::one_of_two_owns(&TestFile::new().url());
 }

@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use tenure::Coordinator;
+use tenure_testkit::every_store::damage::{self, damage, is_isolated_and_mended};
+use tenure_testkit::every_store::ledgers;
+use tenure_testkit::every_store::prune::{self, removes_what_is_old, works_for_people};
 
-use crate::shared_listing::damage::{damage, is_isolated_and_mended};
-use crate::shared_listing::prune::{removes_what_is_old, works_for_people};
 use crate::support::TestFile;
 
 /// A row as a person at the prompt might write it.
@@ -68,12 +69,7 @@ async fn a_revocation_by_bytes_does_not_hit_the_name_that_shows_them() {
     assert!(revoked.is_freed(), "{revoked:?}");
     let owner = coordinator.owner(r"b\xff").await.unwrap();
     assert_eq!(owner.and_then(|owner| owner.token()), guard.token().ok());
-    assert_eq!(
-        crate::shared_listing::damage::all(&coordinator, 10)
-            .await
-            .len(),
-        1
-    );
+    assert_eq!(damage::all(&coordinator, 10).await.len(), 1);
     guard.release().await.unwrap();
     coordinator.close().await.unwrap();
 }
@@ -93,7 +89,7 @@ async fn a_version_ahead_of_the_clock_stays() {
     let client = place.open().await;
     row(&place, "'m'", "''", "0", "4000000000000000");
     let prune = tenure::backend::Prune::unused_for(Duration::ZERO);
-    let pruned = crate::shared_listing::prune::pruned(&client, prune).await;
+    let pruned = prune::pruned(&client, prune).await;
     assert_eq!(pruned, (0, 0), "a new row would begin with a smaller token");
 }
 
@@ -129,7 +125,7 @@ async fn damaged_ledgers_are_named_and_hide_no_other() {
     }
     let client = place.open().await;
     let damaged = ["bytes", "negative", "state"];
-    crate::shared_listing::ledgers::damage_hides_no_other(&client, &coordinator, &damaged).await;
+    ledgers::damage_hides_no_other(&client, &coordinator, &damaged).await;
 }
 
 #[tokio::test]
@@ -144,8 +140,8 @@ async fn a_file_of_an_earlier_version_is_extended_and_its_programs_go_on() {
         VALUES ('old', 'rate 1000ms after 0ms', 1, ?1, 1, 1024, 'claimed', NULL)";
     sql.execute(earlier, [7]).unwrap();
     let client = place.open().await;
-    crate::shared_listing::ledgers::works_with_notes(&client).await;
+    ledgers::works_with_notes(&client).await;
     // As a program of before writes: the note of another run is none of its.
     sql.execute(earlier, [100]).unwrap();
-    crate::shared_listing::ledgers::works_with_notes(&client).await;
+    ledgers::works_with_notes(&client).await;
 }

@@ -57,11 +57,11 @@ async fn a_key_is_used_or_refused_and_never_shown() {
             "locks.db{end} is in clear"
         );
     }
-    for wrong in [with("another"), SqliteOptions::new(place.file()).into()] {
+    for wrong in [with("wr0ng-key"), SqliteOptions::new(place.file()).into()] {
         let error = Coordinator::connect(wrong).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Conflict, "{error:?}");
         assert!(
-            !format!("{error:?}{error}").contains("another"),
+            !format!("{error:?}{error}").contains("wr0ng-key"),
             "{error:?}"
         );
     }

@@ -7,9 +7,10 @@ use tenure::Coordinator;
 use tenure::backend::{AnyBackend, Backend, Bid, Page, Prune};
 use tenure::model::{FencingToken, MutexName};
 use tenure_testkit::Whole as _;
+use tenure_testkit::every_store::damage::{damage, is_isolated_and_mended};
+use tenure_testkit::every_store::ledgers;
+use tenure_testkit::every_store::prune::{pruned, works_for_people};
 
-use crate::shared_listing::damage::{damage, is_isolated_and_mended};
-use crate::shared_listing::prune::{pruned, works_for_people};
 use crate::support::{SERVER, bid, client, make, raw};
 
 /// A coordinator below a node of its own, which it makes.
@@ -189,5 +190,5 @@ async fn damaged_ledgers_are_named_and_hide_no_other() {
     let url = format!("zookeeper://{}{rest}", SERVER.address());
     let coordinator = Coordinator::connect(&url).await.unwrap();
     let damaged = ["bad", "half"];
-    crate::shared_listing::ledgers::damage_hides_no_other(&client, &coordinator, &damaged).await;
+    ledgers::damage_hides_no_other(&client, &coordinator, &damaged).await;
 }

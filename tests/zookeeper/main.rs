@@ -16,10 +16,4 @@ mod storm;
 mod support;
 mod tls;
 
-// What every store must stand.
-#[path = "../shared/same_chance.rs"]
-mod same_chance;
-#[path = "../shared/listing/mod.rs"]
-mod shared_listing;
-
 tenure_testkit::peer_process!();

@@ -380,5 +380,8 @@ async fn five_hundred_contenders_survive_a_reconnect_storm() {
 
 #[test]
 fn two_processes_that_are_given_the_same_chance_do_not_both_own() {
-    crate::same_chance::one_of_two_owns(&format!("zookeeper://{}", SERVER.address()));
+    tenure_testkit::every_store::same_chance::one_of_two_owns(&format!(
+        "zookeeper://{}",
+        SERVER.address()
+    ));
 }

@@ -36,6 +36,8 @@ pub(crate) enum Area {
     Counts,
     /// A short selection of what `cargo xtask faults` does.
     Faults,
+    /// The dashboard's page in a real browser.
+    Browser,
     /// Real libraries of the JVM beside ours; only where it is named.
     Jvm,
     /// Owners in a virtual machine; only where it is named.
@@ -44,7 +46,7 @@ pub(crate) enum Area {
 
 impl Area {
     /// What runs unless areas are named.
-    pub(crate) const USUAL: [Self; 9] = [
+    pub(crate) const USUAL: [Self; 10] = [
         Self::Core,
         Self::Sqlite,
         Self::Redis,
@@ -54,9 +56,10 @@ impl Area {
         Self::Servers,
         Self::Counts,
         Self::Faults,
+        Self::Browser,
     ];
 
-    pub(crate) const ALL: [Self; 11] = [
+    pub(crate) const ALL: [Self; 12] = [
         Self::Core,
         Self::Sqlite,
         Self::Redis,
@@ -66,6 +69,7 @@ impl Area {
         Self::Servers,
         Self::Counts,
         Self::Faults,
+        Self::Browser,
         Self::Jvm,
         Self::Machine,
     ];
@@ -83,6 +87,7 @@ impl Area {
             Self::Machine => "machine",
             Self::Counts => "counts",
             Self::Faults => "faults",
+            Self::Browser => "browser",
         }
     }
 
@@ -98,7 +103,7 @@ impl Area {
             Self::Servers => &Server::ALL,
             Self::Faults => &[Server::Redis, Server::Postgres, Server::Faketime],
             Self::Jvm => &[Server::Redis, Server::MariaDb, Server::ZooKeeper],
-            Self::Machine => &[Server::Redis],
+            Self::Browser | Self::Machine => &[Server::Redis],
         }
     }
 
@@ -108,6 +113,7 @@ impl Area {
         let more: &[Program] = match self {
             Self::Servers => &[Program::Terminal, Program::Promtool],
             Self::Counts => &[Program::Valgrind],
+            Self::Browser => &[Program::Browser],
             Self::Jvm => &[Program::Maven],
             Self::Machine => &[Program::Hypervisor],
             _ => &[],
@@ -208,6 +214,8 @@ mod tests {
         assert!(all.contains(&Program::Terminal) && all.contains(&Program::Promtool));
         let counts = needs(&[Area::Counts]);
         assert_eq!(counts, [Program::Compiler, Program::Valgrind]);
+        let browser = [Program::Compiler, server(Server::Redis), Program::Browser];
+        assert_eq!(needs(&[Area::Browser]), browser);
     }
 
     #[test]
@@ -223,7 +231,7 @@ mod tests {
         let [redis, zookeeper] = [Server::Redis, Server::ZooKeeper].map(Program::Server);
         assert_eq!(
             without(&[zookeeper]),
-            "core, sqlite, redis, mysql, postgres, counts, faults"
+            "core, sqlite, redis, mysql, postgres, counts, faults, browser"
         );
         assert_eq!(
             without(&[zookeeper, redis]),

@@ -68,7 +68,7 @@ usage: cargo xtask <command>
       With --retry up to five tests that failed are run once more by themselves,
       unless one has seen two owners. Who passes then counts, and is named.
       ARGS go to the test binaries, as after `cargo test --`.
-      areas: core, sqlite, redis, mysql, postgres, zookeeper, servers, counts, faults, jvm, machine
+      areas: core, sqlite, redis, mysql, postgres, zookeeper, servers, counts, faults, browser, jvm, machine
              (jvm, real Redisson, Curator and Simba from Maven, only if named;
              machine, owners in a virtual machine that is paused, only if named)
       exit:  0 all passed, 1 a failure or no test at all, 2 usage, 3 programs missing
@@ -344,7 +344,7 @@ mod tests {
         assert!(error.contains("`etcd`"), "{error}");
         assert!(
             error.contains(
-                "core, sqlite, redis, mysql, postgres, zookeeper, servers, counts, faults, jvm, machine"
+                "core, sqlite, redis, mysql, postgres, zookeeper, servers, counts, faults, browser, jvm, machine"
             ),
             "{error}"
         );

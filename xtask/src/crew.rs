@@ -175,5 +175,4 @@ fn prepared(job: &Job, size: Size, is_alone: bool) -> Command {
 }
 
 #[cfg(test)]
-#[path = "crew_tests.rs"]
 mod tests;

@@ -48,5 +48,4 @@ fn run(mut shell: Command, policy: &Path, packages: &[&str]) -> io::Result<ExitS
 }
 
 #[cfg(all(test, target_os = "linux"))]
-#[path = "install_tests.rs"]
 mod tests;

@@ -57,6 +57,7 @@ mod tests {
             Program::Promtool => vec!["promtool"],
             Program::Maven => vec!["mvn", "javac"],
             Program::Valgrind => vec!["valgrind"],
+            Program::Browser => vec!["chromium", "chromedriver"],
             Program::Hypervisor => vec!["qemu-system-x86_64"],
         };
         Missing { program, files }

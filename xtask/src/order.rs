@@ -11,7 +11,7 @@ pub(crate) enum Load {
 
 /// The jobs that take long, the longest first, and those that compute. What is not named here
 /// takes seconds and comes after them.
-const KNOWN: [(&str, Load); 26] = [
+const KNOWN: [(&str, Load); 27] = [
     ("jvm", Load::Waits),
     ("zookeeper", Load::Waits),
     ("contention", Load::Computes),
@@ -26,6 +26,7 @@ const KNOWN: [(&str, Load); 26] = [
     ("views", Load::Waits),
     ("servers", Load::Waits),
     ("faults", Load::Waits),
+    ("browser", Load::Waits),
     ("reentrant", Load::Waits),
     ("schedule_stores", Load::Waits),
     ("bench", Load::Waits),

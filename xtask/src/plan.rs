@@ -32,6 +32,10 @@ impl Plan {
                 .count()
         };
         let core = areas.contains(&Area::Core);
+        let mut runner = args.runner.clone();
+        for name in args.servers.map_or(&[][..], |servers| servers.leaves_out()) {
+            runner.extend(["--skip".to_owned(), (*name).to_owned()]);
+        }
         // Arguments after `--` may be a filter. Examples know no filter, and would make a run that
         // matched no test look as if it had tested something.
         let with_examples = core && args.runner.is_empty();
@@ -41,9 +45,9 @@ impl Plan {
             left_out.push("examples".to_owned());
         }
         Self {
-            programs: programs(&areas, targets, &args.runner),
+            programs: programs(&areas, targets, &runner),
             // Cargo refuses `--doc` beside other targets.
-            documentation: core.then(|| command(&["--doc"], &args.runner)),
+            documentation: core.then(|| command(&["--doc"], &runner)),
             examples: targets
                 .examples
                 .iter()
@@ -172,6 +176,7 @@ mod tests {
                 "servers",
                 "counts",
                 "faults",
+                "browser",
                 "jvm",
                 "machine"
             ]

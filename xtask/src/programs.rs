@@ -14,6 +14,8 @@ pub(crate) enum Program {
     Promtool,
     /// Counts instructions.
     Valgrind,
+    /// Chromium, and what drives it.
+    Browser,
     /// What brings libraries of the JVM, and the compiler for what uses them.
     Maven,
     /// Runs virtual machines; and the tools of a very small one.
@@ -62,6 +64,11 @@ impl Program {
                 dnf: &["valgrind"],
                 brew: &[],
             },
+            Self::Browser => Packages {
+                apt: &["chromium", "chromium-driver"],
+                dnf: &["chromium", "chromedriver"],
+                brew: &[],
+            },
             Self::Maven => Packages {
                 apt: &["maven", "default-jdk-headless"],
                 dnf: &["maven"],
@@ -89,6 +96,7 @@ impl Program {
             Self::Terminal => absent(&["tmux"]),
             Self::Promtool => absent(&["promtool"]),
             Self::Valgrind => absent(&["valgrind"]),
+            Self::Browser => absent(&["chromium", "chromedriver"]),
             Self::Maven => absent(&["mvn", "javac"]),
             Self::Hypervisor => absent(&["qemu-system-x86_64", "busybox"]),
         };

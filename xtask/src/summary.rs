@@ -309,5 +309,4 @@ fn without_colour(line: &str) -> String {
 }
 
 #[cfg(test)]
-#[path = "summary_tests.rs"]
 mod tests;

@@ -228,7 +228,7 @@ mod tests {
         ];
         assert_eq!(
             last_line(&[Core, Sqlite, Servers], &output),
-            "left out: redis, mysql, postgres, zookeeper, counts, faults, jvm, machine, 2 ignored, \
+            "left out: redis, mysql, postgres, zookeeper, counts, faults, browser, jvm, machine, 2 ignored, \
              3 filtered out\n"
         );
     }

@@ -37,8 +37,15 @@ async fn an_old_snapshot_does_not_hide_a_newer_owner() {
         let snapshot = sqlx::query("SELECT token FROM fence WHERE resource = 'another'");
         snapshot.execute(&mut *strict).await.unwrap();
         assert_eq!(newest(seen.admit("account", new).await), None);
-        let answer = fence_in(&mut strict, "account", old).await;
-        assert_eq!(newest(answer), Some(new.value()), "{level}");
+        match fence_in(&mut strict, "account", old).await {
+            // MariaDB from 11.6.2 on does not let such a transaction go on.
+            Err(Refusal::Failed(error))
+                if error.to_string().contains("changed since last read") =>
+            {
+                assert_ne!(level, "READ COMMITTED", "{error}");
+            }
+            answer => assert_eq!(newest(answer), Some(new.value()), "{level}"),
+        }
         strict.rollback().await.unwrap();
     }
 }

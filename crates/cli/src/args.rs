@@ -17,7 +17,9 @@ use clap::{Args, Parser, Subcommand};
 
 pub(crate) use hint::parse;
 pub(crate) use hold::{Hold, OnLoss, Release};
-pub(crate) use probed::{Dashboard, Probed};
+#[cfg(feature = "http")]
+pub(crate) use probed::Dashboard;
+pub(crate) use probed::Probed;
 pub(crate) use status::Status;
 #[cfg(feature = "views")]
 pub(crate) use status::Top;
@@ -32,6 +34,9 @@ const WAITING: &str = "Waiting";
 const LOCK: &str = "The lock";
 const COMMAND: &str = "The command";
 const WHAT: &str = "What is done";
+/// Of a server.
+#[cfg_attr(not(feature = "http"), allow(dead_code))]
+const ACCESS: &str = "Who may come";
 const STORE: &str = "The store";
 const LEASE: &str = "The lease";
 const OUTPUT: &str = "Output";
@@ -130,6 +135,7 @@ pub(crate) enum Command {
     #[cfg(feature = "views")]
     Top(Top),
     Watch(Watch),
+    #[cfg(feature = "http")]
     Dashboard(Dashboard),
     /// Look at the store's health and set-up
     ///
@@ -430,8 +436,8 @@ mod tests {
     }
 
     /// In the order in which they are shown.
-    const HEADINGS: [&str; 10] = [
-        ARGUMENTS, WHEN, OFFICE, WAITING, LOCK, COMMAND, WHAT, STORE, LEASE, OUTPUT,
+    const HEADINGS: [&str; 11] = [
+        ARGUMENTS, WHEN, OFFICE, WAITING, LOCK, COMMAND, WHAT, ACCESS, STORE, LEASE, OUTPUT,
     ];
 
     #[test]

@@ -9,6 +9,7 @@ mod files;
 mod gate;
 mod guardian;
 mod hold;
+#[cfg(feature = "http")]
 mod metrics;
 mod moment;
 mod output;

@@ -87,6 +87,12 @@ impl Looks {
         answer
     }
 
+    /// Whether the store is being asked at this moment.
+    #[must_use]
+    pub fn is_under_way(&self) -> bool {
+        self.under_way.is_some()
+    }
+
     fn ended(&mut self, rows: Vec<Row>, ended: Result<(), Error>) -> Answer {
         let cut = match ended {
             Err(error) if rows.is_empty() => return Err(error),

@@ -1,52 +1,124 @@
-//! The dashboard: one page, and what it asks for every second.
+//! [`Dashboard`]: one page, the API behind it, and who may ask.
 
-use std::hash::{BuildHasher, Hasher, RandomState};
-use std::io;
+mod bind_error;
+
+use std::fmt;
+use std::future::Future;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use axum::Router;
+use axum::extract::State;
+use axum::http::header;
+use axum::middleware::{from_fn, from_fn_with_state};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
 use tenure::Coordinator;
 use tokio::net::TcpListener;
-use tokio::sync::Mutex;
+use tokio::sync::{Semaphore, watch};
+use tokio_rustls::TlsAcceptor;
 
-use crate::host;
-use crate::http::{self, Request, Response};
-use crate::looks::{Looks, Told};
-
-const PAGE: &str = include_str!("page.html");
-/// The header of an answer that has not all rows.
-const INCOMPLETE: &str = "x-tenure-incomplete";
-/// The header of an answer that is of an earlier look, with its age.
-const AGE: &str = "x-tenure-age-ms";
+pub use self::bind_error::BindError;
+use crate::answer::Answer;
+use crate::host::{Reach, ServerNames};
+use crate::login::{self, Access};
+use crate::looker::Looker;
+pub use crate::options::DashboardOptions;
+use crate::options::Log;
+use crate::page::PAGE;
+use crate::tls::TlsFiles;
+use crate::{api, events, guard, revoke, serve};
 
 /// A server that has its port and waits for [`run`](Self::run).
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use tenure::Coordinator;
+/// use tenure_dashboard::site::{Dashboard, DashboardOptions};
+///
+/// let coordinator = Coordinator::connect("memory:").await?;
+/// let options = DashboardOptions::default();
+/// let dashboard = Dashboard::bind("127.0.0.1:0", coordinator, options).await?;
+/// println!("{}", dashboard.url());
+/// # let until = std::future::ready(());
+/// dashboard.run(until).await;
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct Dashboard {
     listener: TcpListener,
     address: SocketAddr,
-    site: Site,
+    tls: Option<Tls>,
+    names: ServerNames,
+    site: Arc<Site>,
+}
+
+struct Tls(TlsAcceptor);
+
+impl fmt::Debug for Tls {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Tls")
+    }
 }
 
 impl Dashboard {
     /// Takes the port: `127.0.0.1:0` is any free one.
     ///
     /// # Errors
-    /// When there is no such address, or it is taken.
+    /// When there is no such address, or it is taken; when others could come
+    /// without a token, and that was not asked for; when the files of TLS cannot be
+    /// used.
     ///
     /// # Cancel safety
     /// Dropping it frees the port.
-    pub async fn bind(address: &str, coordinator: Coordinator) -> io::Result<Self> {
-        let listener = TcpListener::bind(address).await?;
-        let address = listener.local_addr()?;
-        let site = Site {
-            coordinator,
-            is_local: address.ip().is_loopback(),
-            looks: Arc::default(),
+    pub async fn bind(
+        address: &str,
+        coordinator: Coordinator,
+        options: DashboardOptions,
+    ) -> Result<Self, BindError> {
+        let tls = options.tls.as_ref().map(TlsFiles::open);
+        let tls = tls.transpose().map_err(BindError::Tls)?;
+        let listener = TcpListener::bind(address)
+            .await
+            .map_err(BindError::Listen)?;
+        let address = listener.local_addr().map_err(BindError::Listen)?;
+        let is_local = address.ip().is_loopback();
+        let has_token = options.token.is_some();
+        if !is_local && !has_token && options.allow_revoke {
+            return Err(BindError::RevokeNeedsToken(address));
+        }
+        if !is_local && !has_token && !options.open_to_all {
+            return Err(BindError::NeedsToken(address));
+        }
+        let reach = match (is_local, has_token) {
+            (true, _) => Reach::ThisHost,
+            (false, false) => Reach::Addresses,
+            (false, true) => Reach::Anywhere,
         };
+        let access = options.token.as_deref();
+        let access = access.map(|token| Access::new(token, address.port(), tls.is_some()));
+        let access = access
+            .transpose()
+            .map_err(|error| BindError::Listen(std::io::Error::other(error.to_string())))?;
+        let scheme = coordinator.profile().scheme;
+        let place = options.store.unwrap_or_else(|| format!("{scheme}:"));
+        let streams = (serve::most_at_once() / 2).max(1);
         Ok(Self {
             listener,
             address,
-            site,
+            tls: tls.map(Tls),
+            names: ServerNames::new(reach, &options.hosts),
+            site: Arc::new(Site {
+                looker: Looker::new(coordinator, place),
+                access,
+                allow_revoke: options.allow_revoke,
+                streams: Arc::new(Semaphore::new(streams)),
+                ending: watch::Sender::new(false),
+                metrics: options.metrics,
+                log: options.log,
+            }),
         })
     }
 
@@ -56,166 +128,138 @@ impl Dashboard {
         self.address
     }
 
+    /// The same for a browser.
+    #[must_use]
+    pub fn url(&self) -> String {
+        let scheme = if self.tls.is_some() { "https" } else { "http" };
+        format!("{scheme}://{}/", self.address)
+    }
+
     /// Whether only this host can reach it.
     #[must_use]
     pub fn is_local(&self) -> bool {
-        self.site.is_local
+        self.address.ip().is_loopback()
     }
 
-    /// Answers for ever.
+    /// Whether the store answers, for one who asks later.
+    pub fn readiness(&self) -> impl Fn() -> bool + Send + Sync + 'static {
+        let looker = Arc::clone(&self.site.looker);
+        move || looker.is_well()
+    }
+
+    /// Looks and answers until `end` says so; then those who have asked get
+    /// their answer.
     ///
     /// # Cancel safety
-    /// Dropping it frees the port; requests under way are still answered.
-    pub async fn run(self) {
+    /// Dropping it frees the port and ends the looking; requests under way are
+    /// still answered.
+    pub async fn run(self, end: impl Future<Output = ()>) {
         let site = self.site;
-        http::serve(self.listener, move |request| {
-            let site = site.clone();
-            async move { site.answer(&request).await }
-        })
-        .await;
+        let router = router(&site, self.names);
+        // Also when this is dropped: streams have no other end.
+        let ending = Ending(Arc::clone(&site));
+        let end = async {
+            end.await;
+            drop(ending);
+        };
+        let tls = self.tls.map(|Tls(acceptor)| acceptor);
+        tokio::select! {
+            () = serve::serve(self.listener, tls, router, end) => {}
+            () = Arc::clone(&site.looker).look() => {}
+        }
     }
 }
 
-#[derive(Clone, Debug)]
-struct Site {
-    coordinator: Coordinator,
-    is_local: bool,
-    looks: Arc<Mutex<Looks>>,
+/// Dropped, all streams end.
+struct Ending(Arc<Site>);
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        self.0.ending.send_replace(true);
+    }
+}
+
+/// What all requests share.
+pub(crate) struct Site {
+    pub(crate) looker: Arc<Looker>,
+    pub(crate) access: Option<Access>,
+    pub(crate) allow_revoke: bool,
+    /// One for each page that may follow the changes.
+    pub(crate) streams: Arc<Semaphore>,
+    pub(crate) ending: watch::Sender<bool>,
+    metrics: Option<Arc<dyn Fn() -> String + Send + Sync>>,
+    log: Option<Arc<Log>>,
 }
 
 impl Site {
-    async fn answer(&self, request: &Request) -> Response {
-        if let Some(refusal) = host::misdirected(request, self.is_local) {
-            return refusal;
-        }
-        match request.path.as_str() {
-            "/" => page(),
-            "/healthz" => Response::text("200 OK", "ok\n"),
-            "/api/status" => match self.looks.lock().await.rows(&self.coordinator).await {
-                Ok(told) => status(&told),
-                Err(error) => Response::json(
-                    "503 Service Unavailable",
-                    &serde_json::json!({ "error": error.to_string() }),
-                ),
-            },
-            _ => Response::text("404 Not Found", "try /, /api/status or /healthz\n"),
+    /// Tells a person.
+    pub(crate) fn log(&self, text: &str) {
+        if let Some(log) = &self.log {
+            log(text);
         }
     }
 }
 
-fn status(told: &Told) -> Response {
-    let mut response = Response::json("200 OK", &told.rows);
-    if told.cut.is_some() {
-        response = response.with(INCOMPLETE, "true".to_owned());
+impl fmt::Debug for Site {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Site").finish_non_exhaustive()
     }
-    if let Some(age) = told.age {
-        response = response.with(AGE, age.as_millis().to_string());
-    }
-    response
 }
 
-/// The page. Its own script and style may run, and nothing else.
-fn page() -> Response {
-    let random = || RandomState::new().build_hasher().finish();
-    let nonce = format!("{:016x}{:016x}", random(), random());
+fn router(site: &Arc<Site>, names: ServerNames) -> Router {
+    let api = Router::new()
+        .route("/api/v1/mutexes", get(api::mutexes))
+        .route("/api/v1/mutexes/{name}", get(api::mutex))
+        .route("/api/v1/mutexes/{name}/revoke", post(revoke::revoke))
+        .route("/api/v1/history", get(api::history))
+        .route("/api/v1/store", get(api::store))
+        .route("/api/v1/events", get(events::events))
+        .route("/api/v1/openapi.json", get(api::openapi))
+        .route_layer(from_fn(guard::same_site));
+    let known = api
+        .route("/", get(async || page(&PAGE)))
+        .route("/metrics", get(metrics))
+        .fallback(async || Answer::text(404, "try / or /api/v1/openapi.json\n"))
+        .layer(from_fn_with_state(Arc::clone(site), login::known));
+    Router::new()
+        .route("/login", get(login::form).post(login::log_in))
+        .route("/logout", post(login::log_out))
+        .route("/healthz", get(async || Answer::text(200, "ok\n")))
+        .route("/readyz", get(readyz))
+        .merge(known)
+        .layer(from_fn_with_state(Arc::new(names), guard::by_name))
+        .with_state(Arc::clone(site))
+}
+
+async fn readyz(State(site): State<Arc<Site>>) -> Answer {
+    match site.looker.is_well() {
+        true => Answer::text(200, "ok\n"),
+        false => Answer::text(503, "the store is in trouble, or was not reached yet\n"),
+    }
+}
+
+async fn metrics(State(site): State<Arc<Site>>) -> Answer {
+    match &site.metrics {
+        Some(text) => Answer::text(200, text()),
+        None => Answer::text(404, "this server counts nothing\n"),
+    }
+}
+
+/// A page of ours. Its own script and style may run, and nothing else.
+pub(crate) fn page(text: &str) -> Response {
+    let mut random = [0; 16];
+    if getrandom::fill(&mut random).is_err() {
+        return Answer::text(500, "this host gives no random numbers\n").into_response();
+    }
+    let nonce: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
     let policy = format!(
         "default-src 'none'; script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}'; \
-         connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; \
+         connect-src 'self'; img-src data:; base-uri 'none'; form-action 'self'; \
          frame-ancestors 'none'"
     );
-    Response::html(PAGE.replace("NONCE", &nonce))
-        .with("content-security-policy", policy)
-        .with("referrer-policy", "no-referrer")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    async fn site() -> Site {
-        Site {
-            coordinator: Coordinator::connect("memory:").await.unwrap(),
-            is_local: true,
-            looks: Arc::default(),
-        }
-    }
-
-    async fn asked(site: &Site, path: &str) -> Response {
-        let head = format!("GET {path} HTTP/1.1");
-        let request = crate::http::tests_request(&head);
-        site.answer(&request).await
-    }
-
-    #[tokio::test]
-    async fn each_path_has_its_answer() {
-        let site = site().await;
-        assert_eq!(asked(&site, "/").await.status(), "200 OK");
-        assert_eq!(asked(&site, "/api/status").await.body(), "[]\n");
-        assert_eq!(asked(&site, "/healthz").await.body(), "ok\n");
-        assert_eq!(asked(&site, "/favicon.ico").await.status(), "404 Not Found");
-    }
-
-    #[tokio::test]
-    async fn a_store_that_fails_is_told() {
-        let site = site().await;
-        site.coordinator.close().await.unwrap();
-        let answer = asked(&site, "/api/status").await;
-        assert_eq!(answer.status(), "503 Service Unavailable");
-        assert!(answer.body().starts_with(r#"{"error":"#), "{answer:?}");
-        assert_eq!(asked(&site, "/healthz").await.status(), "200 OK");
-    }
-
-    #[tokio::test]
-    async fn what_was_told_is_shown_with_a_mark_that_it_is_not_all() {
-        use tenure::backend::{Backend, Bid};
-        use tenure::clock::Clock;
-        use tenure::model::{ContenderId, LeaseTerms, MutexName};
-        use tenure::stores::memory::Memory;
-        use tenure_testkit::fault::{Call, Fault, FaultBackend, Faults};
-
-        let store = Memory::new();
-        for number in 0..1_500 {
-            let name = MutexName::new(format!("m{number:04}")).unwrap();
-            let id = ContenderId::new("a").unwrap();
-            let bid = Bid::new(name, id, LeaseTerms::default());
-            assert!(store.acquire(&bid).await.unwrap().is_won());
-        }
-        let faults = Faults::new(Clock::boot());
-        let backend = FaultBackend::new(store, &faults);
-        let coordinator = Coordinator::with_backend(backend, LeaseTerms::default()).unwrap();
-        let site = Site {
-            coordinator,
-            is_local: true,
-            looks: Arc::default(),
-        };
-        faults.next(Call::List, Fault::None);
-        faults.next(Call::List, Fault::Fail);
-        let some = asked(&site, "/api/status").await;
-        assert_eq!(some.status(), "200 OK");
-        assert_eq!(some.body().matches(r#""name":"#).count(), 1000);
-        assert!(
-            format!("{some:?}").contains(INCOMPLETE),
-            "{:?}",
-            some.status()
-        );
-        tokio::time::sleep(crate::looks::FRESH * 2).await;
-        let all = asked(&site, "/api/status").await;
-        assert_eq!(all.body().matches(r#""name":"#).count(), 1_500);
-        assert!(!format!("{all:?}").contains(INCOMPLETE));
-    }
-
-    #[test]
-    fn the_page_needs_nothing_from_elsewhere_and_makes_no_markup_of_data() {
-        for part in [
-            "http:",
-            "https:",
-            "innerHTML",
-            "document.write",
-            "eval(",
-            "insertAdjacent",
-        ] {
-            assert!(!PAGE.contains(part), "{part}");
-        }
-        assert!(page() != page(), "a nonce is used once");
-    }
+    let headers = [
+        (header::CONTENT_TYPE, "text/html; charset=utf-8".to_owned()),
+        (header::CONTENT_SECURITY_POLICY, policy),
+    ];
+    (headers, text.replace("NONCE", &nonce)).into_response()
 }

@@ -1,6 +1,6 @@
 //! All mutexes of a store, as rows.
 
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use serde::Serialize;
 use tenure::Coordinator;
@@ -28,6 +28,9 @@ pub struct Row {
     pub held_ms: Option<u64>,
     /// How long it still has it if nothing is renewed.
     pub left_ms: Option<u64>,
+    /// The whole length of the lease, where it has been seen for long enough to know.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lease_ms: Option<u64>,
     /// Who waits for it, in order, where the store knows them.
     pub waiters: Vec<String>,
     /// What it is, when it is more than a mutex: `schedule` or `reentrant`.
@@ -36,12 +39,44 @@ pub struct Row {
     /// When a schedule's next run is due, on the store's clock.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_run: Option<String>,
+    /// By how much that run is late.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub late_ms: Option<u64>,
+    /// A schedule's last runs that were seen, the newest last.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub runs: Vec<Run>,
     /// How often its holder holds a reentrant lock.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub holds: Option<u64>,
     /// What is wrong with what the store has of it, and what can be done.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fault: Option<String>,
+    /// When the store told of it: lengths of time are of this moment.
+    #[serde(skip)]
+    pub seen: Instant,
+    /// How long its owner can still renew in peace.
+    #[serde(skip)]
+    pub(crate) undisputed_ms: Option<u64>,
+}
+
+/// One run of a schedule. Times are the store's.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Run {
+    /// When it began; when it was due, where that is not known.
+    pub at: String,
+    /// Its number.
+    pub run: u64,
+    /// How it went, in the words of [`RunResult`](tenure::schedule::RunResult).
+    pub outcome: &'static str,
+    /// How late it began.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub late_ms: Option<u64>,
+    /// How long it took.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub duration_ms: Option<u64>,
+    /// With which token it was claimed.
+    pub token: FencingToken,
 }
 
 impl Row {
@@ -55,11 +90,16 @@ impl Row {
             since: None,
             held_ms: None,
             left_ms: None,
+            lease_ms: None,
             waiters: Vec::new(),
             kind: None,
             next_run: None,
+            late_ms: None,
+            runs: Vec::new(),
             holds: None,
             fault: None,
+            seen: Instant::now(),
+            undisputed_ms: None,
         }
     }
 
@@ -75,7 +115,21 @@ impl Row {
             row.held_ms = held.map(millis);
             row.since = held.and_then(|held| stamp(SystemTime::now().checked_sub(held)?));
             row.left_ms = owner.remaining(now).map(millis);
+            row.undisputed_ms = owner.ttl_at().map(|at| millis(at.since(now)));
         }
+        row
+    }
+
+    /// The same with its lengths of time as of `at`, which is later.
+    #[must_use]
+    pub fn at(&self, at: Instant) -> Self {
+        let passed = millis(at.saturating_duration_since(self.seen));
+        let mut row = self.clone();
+        row.held_ms = self.held_ms.map(|held| held.saturating_add(passed));
+        row.left_ms = self.left_ms.map(|left| left.saturating_sub(passed));
+        row.late_ms = self.late_ms.map(|late| late.saturating_add(passed));
+        row.undisputed_ms = self.undisputed_ms.map(|left| left.saturating_sub(passed));
+        row.seen = self.seen.max(at);
         row
     }
 }
@@ -128,6 +182,41 @@ pub(crate) async fn gather_each(
     Ok(())
 }
 
-fn millis(length: Duration) -> u64 {
+/// What the store has under a name as a row shows it, and the store's time.
+///
+/// # Errors
+/// When the store cannot be asked.
+///
+/// # Cancel safety
+/// Dropping it changes nothing.
+pub async fn found(
+    coordinator: &Coordinator,
+    text: &str,
+) -> tenure::Result<Option<(Entry, StoreTime)>> {
+    let listing = coordinator
+        .list(&Page::of([MutexName::found(text)]))
+        .await?;
+    if let Some(entry) = listing.entries.into_iter().next() {
+        return Ok(Some((entry, listing.now)));
+    }
+    // What is no text is known by how it is shown, and by no name.
+    if !text.contains(['\\', '%']) {
+        return Ok(None);
+    }
+    let mut page = Page::first(PAGE);
+    loop {
+        let listing = coordinator.list(&page).await?;
+        let next = listing.next_page(&page);
+        let mut entries = listing.entries.into_iter();
+        let shown = entries.find(|entry| entry.name.as_str() == text && entry.fault.is_some());
+        match (shown, next) {
+            (Some(entry), _) => return Ok(Some((entry, listing.now))),
+            (None, Some(next)) => page = next,
+            (None, None) => return Ok(None),
+        }
+    }
+}
+
+pub(crate) fn millis(length: Duration) -> u64 {
     u64::try_from(length.as_millis()).unwrap_or(u64::MAX)
 }

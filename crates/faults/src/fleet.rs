@@ -1,11 +1,12 @@
 //! The workers, killed, stopped and begun again.
 
-use std::io::{self, BufRead as _, BufReader};
+use std::io::{self, BufRead as _, BufReader, Write as _};
 use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -30,7 +31,7 @@ pub struct Fleet {
 struct Life {
     child: Child,
     /// Its end is the worker's.
-    _input: ChildStdin,
+    input: ChildStdin,
     listener: Option<JoinHandle<()>>,
 }
 
@@ -118,32 +119,49 @@ impl Fleet {
         });
         *slot = Some(Life {
             child,
-            _input: input,
+            input,
             listener: Some(listener),
         });
         Ok(())
     }
 
-    /// Kills a worker, at once.
-    pub fn kill(&self, at: usize) {
-        drop(self.life(at).take());
+    /// Kills a worker, at once; whether it lived.
+    pub fn kill(&self, at: usize) -> bool {
+        self.life(at).take().is_some()
     }
 
-    /// Stops a worker where it stands.
-    pub fn stop(&self, at: usize) {
-        self.signal(at, Signal::STOP);
+    /// Stops a worker where it stands; whether it lived.
+    pub fn stop(&self, at: usize) -> bool {
+        self.signal(at, Signal::STOP)
     }
 
     /// Lets a stopped worker go on.
-    pub fn go_on(&self, at: usize) {
-        self.signal(at, Signal::CONT);
+    pub fn go_on(&self, at: usize) -> bool {
+        self.signal(at, Signal::CONT)
     }
 
-    fn signal(&self, at: usize, signal: Signal) {
-        if let Some(life) = &*self.life(at) {
-            // One that has ended by itself is begun anew by `mend`.
-            let _ = kill_process(Pid::from_child(&life.child), signal);
-        }
+    fn signal(&self, at: usize, signal: Signal) -> bool {
+        // One that has ended by itself is begun anew by `mend`.
+        self.life(at)
+            .as_ref()
+            .is_some_and(|life| kill_process(Pid::from_child(&life.child), signal).is_ok())
+    }
+
+    /// The workers whose wall clocks can be set.
+    #[must_use]
+    pub fn with_clocks(&self) -> Vec<usize> {
+        let all = self.orders.iter().enumerate();
+        let with = all.filter(|(_, orders)| orders.sets_clock);
+        with.map(|(at, _)| at).collect()
+    }
+
+    /// Sets the wall clock of a worker ahead, or back; whether it was told to.
+    pub fn set_clock(&self, at: usize, ahead: bool, by: Duration) -> bool {
+        let way = if ahead { "ahead" } else { "back" };
+        let line = format!("{way} {}\n", by.as_millis());
+        self.life(at)
+            .as_mut()
+            .is_some_and(|life| life.input.write_all(line.as_bytes()).is_ok())
     }
 
     /// All live and go on; those that ended and were not killed.

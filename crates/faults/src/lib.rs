@@ -8,6 +8,7 @@
 //! | [`fleet`] | the workers, killed, stopped and begun again |
 //! | [`topology`] | the stores, and what can happen to each of them |
 //! | [`nemesis`] | what happens when, from a seed |
+//! | [`progress`] | how far the workers have come since |
 //! | [`mod@slice`] | one run: all of the above, for a minute |
 //! | [`judge`] | whether what was promised held |
 //! | [`second`] | a judge that was written elsewhere, on the same histories |
@@ -20,6 +21,7 @@ pub mod fleet;
 pub mod judge;
 pub mod log;
 pub mod nemesis;
+pub mod progress;
 pub mod register;
 pub mod report;
 pub mod results;

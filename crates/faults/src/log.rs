@@ -1,11 +1,12 @@
 //! What all processes of a run have told so far.
 
-use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tenure::clock::Clock;
 use tenure_testkit::history::{Event, History, What};
+
+use crate::progress::Progress;
 
 /// The events of a run, added to by everybody.
 #[derive(Debug)]
@@ -18,27 +19,25 @@ pub struct Log {
 #[derive(Debug, Default)]
 struct Kept {
     events: Vec<Event>,
-    /// When each mutex was last seen to be owned.
-    owned: BTreeMap<Box<str>, Duration>,
+    progress: Progress,
 }
 
-impl Default for Log {
-    fn default() -> Self {
-        let clock = Clock::boot();
+impl Log {
+    /// Of events on this clock; that of the whole host, where there are several processes.
+    #[must_use]
+    pub fn new(clock: Clock) -> Self {
         Self {
             times: History::new("", clock.clone()),
             clock,
             kept: Mutex::default(),
         }
     }
-}
 
-impl Log {
     fn kept(&self) -> MutexGuard<'_, Kept> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The moment on the clock of the whole host.
+    /// The moment on its clock.
     #[must_use]
     pub fn now(&self) -> Duration {
         self.times.time(self.clock.now())
@@ -47,15 +46,7 @@ impl Log {
     /// Adds what a worker has told.
     pub fn add(&self, event: Event) {
         let mut kept = self.kept();
-        let owned = match &event.what {
-            What::Granted { tenure, .. } => Some(tenure.name.as_str()),
-            What::Ran { schedule, .. } => Some(schedule.as_str()),
-            _ => None,
-        };
-        if let Some(name) = owned {
-            let last = kept.owned.entry(name.into()).or_default();
-            *last = event.at.max(*last);
-        }
+        kept.progress.see(&event);
         kept.events.push(event);
     }
 
@@ -68,12 +59,17 @@ impl Log {
         kept.events.push(Event { at, process, what });
     }
 
-    /// Those of `names` that no worker was seen to own since `moment`.
-    #[must_use]
-    pub fn free_since(&self, names: &[&'static str], moment: Duration) -> Vec<&'static str> {
-        let kept = self.kept();
-        let is_free = |name: &&str| kept.owned.get(*name).is_none_or(|at| *at < moment);
-        names.iter().copied().filter(is_free).collect()
+    /// Does `deed`, by which the store forgets, and notes between which moments it was done.
+    pub fn forgetting<T>(&self, deed: impl FnOnce() -> T) -> T {
+        let since = self.now();
+        let done = deed();
+        self.note("nemesis", What::Forgot { since });
+        done
+    }
+
+    /// Looks at how far the workers have come.
+    pub fn progress<T>(&self, look: impl FnOnce(&Progress) -> T) -> T {
+        look(&self.kept().progress)
     }
 
     /// All events, in the order of their times.

@@ -111,7 +111,7 @@ fn line(slice: &Slice) -> String {
     format!(
         "{} {}.{}: {} s, {faults} faults, {} grants, {} lost, {} writes, {} runs, {} late writes \
          refused with a fence and {} taken without, two owners where the store forgot {} times \
-         (at most {} ms), {} violations",
+         (at most {} ms), slowest recovery {} ms, {} violations",
         slice.store,
         slice.seed,
         slice.index,
@@ -124,6 +124,7 @@ fn line(slice: &Slice) -> String {
         slice.late_taken,
         slice.forgotten,
         slice.longest_forgotten,
+        slice.slowest,
         slice.violations.len()
     )
 }

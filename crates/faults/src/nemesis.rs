@@ -9,23 +9,32 @@ use tenure_testkit::servers::ServerError;
 
 use crate::fleet::{Fleet, Surroundings};
 use crate::log::Log;
-use crate::topology::{Mishap, Topology};
+use crate::topology::{Cost, Mishap, Scene, Topology};
+use crate::worker::Store;
 
-/// How long it may take until everything is owned again once all is mended. Far longer than it
-/// takes: the machine may be busy.
+/// How long it may take until every mutex is owned again once all is mended, and until it has gone
+/// from owner to owner in the end. Far
+/// longer than it takes: the machine may be busy.
 const RECOVERY: Duration = Duration::from_secs(60);
+
+/// How many mishaps there are at a time, as often as they stand here.
+const AT_A_TIME: [usize; 6] = [1, 1, 2, 2, 3, 4];
 
 /// What has happened, and what did not recover from it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Happened {
-    /// The names of all mishaps, in their order.
+    /// The names of all mishaps that happened, in their order.
     pub mishaps: Vec<&'static str>,
-    /// In words: what no worker owned again, which worker ended.
+    /// How many were meant to happen and could not.
+    pub failed: u64,
+    /// How long the slowest mutex took to go on again.
+    pub slowest: Duration,
+    /// In words: what did not go on, which worker ended.
     pub stuck: Vec<String>,
 }
 
-/// Lets mishaps happen for so long, one or two at a time. After each everything is mended, and
-/// all of `names` must be owned again.
+/// Lets mishaps happen for so long, one or some at a time. After each time everything is mended,
+/// and all mutexes of `store` must go on.
 ///
 /// # Errors
 /// When a server cannot be brought back, which is not the fault of what is tested.
@@ -33,118 +42,187 @@ pub fn rage(
     topology: &dyn Topology,
     fleet: &Fleet,
     log: &Log,
-    names: &[&'static str],
+    store: &Store,
     chance: &mut Rng,
     length: Duration,
 ) -> Result<Happened, ServerError> {
     let mut happened = Happened::default();
     let mut menu = of_workers(fleet);
     menu.extend(topology.menu(fleet));
-    recovered(log, names, Duration::ZERO, &mut happened);
+    recovered(log, store, 1, Duration::ZERO, &mut happened);
+    happened.slowest = Duration::ZERO;
     // However long the start took, something happens.
     let end = Instant::now() + length;
     while happened.stuck.is_empty() && (happened.mishaps.is_empty() || Instant::now() < end) {
-        sleep(Duration::from_millis(chance.u64(50..500)));
-        let first = &menu[chance.usize(..menu.len())];
-        let mut both = vec![first];
-        if chance.u8(0..3) == 0 {
-            both.push(&menu[chance.usize(..menu.len())]);
-        }
-        for mishap in &both {
-            note(log, mishap, false);
-            happened.mishaps.push(mishap.name);
-        }
-        scope(|scope| {
-            for (at, mishap) in both.iter().enumerate() {
-                let (length, mut chance) = (length_of(chance, topology.lease()), chance.fork());
+        sleep(Duration::from_millis(chance.u64(20..200)));
+        let mishaps = choose(&menu, topology.crowd(), chance);
+        let lease = topology.lease();
+        let deeds: Vec<_> = scope(|scope| {
+            let deeds = mishaps.iter().enumerate().map(|(at, mishap)| {
+                let mut scene = Scene {
+                    length: length_of(chance, lease),
+                    chance: chance.fork(),
+                    log,
+                };
                 scope.spawn(move || {
-                    sleep(length / 3 * at as u32);
-                    // Two at once may hinder each other: what is dead cannot be stopped.
-                    let _ = (mishap.happens)(&mut chance, length);
-                });
-            }
+                    sleep(scene.length / 4 * (at % 4) as u32);
+                    note(log, mishap.name, false);
+                    let done = (mishap.happens)(&mut scene);
+                    if done.is_err() {
+                        // What is dead cannot be stopped: it did not happen.
+                        note(log, mishap.name, true);
+                    }
+                    done.is_ok()
+                })
+            });
+            let deeds: Vec<_> = deeds.collect();
+            let join = |deed: std::thread::ScopedJoinHandle<'_, bool>| {
+                deed.join().expect("no mishap panics")
+            };
+            deeds.into_iter().map(join).collect()
         });
         topology.mend()?;
         happened.stuck.extend(fleet.mend()?);
-        both.iter().for_each(|mishap| note(log, mishap, true));
-        recovered(log, names, log.now(), &mut happened);
+        for (mishap, is_done) in mishaps.iter().zip(deeds) {
+            if is_done {
+                note(log, mishap.name, true);
+                happened.mishaps.push(mishap.name);
+            } else {
+                happened.failed += 1;
+            }
+        }
+        recovered(log, store, 1, log.now(), &mut happened);
     }
+    recovered(log, store, 2, log.now(), &mut happened);
+    all_ask(log, fleet.size(), store, &mut happened);
     Ok(happened)
+}
+
+/// Some that can happen at the same time, each once.
+fn choose<'m, 'a>(menu: &'m [Mishap<'a>], crowd: usize, chance: &mut Rng) -> Vec<&'m Mishap<'a>> {
+    let number = crowd * AT_A_TIME[chance.usize(..AT_A_TIME.len())];
+    let mut chosen: Vec<&Mishap<'_>> = Vec::new();
+    for _ in 0..number {
+        let mishap = &menu[chance.usize(..menu.len())];
+        let fits = |other: &&Mishap<'_>| other.name != mishap.name && other.goes_with(mishap);
+        if chosen.iter().all(fits) {
+            chosen.push(mishap);
+        }
+    }
+    chosen
 }
 
 /// 0.3 to 3 leases, more often short than long.
 fn length_of(chance: &mut Rng, lease: Duration) -> Duration {
     let part = chance.f64();
-    lease.mul_f64(0.3 + 2.7 * part * part)
+    lease.mul_f64(0.3 + 2.7 * part * part * part)
 }
 
-fn note(log: &Log, mishap: &Mishap<'_>, is_over: bool) {
-    let fault = What::Fault {
-        what: mishap.name.into(),
-        is_over,
-        forgets: mishap.forgets,
-    };
-    log.note("nemesis", fault);
+fn note(log: &Log, name: &str, is_over: bool) {
+    let what = name.into();
+    log.note("nemesis", What::Fault { what, is_over });
 }
 
-/// Waits until everything was owned since `moment`.
-fn recovered(log: &Log, names: &[&'static str], moment: Duration, happened: &mut Happened) {
+/// Waits until every mutex had so many turns since `moment`.
+fn recovered(log: &Log, store: &Store, turns: usize, moment: Duration, happened: &mut Happened) {
+    let after = *happened.mishaps.last().unwrap_or(&"the start");
+    let begun = Instant::now();
+    let still = || log.progress(|progress| progress.still(store.names(), turns, moment));
+    let still = wait_for(still);
+    happened.slowest = happened.slowest.max(begun.elapsed());
+    happened.stuck.extend(
+        still
+            .iter()
+            .map(|name| format!("{name:?} did not go on for {RECOVERY:?} after {after} was over")),
+    );
+}
+
+/// In the end every worker asks again, or is stuck itself.
+fn all_ask(log: &Log, workers: usize, store: &Store, happened: &mut Happened) {
+    let moment = log.now();
+    let silent = || log.progress(|progress| progress.silent(workers, store.asked(), moment));
+    let silent = wait_for(silent);
+    let stuck = silent
+        .iter()
+        .map(|who| format!("{who} was silent for {RECOVERY:?} in the end"));
+    happened.stuck.extend(stuck);
+}
+
+/// Waits until nothing is left, and gives what is left for too long.
+fn wait_for<T>(left: impl Fn() -> Vec<T>) -> Vec<T> {
     let end = Instant::now() + RECOVERY;
     loop {
-        let free = log.free_since(names, moment);
-        if free.is_empty() {
-            return;
-        }
-        if Instant::now() > end {
-            let after = happened.mishaps.last().unwrap_or(&"the start");
-            let stuck = free.iter().map(|name| {
-                format!("{name:?} was not owned for {RECOVERY:?} after {after} was over")
-            });
-            happened.stuck.extend(stuck);
-            return;
+        let left = left();
+        if left.is_empty() || Instant::now() > end {
+            return left;
         }
         sleep(Duration::from_millis(20));
     }
 }
 
+fn dead() -> ServerError {
+    ServerError::new("the worker is dead")
+}
+
+fn if_so(is_done: bool) -> Result<(), ServerError> {
+    if is_done { Ok(()) } else { Err(dead()) }
+}
+
 /// What can happen to the workers, whatever the store.
 fn of_workers(fleet: &Fleet) -> Vec<Mishap<'_>> {
-    let one = move |chance: &mut Rng| chance.usize(..fleet.size());
-    vec![
-        Mishap::new("worker killed", move |chance, length| {
-            let at = one(chance);
-            fleet.kill(at);
-            sleep(length / 2);
+    let all = move || 0..fleet.size();
+    let mut menu = vec![
+        Mishap::new("worker killed", move |scene| {
+            let at = scene.one(fleet.size());
+            if_so(fleet.kill(at))?;
+            scene.wait(0.5);
             Ok(fleet.begin(at, Surroundings::Usual)?)
         }),
-        Mishap::new("worker stopped", move |chance, length| {
-            let at = one(chance);
-            fleet.stop(at);
-            sleep(length);
+        Mishap::new("worker stopped", move |scene| {
+            let at = scene.one(fleet.size());
+            if_so(fleet.stop(at))?;
+            scene.wait(1.0);
             fleet.go_on(at);
             Ok(())
         }),
-        Mishap::new("all workers stopped", move |_, length| {
-            (0..fleet.size()).for_each(|at| fleet.stop(at));
-            sleep(length);
-            (0..fleet.size()).for_each(|at| fleet.go_on(at));
+        Mishap::new("all workers stopped", move |scene| {
+            let stopped = all().filter(|at| fleet.stop(*at)).count();
+            if_so(stopped > 0)?;
+            scene.wait(1.0);
+            all().for_each(|at| _ = fleet.go_on(at));
             Ok(())
         }),
-        Mishap::new("worker stopped again and again", move |chance, length| {
-            let at = one(chance);
+        Mishap::new("worker stopped again and again", move |scene| {
+            let at = scene.one(fleet.size());
             for _ in 0..5 {
-                fleet.stop(at);
-                sleep(length / 8);
+                if_so(fleet.stop(at))?;
+                scene.wait(0.125);
                 fleet.go_on(at);
-                sleep(Duration::from_millis(chance.u64(1..60)));
+                sleep(Duration::from_millis(scene.chance.u64(1..60)));
             }
             Ok(())
         }),
-        Mishap::new("all workers killed", move |_, length| {
-            (0..fleet.size()).for_each(|at| fleet.kill(at));
-            sleep(length / 4);
+        Mishap::new("all workers killed", move |scene| {
+            let killed = all().filter(|at| fleet.kill(*at)).count();
+            if_so(killed > 0)?;
+            scene.wait(0.25);
             let begin = |at| fleet.begin(at, Surroundings::Usual);
-            Ok((0..fleet.size()).try_for_each(begin)?)
-        }),
-    ]
+            Ok(all().try_for_each(begin)?)
+        })
+        .costing(Cost::Lives),
+    ];
+    let with_clocks = fleet.with_clocks();
+    if !with_clocks.is_empty() {
+        menu.push(Mishap::new("worker's clock set", move |scene| {
+            let at = with_clocks[scene.one(with_clocks.len())];
+            let by = scene.length.mul_f64(scene.chance.f64() * 2.0);
+            let ahead = scene.chance.bool();
+            if_so(fleet.set_clock(at, ahead, by))?;
+            scene.wait(0.5);
+            // A newborn one has not heard of the first, and is off by as much then.
+            fleet.set_clock(at, !ahead, by);
+            Ok(())
+        }));
+    }
+    menu
 }

@@ -20,51 +20,66 @@ pub const FENCED: &str = "fenced";
 /// The one that takes every write.
 pub const PLAIN: &str = "plain";
 
-type Fences = Mutex<BTreeMap<String, Fence>>;
+/// The registers of all mutexes of a run.
+#[derive(Debug)]
+pub struct Registers {
+    fences: Mutex<BTreeMap<String, Fence>>,
+    log: Arc<Log>,
+}
 
-/// Serves the registers at `socket` for as long as this process lives.
-///
-/// # Errors
-/// When the socket cannot be made.
-pub fn serve(socket: &Path, log: &Arc<Log>) -> io::Result<()> {
-    let listener = UnixListener::bind(socket)?;
-    let (fences, log) = (Arc::new(Fences::default()), Arc::clone(log));
-    std::thread::spawn(move || {
-        for stream in listener.incoming().map_while(Result::ok) {
-            let (fences, log) = (Arc::clone(&fences), Arc::clone(&log));
-            // A worker that dies ends its own connection only.
-            std::thread::spawn(move || carry(stream, &fences, &log));
+impl Registers {
+    /// Nothing is written yet; `log` is told of every write.
+    #[must_use]
+    pub fn new(log: &Arc<Log>) -> Arc<Self> {
+        Arc::new(Self {
+            fences: Mutex::default(),
+            log: Arc::clone(log),
+        })
+    }
+
+    /// Serves them at `socket` for as long as this process lives.
+    ///
+    /// # Errors
+    /// When the socket cannot be made.
+    pub fn serve(self: Arc<Self>, socket: &Path) -> io::Result<()> {
+        let listener = UnixListener::bind(socket)?;
+        std::thread::spawn(move || {
+            for stream in listener.incoming().map_while(Result::ok) {
+                let registers = Arc::clone(&self);
+                // A worker that dies ends its own connection only.
+                std::thread::spawn(move || registers.carry(stream));
+            }
+        });
+        Ok(())
+    }
+
+    fn carry(&self, stream: UnixStream) -> io::Result<()> {
+        let mut lines = BufReader::new(stream);
+        let mut line = String::new();
+        while lines.read_line(&mut line)? > 0 {
+            let (name, token) = line.trim().split_once(' ').unwrap_or_default();
+            let token = token.parse().map_err(io::Error::other)?;
+            let accepted = self.write(name, token);
+            let answer = if accepted { "accepted\n" } else { "refused\n" };
+            lines.get_mut().write_all(answer.as_bytes())?;
+            line.clear();
         }
-    });
-    Ok(())
-}
-
-fn carry(stream: UnixStream, fences: &Fences, log: &Log) -> io::Result<()> {
-    let mut lines = BufReader::new(stream);
-    let mut line = String::new();
-    while lines.read_line(&mut line)? > 0 {
-        let (name, token) = line.trim().split_once(' ').unwrap_or_default();
-        let token = token.parse().map_err(io::Error::other)?;
-        let accepted = write(fences, log, name, token);
-        let answer = if accepted { "accepted\n" } else { "refused\n" };
-        lines.get_mut().write_all(answer.as_bytes())?;
-        line.clear();
+        Ok(())
     }
-    Ok(())
-}
 
-/// Writes to both registers of `name`; whether the one that checks tokens accepted.
-fn write(fences: &Fences, log: &Log, name: &str, token: FencingToken) -> bool {
-    let mut fences = fences.lock().unwrap_or_else(PoisonError::into_inner);
-    let fence = fences.entry(name.to_owned()).or_default();
-    let accepted = fence.admit(token).is_ok();
-    for (register, accepted) in [(FENCED, accepted), (PLAIN, true)] {
-        let written = What::Written {
-            resource: format!("{register} {name}").into(),
-            token,
-            accepted,
-        };
-        log.note("registers", written);
+    /// Writes to both registers of `name`; whether the one that checks tokens accepted.
+    pub fn write(&self, name: &str, token: FencingToken) -> bool {
+        let mut fences = self.fences.lock().unwrap_or_else(PoisonError::into_inner);
+        let fence = fences.entry(name.to_owned()).or_default();
+        let accepted = fence.admit(token).is_ok();
+        for (register, accepted) in [(FENCED, accepted), (PLAIN, true)] {
+            let written = What::Written {
+                resource: format!("{register} {name}").into(),
+                token,
+                accepted,
+            };
+            self.log.note("registers", written);
+        }
+        accepted
     }
-    accepted
 }

@@ -44,6 +44,11 @@ pub struct Slice {
     pub forgotten: u64,
     /// The longest of them, in milliseconds.
     pub longest_forgotten: u64,
+    /// How long the slowest mutex took to go on again after faults, in
+    /// milliseconds.
+    pub slowest: u64,
+    /// How many mishaps were meant to happen and could not.
+    pub failed: u64,
     /// How often each mishap happened.
     pub faults: BTreeMap<String, u64>,
     /// What was broken, in words.
@@ -71,6 +76,8 @@ impl Slice {
             late_taken: tally.late_taken,
             forgotten: tally.forgotten,
             longest_forgotten: millis(tally.longest_forgotten),
+            slowest: millis(outcome.slowest),
+            failed: outcome.failed,
             faults: faults
                 .map(|(name, times)| ((*name).to_owned(), *times))
                 .collect(),

@@ -6,15 +6,17 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use fastrand::Rng;
+use tenure::clock::Clock;
 use tenure_testkit::history::Event;
 use tenure_testkit::servers::ServerError;
 
 use crate::fleet::Fleet;
-use crate::judge::{self, Kind, Terms, Verdict, Violation};
+use crate::judge::{self, Kind, Verdict, Violation};
 use crate::log::Log;
+use crate::register::Registers;
 use crate::topology::{self, WORKERS};
 use crate::worker::Orders;
-use crate::{nemesis, register, second};
+use crate::{nemesis, second};
 
 /// What a slice is made of.
 #[derive(Clone, Debug)]
@@ -38,6 +40,10 @@ pub struct Outcome {
     pub verdict: Verdict,
     /// How often each mishap happened.
     pub mishaps: BTreeMap<&'static str, u64>,
+    /// How many were meant to happen and could not.
+    pub failed: u64,
+    /// How long the slowest mutex took to go on again.
+    pub slowest: Duration,
     /// How long it took, with the start of the servers.
     pub took: Duration,
 }
@@ -53,28 +59,30 @@ pub fn run(plan: &SlicePlan) -> Result<Outcome, ServerError> {
     let directory = tempfile::Builder::new()
         .prefix("tenure-faults-")
         .tempdir()?;
-    let topology = topology::start(&plan.store, directory.path(), &mut chance)?;
-    let log = Arc::new(Log::default());
+    let log = Arc::new(Log::new(Clock::boot()));
+    let topology = topology::start(&plan.store, directory.path(), &mut chance, &log)?;
     let socket = directory.path().join("registers");
-    register::serve(&socket, &log)?;
+    Registers::new(&log).serve(&socket)?;
     let lease = topology.lease();
     let orders = (0..WORKERS).map(|at| Orders {
         process: format!("w{at}"),
         store: topology.store(at),
         register: socket.clone(),
         lease,
+        // Every other lives on a host whose clock is set now and then.
+        sets_clock: at % 2 == 0,
         seed: chance.u64(..),
     });
     let orders: Vec<_> = orders.collect();
-    let names = orders[0].store.names();
+    let store = orders[0].store.clone();
     let fleet = Fleet::start(orders, &log)?;
-    let happened = nemesis::rage(&*topology, &fleet, &log, names, &mut chance, plan.length);
+    let terms = topology.terms();
+    let happened = nemesis::rage(&*topology, &fleet, &log, &store, &mut chance, plan.length);
     drop(fleet);
     drop(topology);
     unmount(directory.path());
     let happened = happened?;
     let events = log.events();
-    let terms = Terms { lease };
     let mut verdict = judge::judge(&events, terms);
     verdict.violations.extend(second::judge(&events, terms));
     let end = log.now();
@@ -93,6 +101,8 @@ pub fn run(plan: &SlicePlan) -> Result<Outcome, ServerError> {
         events,
         verdict,
         mishaps,
+        failed: happened.failed,
+        slowest: happened.slowest,
         took: began.elapsed(),
     })
 }

@@ -112,8 +112,12 @@ pub enum What {
         what: Box<str>,
         /// Whether it is over now.
         is_over: bool,
-        /// Whether it lets a store forget a grant or end its lease early.
-        forgets: bool,
+    },
+    /// The store forgot grants, or ended leases early, at a moment between `since` and when this
+    /// was recorded.
+    Forgot {
+        /// It had not forgotten before.
+        since: Duration,
     },
 }
 

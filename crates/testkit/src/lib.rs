@@ -7,10 +7,13 @@
 //! | that never two owned, from what many processes wrote down | [`history`], [`judge`] |
 //! | against a real Redis, MariaDB, PostgreSQL or ZooKeeper, started for the test and broken on purpose | [`servers`] |
 //! | with a contender that is a process of its own, and can be killed or stopped | [`peer`] |
-//! | a store of your own | [`contract`]: every sentence that a store must keep, as a test |
+//! | a store of your own | [`contract`]: every sentence that a store must keep, as a test; [`every_store`]: what it must stand beyond that |
+//! | a judge of stores, or a contract of your own | [`broken`]: a store for each way of being wrong |
 
 mod at_the_end;
+pub mod broken;
 pub mod contract;
+pub mod every_store;
 pub mod fault;
 mod fleet;
 pub mod history;

@@ -38,7 +38,7 @@ use crate::error::Result;
 
 /// One `host:port` of a URL. Also made from text, as in `"10.0.0.1:6379"`, `"db"` or
 /// `"[::1]:5432"`, and from a name with a port, as in `("db", 5432)`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct HostPort {
     /// A name or an address, IPv6 without its brackets.
@@ -62,7 +62,7 @@ pub struct HostPort {
 /// options.finish()?; // an error here had there been any other key
 /// # Ok::<(), tenure::Error>(())
 /// ```
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub struct StoreUrl {
     scheme: String,
     user: Option<String>,

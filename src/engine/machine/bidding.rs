@@ -115,8 +115,8 @@ impl Bidding {
             course.want(Effect::Unsubscribe);
         }
         let grant = Grant {
-            held: self.bid.held(token),
             bid: self.bid,
+            token,
             orphan: self.orphan,
             lease_over: now + terms.lease(),
         };
@@ -133,7 +133,7 @@ impl Bidding {
         course.tenure_number += 1;
         course.want(Effect::Begin {
             tenure_number: course.tenure_number,
-            held: grant.held.clone(),
+            held: grant.bid.held(token),
             owner: answer.owner().clone(),
             deadline,
             reading: ClockReading {

@@ -4,15 +4,16 @@ use super::super::event::{Call, Effect, Finish, GivenBack};
 use super::super::wake;
 use super::machine::{Course, MachineState, Then};
 use super::owning::Grant;
-use crate::backend::{Answer, Bid, Held};
+use crate::backend::{Answer, Bid};
 use crate::clock::Moment;
 use crate::error::{Error, LossCause, Result, Retry};
+use crate::model::FencingToken;
 
 #[derive(Debug)]
 pub(super) struct Freeing {
-    /// The grant to release; without one the bid is undone.
-    held: Option<Held>,
     bid: Bid,
+    /// Of the grant to release; without one the bid is undone.
+    token: Option<FencingToken>,
     orphan: bool,
     /// After this nothing of ours is left in the store.
     until: Moment,
@@ -34,11 +35,11 @@ impl Freeing {
     ) -> MachineState {
         let Grant {
             bid,
-            held,
+            token,
             orphan,
             lease_over,
         } = grant;
-        Self::new(Some(held), bid, orphan, lease_over, then).call(course, now)
+        Self::new(bid, Some(token), orphan, lease_over, then).call(course, now)
     }
 
     /// Undoes what `bid` may have won or queued.
@@ -50,13 +51,13 @@ impl Freeing {
         then: Then,
     ) -> MachineState {
         let until = now + course.settings.terms.lease();
-        Self::new(None, bid, orphan, until, then).call(course, now)
+        Self::new(bid, None, orphan, until, then).call(course, now)
     }
 
-    fn new(held: Option<Held>, bid: Bid, orphan: bool, until: Moment, then: Then) -> Self {
+    fn new(bid: Bid, token: Option<FencingToken>, orphan: bool, until: Moment, then: Then) -> Self {
         Self {
-            held,
             bid,
+            token,
             orphan,
             until,
             in_flight: false,
@@ -83,8 +84,8 @@ impl Freeing {
     fn call(mut self, course: &mut Course, now: Moment) -> MachineState {
         self.in_flight = true;
         self.next_try = now;
-        course.call(match &self.held {
-            Some(held) => Call::Release(held.clone()),
+        course.call(match self.token {
+            Some(token) => Call::Release(self.bid.held(token)),
             None => Call::Leave(self.bid.clone()),
         });
         MachineState::Freeing(self)
@@ -149,7 +150,7 @@ impl Freeing {
         if self.orphan {
             course.tidy_later(self.bid, &self.then);
         }
-        if self.held.is_some() {
+        if self.token.is_some() {
             course.want(Effect::GivenBack(match worse {
                 None => GivenBack::Confirmed,
                 Some(Finish::Lost(cause)) => GivenBack::Lost(cause),

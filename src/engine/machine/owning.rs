@@ -8,16 +8,17 @@ use super::super::wake;
 use super::freeing::Freeing;
 use super::machine::{Course, MachineState};
 use super::quieting::Quieting;
-use crate::backend::{Answer, Bid, Held, Nonce};
+use crate::backend::{Answer, Bid, Nonce};
 use crate::clock::Moment;
 use crate::error::{ErrorKind, LossCause, Result};
-use crate::model::LeaseTerms;
+use crate::model::{FencingToken, LeaseTerms};
 
 /// What the store gave, and what it may still hold of it.
 #[derive(Debug)]
 pub(super) struct Grant {
+    /// The bid that won it.
     pub(super) bid: Bid,
-    pub(super) held: Held,
+    pub(super) token: FencingToken,
     /// Some attempt's outcome was never known.
     pub(super) orphan: bool,
     /// After this the store certainly has no lease of ours.
@@ -72,7 +73,7 @@ impl Owning {
 
     /// Whether it is the tenure that the bid of `nonce` won.
     pub(super) fn is_of(&self, nonce: Nonce) -> bool {
-        self.grant.held.nonce == nonce
+        self.grant.bid.nonce == nonce
     }
 
     /// Whether its time is over, by the clock or by the word of one who looked.
@@ -83,7 +84,6 @@ impl Owning {
 
     pub(super) fn ask_renewal(&self, course: &mut Course, at: Moment) {
         course.want(Effect::Renew {
-            held: self.grant.held.clone(),
             at,
             deadline: self.deadline,
             max_batch: self.max_batch,

@@ -2,13 +2,14 @@
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
 use tokio::sync::Notify;
 use tokio::sync::futures::Notified;
 
 use super::guard::ReentrantGuard;
 use super::holds::Holds;
+use crate::sync::Mutex;
 
 /// One who holds reentrant locks: clones are the same holder.
 ///
@@ -95,18 +96,14 @@ impl Holder {
     }
 
     pub(super) fn keep(&self, guard: ReentrantGuard) {
-        self.guards().push(guard);
+        self.0.kept.lock().push(guard);
     }
 
     /// The guard on `holds` that was kept last.
     pub(super) fn take_kept(&self, holds: &Arc<Holds>) -> Option<ReentrantGuard> {
-        let mut guards = self.guards();
+        let mut guards = self.0.kept.lock();
         let at = guards.iter().rposition(|guard| guard.is_on(holds))?;
         Some(guards.remove(at))
-    }
-
-    fn guards(&self) -> MutexGuard<'_, Vec<ReentrantGuard>> {
-        self.0.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -4,15 +4,16 @@
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
 use super::holder::Holder;
 use crate::backend::{AnyHoldStore, Nonce};
 use crate::engine::{ContenderStatus, Engine, LocalWaiters, Tenure};
 use crate::error::{LeaseLost, LossCause, Result};
 use crate::lock::guard::LockGuard;
-use crate::lock::lock::Locks;
+use crate::lock::locks::Locks;
 use crate::model::MutexName;
+use crate::sync::Mutex;
 
 /// The reentrant locks of a coordinator.
 pub(crate) struct ReentrantLocks {
@@ -62,7 +63,7 @@ impl ReentrantLocks {
     }
 
     pub(super) fn holds(&self, name: &MutexName) -> Arc<Holds> {
-        let mut by_name = self.holds.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut by_name = self.holds.lock();
         if let Some(holds) = by_name.get(name).and_then(Weak::upgrade) {
             return holds;
         }
@@ -177,15 +178,9 @@ impl Hold {
 }
 
 impl Holds {
-    fn by_holder(&self) -> MutexGuard<'_, HashMap<u64, Arc<Hold>>> {
-        self.by_holder
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// The hold of `holder`, if it is not lost.
     pub(super) fn live(&self, holder: &Holder) -> Option<Arc<Hold>> {
-        let hold = self.by_holder().get(&holder.number()).cloned();
+        let hold = self.by_holder.lock().get(&holder.number()).cloned();
         hold.filter(|hold| !hold.tenure.is_lost())
     }
 
@@ -194,7 +189,7 @@ impl Holds {
     /// # Errors
     /// When it has lost it: its guards must go before it can begin anew.
     pub(super) fn again(&self, holder: &Holder) -> Result<Option<Arc<Hold>>, LeaseLost> {
-        let holds = self.by_holder();
+        let holds = self.by_holder.lock();
         let Some(hold) = holds.get(&holder.number()) else {
             return Ok(None);
         };
@@ -213,14 +208,14 @@ impl Holds {
             nested: AtomicBool::new(false),
             guard: Mutex::new(Some(guard)),
         });
-        self.by_holder().insert(hold.holder, Arc::clone(&hold));
+        self.by_holder.lock().insert(hold.holder, Arc::clone(&hold));
         holder.has_arrived();
         hold
     }
 
     /// Counts one hold less; the lock itself when that was the last.
     pub(super) fn leave(&self, hold: &Arc<Hold>) -> Option<LockGuard> {
-        let mut holds = self.by_holder();
+        let mut holds = self.by_holder.lock();
         if hold.count.fetch_sub(1, Ordering::Relaxed) > 1 {
             return None;
         }
@@ -231,15 +226,12 @@ impl Holds {
             holds.remove(&hold.holder);
         }
         drop(holds);
-        hold.guard
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take()
+        hold.guard.lock().take()
     }
 
     /// How often the grant of `nonce` is held; at least once while it lasts.
     fn count_of(&self, nonce: Nonce) -> u32 {
-        let holds = self.by_holder();
+        let holds = self.by_holder.lock();
         let mut all = holds.values();
         let hold = all.find(|hold| hold.tenure.grant().nonce == nonce);
         hold.map_or(1, |hold| hold.count().max(1))

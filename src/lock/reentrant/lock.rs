@@ -56,7 +56,7 @@ impl ReentrantLock {
         name: MutexName,
         options: &ReentrantOptions,
     ) -> Result<Self> {
-        let lock_options = options.checked()?;
+        let lock_options = Arc::new(options.checked()?);
         let holds = locks.holds(&name);
         let lock = Lock::new(locks.below(), name, lock_options).looking_every(options.spin_wait);
         Ok(Self {
@@ -140,13 +140,12 @@ impl ReentrantLock {
         let holder = self.holder()?;
         match holder.take_kept(&self.holds) {
             Some(guard) => guard.release().await,
-            None => Err(Error::new(ErrorKind::WrongState, Outcome::DidNot)
-                .with_message(format!(
-                    "{:?} has kept no hold of this lock: only its holder can give one back, once for \
+            None => Err(Error::wrong_state(format!(
+                "{:?} has kept no hold of this lock: only its holder can give one back, once for \
                      each guard that it kept",
-                    holder.name()
-                ))
-                .with_mutex(self.name())),
+                holder.name()
+            ))
+            .with_mutex(self.name())),
         }
     }
 
@@ -200,12 +199,11 @@ impl ReentrantLock {
     fn holder(&self) -> Result<Holder> {
         let holder = self.holder.clone().or_else(Holder::current);
         holder.ok_or_else(|| {
-            Error::new(ErrorKind::WrongState, Outcome::DidNot)
-                .with_message(
-                    "nobody has said who holds: bind the lock with held_by(&holder), or run this \
+            Error::wrong_state(
+                "nobody has said who holds: bind the lock with held_by(&holder), or run this \
                      inside Holder::new(\"name\").scope(…)",
-                )
-                .with_mutex(self.name())
+            )
+            .with_mutex(self.name())
         })
     }
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 use std::time::Duration;
 
 use tokio::runtime::Handle;
@@ -22,6 +22,7 @@ use crate::clock::{Clock, Moment};
 use crate::error::{Error, ErrorKind, Outcome, Result};
 use crate::model::{FencingToken, MutexName, MutexOwner, StoreTime};
 use crate::stores::kit::{Closing, wall};
+use crate::sync::Mutex;
 
 /// How long a close waits for the nodes that are slow to unlock.
 const LAST_UNLOCKS: Duration = Duration::from_secs(5);
@@ -80,7 +81,7 @@ impl Drop for Store {
 
 impl Store {
     pub(super) fn bids(&self) -> MutexGuard<'_, OwnBids> {
-        self.bids.lock().unwrap_or_else(PoisonError::into_inner)
+        self.bids.lock()
     }
 
     pub(super) fn check_open(&self) -> Result<()> {

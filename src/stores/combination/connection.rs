@@ -2,10 +2,11 @@
 //! opinion on whether it answers, however many locks use it.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 
 use super::pulse::Health;
 use crate::backend::AnyHoldStore;
+use crate::sync::Mutex;
 
 /// What the process knows of a server's health.
 #[derive(Debug, Default)]
@@ -13,7 +14,7 @@ pub(crate) struct Pulse(Mutex<Health>);
 
 impl Pulse {
     pub(super) fn health(&self) -> MutexGuard<'_, Health> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 
@@ -40,7 +41,7 @@ impl SharedConnection {
     /// The use by one more lock; `None` when the last has left: the lock that comes
     /// then must open a new one.
     pub(crate) fn join(self: &Arc<Self>) -> Option<ConnectionUse> {
-        let mut users = self.users();
+        let mut users = self.users.lock();
         if *users == 0 {
             return None;
         }
@@ -53,10 +54,6 @@ impl SharedConnection {
             shared: Arc::clone(self),
             taken: AtomicBool::new(true),
         }
-    }
-
-    fn users(&self) -> MutexGuard<'_, usize> {
-        self.users.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -80,7 +77,7 @@ impl ConnectionUse {
         if !self.taken.swap(false, Ordering::Relaxed) {
             return false;
         }
-        let mut users = self.shared.users();
+        let mut users = self.shared.users.lock();
         *users -= 1;
         *users == 0
     }

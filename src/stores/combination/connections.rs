@@ -1,8 +1,8 @@
 //! The connections of this process to nodes of combination locks. Locks that
-//! name the same node share them.
+//! name the same node by the same URL share them.
 
 use std::collections::HashMap;
-use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, LazyLock, MutexGuard, Weak};
 
 use tokio::runtime::{Handle, Id};
 
@@ -10,32 +10,37 @@ use super::connection::{ConnectionUse, Pulse, SharedConnection};
 use crate::backend::url::StoreUrl;
 use crate::clock::Clock;
 use crate::error::Result;
-use crate::stores;
+use crate::stores::{self, StoreOptions};
+use crate::sync::Mutex;
 
-/// What the process knows, by the URL as it was given.
+/// What the process knows, by URL.
 #[derive(Default)]
 struct Known {
     /// A connection lives on a runtime, and ends with it.
-    shared: HashMap<(String, Id), Weak<SharedConnection>>,
+    shared: HashMap<(StoreUrl, Id), Weak<SharedConnection>>,
     /// Whether a server answers is the same for every runtime.
-    pulses: HashMap<String, Weak<Pulse>>,
+    pulses: HashMap<StoreUrl, Weak<Pulse>>,
 }
 
 fn known() -> MutexGuard<'static, Known> {
     static KNOWN: LazyLock<Mutex<Known>> = LazyLock::new(Mutex::default);
-    KNOWN.lock().unwrap_or_else(PoisonError::into_inner)
+    KNOWN.lock()
 }
 
-/// The use of the server that `url` names, called `text` by the user. It may
-/// not be there yet.
-pub(crate) fn join(text: &str, url: &StoreUrl, clock: Clock) -> Result<ConnectionUse> {
-    let key = (text.to_owned(), Handle::current().id());
+/// The use of the server that `options` name. It may not be there yet.
+pub(crate) fn join(options: &StoreOptions, clock: Clock) -> Result<ConnectionUse> {
+    let Some(url) = options.plain_url() else {
+        // Whether two passwords that are asked for are the same, only the application knows.
+        let store = stores::begin_holds(options, clock)?;
+        return Ok(SharedConnection::new(store, Arc::default()).1);
+    };
+    let key = (url.clone(), Handle::current().id());
     let found = find_in(&known(), &key);
     if let Some(connection) = found {
         return Ok(connection);
     }
-    let store = stores::begin_holds(&url.into(), clock)?;
-    let (shared, connection) = SharedConnection::new(store, pulse(text));
+    let store = stores::begin_holds(options, clock)?;
+    let (shared, connection) = SharedConnection::new(store, pulse(url));
     let mut known = known();
     // Another may have opened it meanwhile: then ours is not needed.
     if let Some(connection) = find_in(&known, &key) {
@@ -46,18 +51,18 @@ pub(crate) fn join(text: &str, url: &StoreUrl, clock: Clock) -> Result<Connectio
     Ok(connection)
 }
 
-fn find_in(known: &Known, key: &(String, Id)) -> Option<ConnectionUse> {
+fn find_in(known: &Known, key: &(StoreUrl, Id)) -> Option<ConnectionUse> {
     known.shared.get(key).and_then(Weak::upgrade)?.join()
 }
 
-fn pulse(text: &str) -> Arc<Pulse> {
+fn pulse(url: &StoreUrl) -> Arc<Pulse> {
     let mut known = known();
-    if let Some(pulse) = known.pulses.get(text).and_then(Weak::upgrade) {
+    if let Some(pulse) = known.pulses.get(url).and_then(Weak::upgrade) {
         return pulse;
     }
     known.pulses.retain(|_, pulse| pulse.strong_count() > 0);
     let pulse = Arc::<Pulse>::default();
     let weak = Arc::downgrade(&pulse);
-    known.pulses.insert(text.to_owned(), weak);
+    known.pulses.insert(url.clone(), weak);
     pulse
 }

@@ -1,7 +1,7 @@
 //! [`Node`]: one server of a combination, and whether it answers.
 
 use std::fmt;
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{MutexGuard, OnceLock};
 use std::time::Duration;
 
 use super::connection::ConnectionUse;
@@ -9,6 +9,7 @@ use super::pulse::Health;
 use crate::backend::AnyHoldStore;
 use crate::clock::{Clock, Moment};
 use crate::error::{Error, ErrorKind, Outcome, Result};
+use crate::sync::Mutex;
 
 /// One server. Whether it answers is known to the whole process; whether it
 /// lets this lock be taken is a matter between the two.
@@ -136,7 +137,7 @@ impl Node {
     /// and one that is sick is tried again as rarely as a silent one is probed.
     pub(super) async fn is_takeable(&self, in_need: bool) -> bool {
         let now = self.clock.now();
-        let skipped = match &mut *self.sick() {
+        let skipped = match &mut *self.sick.lock() {
             Some(sick) => !sick.health.shall_probe(now, in_need, self.probe_max),
             None => false,
         };
@@ -145,7 +146,7 @@ impl Node {
 
     /// Whether it answers and is not sick, as far as is known.
     pub(super) fn is_available(&self) -> bool {
-        self.answers() && self.sick().is_none()
+        self.answers() && self.sick.lock().is_none()
     }
 
     pub(super) fn answers(&self) -> bool {
@@ -166,7 +167,7 @@ impl Node {
     /// What it said to a take: only takes suffer from a node that is sick.
     pub(super) fn said<T>(&self, answer: &Result<T>) {
         match answer {
-            Ok(_) if self.sick().take().is_some() => {
+            Ok(_) if self.sick.lock().take().is_some() => {
                 tracing::info!(target: "tenure::lock", node = %self.label, "is well again");
             }
             Err(error) if is_sickness(error) => self.fell_sick(error),
@@ -185,7 +186,7 @@ impl Node {
     }
 
     fn fell_sick(&self, error: &Error) {
-        let mut sick = self.sick();
+        let mut sick = self.sick.lock();
         let new = sick.is_none();
         let now = self.clock.now();
         let sickness = sick.get_or_insert_with(|| Sickness {
@@ -207,7 +208,7 @@ impl Node {
 
     /// What it says to be locked, if that is an error.
     pub(super) fn sickness(&self) -> Option<Error> {
-        self.sick().as_ref().map(|sick| sick.error.clone())
+        self.sick.lock().as_ref().map(|sick| sick.error.clone())
     }
 
     /// Since when it has been of no use and why, if it is.
@@ -224,7 +225,7 @@ impl Node {
         };
         let silent = text("unavailable", &self.health());
         silent.or_else(|| {
-            let sick = self.sick();
+            let sick = self.sick.lock();
             let health = &sick.as_ref()?.health;
             text("sick", health)
         })
@@ -232,10 +233,6 @@ impl Node {
 
     fn health(&self) -> MutexGuard<'_, Health> {
         self.connection.pulse().health()
-    }
-
-    fn sick(&self) -> MutexGuard<'_, Option<Sickness>> {
-        self.sick.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -1,11 +1,11 @@
 //! [`HeardClock`]: the time of a store that tells it only in its answers.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::wall;
 use crate::clock::Moment;
 use crate::model::StoreTime;
+use crate::sync::Mutex;
 
 /// The store's time as last heard, carried on by the monotonic clock. Before
 /// anything was heard it is a guess: this host's wall clock.
@@ -31,12 +31,12 @@ impl HeardClock {
 
     /// The store's time at `moment`.
     pub(in crate::stores) fn at(&self, moment: Moment) -> StoreTime {
-        self.reading().at(moment)
+        self.0.lock().at(moment)
     }
 
     /// The store said `time`, in an answer to what was `sent`, `heard` now.
     pub(in crate::stores) fn heard(&self, time: StoreTime, sent: Moment, heard: Moment) {
-        let mut reading = self.reading();
+        let mut reading = self.0.lock();
         // Stores say whole milliseconds.
         let latest = time + heard.since(sent) + Duration::from_millis(1);
         let shown = reading.at(heard);
@@ -52,14 +52,10 @@ impl HeardClock {
     /// is not known, so this moves the clock forward only.
     #[cfg(any(feature = "zookeeper", test))]
     pub(in crate::stores) fn passed(&self, time: StoreTime, moment: Moment) {
-        let mut reading = self.reading();
+        let mut reading = self.0.lock();
         if reading.at(moment) < time {
             *reading = HeardTime { moment, time };
         }
-    }
-
-    fn reading(&self) -> MutexGuard<'_, HeardTime> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

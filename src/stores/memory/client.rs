@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use super::table::Table;
@@ -16,6 +16,7 @@ use crate::clock::{Clock, Moment};
 use crate::error::Result;
 use crate::model::{FencingToken, MutexName, StoreTime};
 use crate::stores::kit::{Closing, wall};
+use crate::sync::Mutex;
 
 /// A client of a memory store; clones are the same client.
 ///
@@ -116,15 +117,8 @@ impl Memory {
         self.store.epoch + self.store.clock.now().since(self.store.origin)
     }
 
-    fn contents(&self) -> MutexGuard<'_, Contents> {
-        self.store
-            .contents
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn locked<T>(&self, work: impl FnOnce(&mut Contents, StoreTime) -> T) -> Result<T> {
-        let mut contents = self.contents();
+        let mut contents = self.store.contents.lock();
         // Looked at under the lock: a stream opened while another task closes
         // the client must not outlive it.
         self.client.closing.check_open()?;
@@ -190,7 +184,7 @@ impl Backend for Memory {
     }
 
     async fn close(&self) -> Result<()> {
-        let mut contents = self.contents();
+        let mut contents = self.store.contents.lock();
         self.client.closing.close();
         contents.clients.remove(self.client.number);
         Ok(())

@@ -1,12 +1,13 @@
 //! What a `memory:` URL says.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError, Weak};
+use std::sync::Weak;
 
 use super::client::{Memory, Store};
 use crate::clock::Clock;
 use crate::error::{Error, Result};
 use crate::stores::StoreOptions;
+use crate::sync::Mutex;
 
 /// Opens `memory:` (a store of its own) or `memory:NAME` (one store for all
 /// who name it in this process).
@@ -29,7 +30,7 @@ pub(crate) fn open(options: &StoreOptions, clock: Clock) -> Result<Memory> {
 /// The store called `name`, which lives as long as a client has it open.
 fn shared(name: &str, clock: Clock) -> Memory {
     static NAMED: Mutex<BTreeMap<String, Weak<Store>>> = Mutex::new(BTreeMap::new());
-    let mut named = NAMED.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut named = NAMED.lock();
     named.retain(|_, store| store.strong_count() > 0);
     if let Some(store) = named.get(name).and_then(Weak::upgrade) {
         return Memory::on(store);

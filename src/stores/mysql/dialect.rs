@@ -1,7 +1,7 @@
 //! [`MySql`]: how MySQL and MariaDB are spoken to.
 
+use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use sqlx::error::DatabaseError;
@@ -20,6 +20,7 @@ use crate::stores::sql::schema::Inspected;
 use crate::stores::sql::{
     Client, Dialect, Driver, Fault, NotConnected, Origin, POLL, Passed, Removed, Row,
 };
+use crate::sync::Mutex;
 
 pub(in crate::stores) struct MySql {
     origin: Origin<MySqlConnectOptions>,
@@ -74,7 +75,7 @@ impl MySql {
     }
 
     pub(super) fn layout(&self) -> Layout {
-        *self.layout.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.layout.lock()
     }
 
     /// Whether the server can go around rows that others hold.
@@ -151,7 +152,7 @@ impl Dialect for MySql {
 
     fn fit(&self, found: &Inspected) -> Result<()> {
         let layout = schema::layout(self, found)?;
-        *self.layout.lock().unwrap_or_else(PoisonError::into_inner) = layout;
+        *self.layout.lock() = layout;
         Ok(())
     }
 

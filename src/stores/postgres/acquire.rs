@@ -1,6 +1,6 @@
-//! Taking a mutex: one statement, won or refused.
+//! Taking a mutex: one statement if it is free, two if it is refused or new.
 
-use super::calls::Take;
+use super::calls::{Take, TakeFree};
 use super::dialect::Postgres;
 use crate::backend::{Answer, Bid};
 use crate::error::Result;
@@ -13,7 +13,10 @@ const LOOKS: usize = 3;
 pub(super) async fn acquire(client: &Client<Postgres>, bid: &Bid) -> Result<Answer> {
     let take = || client.ask(Take(bid.clone()));
     let find = || client.ask(Find(bid.name.clone()));
-    let mut taken = take().await?;
+    let mut taken = match client.ask(TakeFree(bid.clone())).await? {
+        Some(taken) => taken,
+        None => take().await?,
+    };
     let mut looks = 0;
     // Whether the row was shown by a statement that writes. What only reads may
     // be answered by a standby that lags, where a proxy sends it there.

@@ -110,8 +110,30 @@ impl Postgres {
 }
 
 questions! {
+    TakeFree => Option<Said>, Writes, |said| said.as_ref().map(|said| said.found.now);
     Take => Said, Writes, |said| Some(said.found.now);
     Renew => Vec<Said>, Writes, |said| said.first().map(|said| said.found.now);
+}
+
+/// Takes a mutex that was owned before and is free.
+pub(super) struct TakeFree(pub(super) Bid);
+
+impl Answers<TakeFree> for Postgres {
+    async fn answer(
+        &self,
+        on: &mut Connection,
+        TakeFree(bid): &TakeFree,
+    ) -> sqlx::Result<Option<Said>> {
+        // The whole statement is refused by a table whose names are not unique, where
+        // this one could meet one of two rows.
+        if !self.wire.has_taken(on) {
+            return Ok(None);
+        }
+        let said = self
+            .many(on, &self.statements.take_free, taking(bid))
+            .await?;
+        Ok(said.into_iter().next())
+    }
 }
 
 /// Takes a free mutex.
@@ -119,15 +141,20 @@ pub(super) struct Take(pub(super) Bid);
 
 impl Answers<Take> for Postgres {
     async fn answer(&self, on: &mut Connection, Take(bid): &Take) -> sqlx::Result<Said> {
-        let values = vec![
-            bid.name.as_str().into(),
-            bid.contender.as_str().into(),
-            millis(bid.terms.ttl()),
-            millis(bid.terms.lease()),
-            Value::Text(bid.nonce.to_string()),
-        ];
-        self.one(on, &self.statements.take, values).await
+        let said = self.one(on, &self.statements.take, taking(bid)).await?;
+        on.has_taken = true;
+        Ok(said)
     }
+}
+
+fn taking(bid: &Bid) -> Vec<Value> {
+    vec![
+        bid.name.as_str().into(),
+        bid.contender.as_str().into(),
+        millis(bid.terms.ttl()),
+        millis(bid.terms.lease()),
+        Value::Text(bid.nonce.to_string()),
+    ]
 }
 
 impl Answers<Find> for Postgres {
@@ -173,6 +200,12 @@ impl Answers<Free> for Postgres {
         };
         let mut values = vec![free.name().as_str().into()];
         values.extend(rest);
+        if let Free::Held(_) = free {
+            let freed = self.many(on, &to.release_held, values.clone()).await?;
+            if let Some(said) = freed.first() {
+                return Ok(Freed::At(said.found.now));
+            }
+        }
         let said = self.one(on, sql, values).await?;
         Ok(match said.won {
             true => Freed::At(said.found.now),

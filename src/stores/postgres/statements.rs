@@ -15,6 +15,8 @@ pub(super) const CLOCK: &str = "clock AS (SELECT \
 
 const COLUMNS: &str = "mutex, owner_id, acquired_at, ttl_at, transition_at, version, nonce";
 
+const NOT_OWNED: &str = "owner_id = '', acquired_at = 0, ttl_at = 0, transition_at = 0, nonce = ''";
+
 #[derive(Clone, Debug)]
 pub(super) struct Statements {
     /// Quoted.
@@ -23,10 +25,16 @@ pub(super) struct Statements {
     /// Where a free mutex is announced, and where a new owner is.
     pub(super) freed: String,
     pub(super) owned: String,
+    /// Takes one that was owned before and is free, as most that are taken are, and
+    /// answers no row otherwise. `take` costs the server twice as much: it makes the
+    /// row, and shows the owner.
+    pub(super) take_free: Prepared,
     pub(super) take: Prepared,
     pub(super) find: Prepared,
     pub(super) find_many: Prepared,
     pub(super) renew: Prepared,
+    /// Frees what is held, as it nearly always is, and answers no row otherwise.
+    pub(super) release_held: Prepared,
     pub(super) release: Prepared,
     pub(super) leave: Prepared,
     pub(super) revoke: Prepared,
@@ -42,8 +50,7 @@ impl Statements {
         let (table, schedule) = (quoted(table), quoted(schedule));
         let free = |which: &str| {
             format!(
-                "WITH {CLOCK}, freed AS (UPDATE {table} AS m SET owner_id = '', acquired_at = 0, \
-                 ttl_at = 0, transition_at = 0, nonce = '' FROM clock \
+                "WITH {CLOCK}, freed AS (UPDATE {table} AS m SET {NOT_OWNED} FROM clock \
                  WHERE m.mutex = $1 AND m.transition_at >= clock.now AND {which} \
                  RETURNING m.mutex) \
                  SELECT EXISTS (SELECT 1 FROM freed) AS won, clock.now, {}, \
@@ -52,7 +59,23 @@ impl Statements {
                 columns("m.")
             )
         };
+        // Read before the row is waited for, and once: it is no part of the statement
+        // that could be read again with it.
+        let clock = format!("(WITH {CLOCK} SELECT * FROM clock OFFSET 0) AS clock");
+        let held = "m.owner_id = $2 AND m.version = $3 AND m.nonce = $4";
         Self {
+            take_free: prepared(
+                "take_free",
+                "(text, text, bigint, bigint, text)",
+                format!(
+                    "UPDATE {table} AS m SET owner_id = $2, acquired_at = clock.now, \
+                 ttl_at = clock.now + $3, transition_at = clock.now + $4, \
+                 version = greatest(m.version + 1, clock.micros), nonce = $5 FROM {clock} \
+                 WHERE m.mutex = $1 AND m.transition_at < clock.now \
+                 RETURNING true AS won, clock.now, {}, pg_notify('{owned}', m.mutex)::text AS told",
+                    columns("m.")
+                ),
+            ),
             // Guarded by NOT EXISTS: a refused upsert without it would lock the
             // row and write to the log.
             take: prepared(
@@ -117,11 +140,17 @@ impl Statements {
                     either("r.", "m.")
                 ),
             ),
-            release: prepared(
-                "release",
+            release_held: prepared(
+                "release_held",
                 "(text, text, bigint, text)",
-                free("m.owner_id = $2 AND m.version = $3 AND m.nonce = $4"),
+                format!(
+                    "UPDATE {table} AS m SET {NOT_OWNED} FROM {clock} \
+                 WHERE m.mutex = $1 AND m.transition_at >= clock.now AND {held} \
+                 RETURNING true AS won, clock.now, {}, pg_notify('{freed}', m.mutex)::text AS told",
+                    columns("m.")
+                ),
             ),
+            release: prepared("release", "(text, text, bigint, text)", free(held)),
             leave: prepared(
                 "leave",
                 "(text, text, text)",

@@ -39,6 +39,9 @@ pub(super) struct Wire {
 pub(in crate::stores) struct Session {
     pub(super) connection: PgConnection,
     prepared: Vec<Arc<str>>,
+    /// Whether a whole take was done, won or refused. To have prepared it proves
+    /// nothing: it is planned when it is called.
+    pub(super) has_taken: bool,
 }
 
 impl Session {
@@ -46,6 +49,7 @@ impl Session {
         Self {
             connection,
             prepared: Vec::new(),
+            has_taken: false,
         }
     }
 }
@@ -173,6 +177,11 @@ impl Wire {
         self.rows(session, &statement.text, values).await
     }
 
+    /// Whether the server has done a whole take in this very session.
+    pub(super) fn has_taken(&self, session: &Session) -> bool {
+        self.has_sessions.load(Ordering::Relaxed) && session.has_taken
+    }
+
     /// What holds for one message, whatever the server's or the session's
     /// settings are.
     fn terms(&self) -> String {
@@ -236,8 +245,19 @@ fn literal(out: &mut String, value: &Value) {
     }
 }
 
-/// Hexadecimal digits need no quoting, whatever the server's settings are.
+/// What needs no quoting, whatever the server's settings are; most names and ids
+/// have nothing else.
+fn is_plain(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b" #+,-./:=@_".contains(&byte)
+}
+
+/// Hexadecimal digits where there is more in it: the server decodes them, which
+/// costs it some microseconds.
 fn text_literal(out: &mut String, text: &str) {
+    if text.bytes().all(is_plain) {
+        let _ = write!(out, "'{text}'::text");
+        return;
+    }
     out.push_str("convert_from(decode('");
     for byte in text.bytes() {
         let _ = write!(out, "{byte:02x}");
@@ -263,13 +283,20 @@ mod tests {
             Value::Ints(vec![1, -2]),
         ];
         let sql = plain("$1::text[] $2::bigint[]", &values);
-        let (a, none) = (
-            "convert_from(decode('61','hex'),'UTF8')",
-            "convert_from(decode('','hex'),'UTF8')",
-        );
         assert_eq!(
             sql,
-            format!("ARRAY[{a},{none}]::text[] ARRAY[(1)::bigint,(-2)::bigint]::bigint[]")
+            "ARRAY['a'::text,''::text]::text[] ARRAY[(1)::bigint,(-2)::bigint]::bigint[]"
+        );
+    }
+
+    #[test]
+    fn a_byte_that_could_end_or_bend_a_literal_is_never_plain() {
+        let plain: Vec<u8> = (0..=u8::MAX).filter(|byte| is_plain(*byte)).collect();
+        assert_eq!(plain.len(), 62 + 11);
+        assert!(
+            plain
+                .iter()
+                .all(|byte| byte.is_ascii() && !b"'\\$\"\0".contains(byte))
         );
     }
 }

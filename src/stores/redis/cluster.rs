@@ -1,7 +1,7 @@
 //! A Redis Cluster: which server has which slot, and following its moves.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use redis::{FromRedisValue as _, Value};
@@ -19,6 +19,7 @@ use super::slots::{
 };
 use crate::clock::Moment;
 use crate::error::{Error, ErrorKind, Outcome, Result};
+use crate::sync::Mutex;
 
 /// How often a call follows a redirection, or comes again while a slot moves.
 /// The caller's own limit usually ends it before.
@@ -84,16 +85,8 @@ impl Cluster {
         }
     }
 
-    fn map(&self) -> MutexGuard<'_, Vec<Share>> {
-        self.map.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn servers(&self) -> MutexGuard<'_, HashMap<Address, Arc<Server>>> {
-        self.servers.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn server(&self, address: &Address) -> Arc<Server> {
-        let mut all = self.servers();
+        let mut all = self.servers.lock();
         let known = all.entry(address.clone()).or_insert_with(|| {
             Server::start(self.connector.clone(), Route::Fixed(address.clone()))
         });
@@ -102,7 +95,7 @@ impl Cluster {
 
     /// The server that has the slot of `key`, as last heard.
     pub(super) fn master_of(&self, key: &str) -> Option<Address> {
-        owner_of(&self.map(), keys::slot(key)).cloned()
+        owner_of(&self.map.lock(), keys::slot(key)).cloned()
     }
 
     pub(super) fn server_of(&self, key: &str) -> Option<Arc<Server>> {
@@ -110,17 +103,20 @@ impl Cluster {
     }
 
     pub(super) fn masters(&self) -> Vec<Arc<Server>> {
-        let masters = masters(&self.map());
+        let masters = masters(&self.map.lock());
         masters.iter().map(|address| self.server(address)).collect()
     }
 
     pub(super) fn close(&self) {
-        self.servers().values().for_each(|server| server.close());
+        self.servers
+            .lock()
+            .values()
+            .for_each(|server| server.close());
     }
 
     /// Whether a master is at `address`, as last heard.
     pub(super) fn has(&self, address: &Address) -> bool {
-        self.map().iter().any(|share| share.master == *address)
+        self.map.lock().iter().any(|share| share.master == *address)
     }
 
     /// Asks who has which slot.
@@ -129,7 +125,7 @@ impl Cluster {
         let looked = self.look(self.connector.clock.now(), limit).await;
         looked.map(drop).or_else(|error| {
             // Without most of them, what one said must do.
-            let none = self.map().is_empty();
+            let none = self.map.lock().is_empty();
             if none { Err(error) } else { Ok(()) }
         })
     }
@@ -139,12 +135,12 @@ impl Cluster {
     /// it, and answers for a while.
     pub(super) async fn look(&self, since: Moment, limit: Duration) -> Result<Seen> {
         let _one = self.one_look_at_a_time.lock().await;
-        let known = self.seen().clone();
+        let known = self.seen.lock().clone();
         if let Some(seen) = known.filter(|seen| seen.asked_at >= since) {
             return Ok(seen); // Another call has just asked.
         }
         let asked_at = self.connector.clock.now();
-        let mut asked = self.voters().clone();
+        let mut asked = self.voters.lock().clone();
         let mut answers = self.ask_all(&asked, limit / 2).await;
         // Too few of those we knew, or none yet: others may have their slots.
         if asked.is_empty() || answers.len() <= asked.len() / 2 {
@@ -171,28 +167,20 @@ impl Cluster {
         }
         // What is not agreed on is what one of them told: it names no voters.
         let is_agreed = is_whole(&shares);
-        *self.voters() = if is_agreed { masters(&shares) } else { asked };
+        *self.voters.lock() = if is_agreed { masters(&shares) } else { asked };
         self.adopt(map);
         let seen = Seen {
             shares: Arc::new(shares),
             asked_at,
         };
-        *self.seen() = Some(seen.clone());
+        *self.seen.lock() = Some(seen.clone());
         Ok(seen)
-    }
-
-    fn voters(&self) -> MutexGuard<'_, Vec<Address>> {
-        self.voters.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn seen(&self) -> MutexGuard<'_, Option<Seen>> {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn adopt(&self, map: Vec<Share>) {
         self.forget_others(&map);
-        let changed = *self.map() != map;
-        *self.map() = map;
+        let changed = *self.map.lock() != map;
+        *self.map.lock() = map;
         if changed {
             self.moved.notify_one();
         }
@@ -219,8 +207,8 @@ impl Cluster {
     /// and the masters of before.
     fn others(&self) -> Vec<Address> {
         let mut others = self.seeds.clone();
-        others.extend(self.servers().keys().cloned());
-        others.extend(self.voters().iter().cloned());
+        others.extend(self.servers.lock().keys().cloned());
+        others.extend(self.voters.lock().iter().cloned());
         others.sort_by_key(ToString::to_string);
         others.dedup();
         others
@@ -260,7 +248,7 @@ impl Cluster {
         let named: HashSet<&Address> = said().flat_map(|word| &word.nodes).collect();
         let answered: HashSet<&Address> = said().map(|word| &word.by).collect();
         let is_away = |at: &&Address| !named.contains(at) && !answered.contains(at);
-        let voters = self.voters();
+        let voters = self.voters.lock();
         let listed: HashSet<&Address> = self.seeds.iter().filter(is_away).collect();
         let before: HashSet<&Address> = voters.iter().filter(is_away).collect();
         Weight {
@@ -293,7 +281,8 @@ impl Cluster {
 
     /// Servers that have no slots any more are not kept connected.
     fn forget_others(&self, map: &[Share]) {
-        self.servers()
+        self.servers
+            .lock()
             .retain(|address, _| map.iter().any(|share| share.master == *address));
     }
 
@@ -384,7 +373,7 @@ impl Cluster {
 
     /// Believes a MOVED until the next refresh.
     fn assign(&self, slot: u16, master: Address) {
-        assign(&mut self.map(), slot, master);
+        assign(&mut self.map.lock(), slot, master);
         self.moved.notify_one();
     }
 }

@@ -2,7 +2,7 @@
 //! each does little and says what it left.
 
 use std::collections::HashSet;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use redis::FromRedisValue;
 use tokio::task::JoinSet;
@@ -13,6 +13,7 @@ use super::reply::{Reply, Rest};
 use super::scripts::Lua;
 use crate::error::Result;
 use crate::model::MutexName;
+use crate::sync::Mutex;
 
 /// How often a take asks again by itself, each time past up to 16 dead.
 pub(super) const ROUNDS: usize = 1024;
@@ -28,7 +29,7 @@ pub(super) struct Sweeps(Arc<Mutex<HashSet<MutexName>>>);
 impl Sweeps {
     /// A turn at the queue of `name`; `None` while another has it.
     fn begin(&self, name: &MutexName) -> Option<Sweep> {
-        let new = lock(&self.0).insert(name.clone());
+        let new = self.0.lock().insert(name.clone());
         new.then(|| Sweep {
             all: Arc::clone(&self.0),
             name: name.clone(),
@@ -44,12 +45,8 @@ struct Sweep {
 
 impl Drop for Sweep {
     fn drop(&mut self) {
-        lock(&self.all).remove(&self.name);
+        self.all.lock().remove(&self.name);
     }
-}
-
-fn lock(all: &Mutex<HashSet<MutexName>>) -> MutexGuard<'_, HashSet<MutexName>> {
-    all.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Does what `reply` left, in the background and in the name of `by`. Nothing

@@ -164,7 +164,7 @@ const REDIS: Tested = Tested {
 
 const VALKEY: Tested = Tested {
     server: "Valkey",
-    versions: &["8.1"],
+    versions: &["8.1", "9.1"],
 };
 
 fn judge(info: &str) -> Vec<Finding> {

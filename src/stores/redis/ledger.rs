@@ -4,13 +4,14 @@ use std::collections::HashMap;
 
 use redis::{FromRedisValue, Value};
 
-use super::client::{Redis, grant_of};
+use super::client::{Redis, grant_of, too_few, wait_limit};
 use super::error::nonsense;
 use super::reply::texts;
-use super::scripts::Lua;
+use super::scripts::{Call, Lua};
+use super::server::Manner;
 use crate::backend::url::brief;
 use crate::backend::{Claim, ClaimAnswer, Held, LedgerEntry, TickEnd, TickState};
-use crate::error::{Error, ErrorKind, Outcome, Result};
+use crate::error::{Error, Outcome, Result};
 use crate::model::{FencingToken, MutexName, StoreTime};
 
 pub(super) async fn read(redis: &Redis, name: &MutexName) -> Result<Option<LedgerEntry>> {
@@ -44,8 +45,30 @@ pub(super) async fn claim(redis: &Redis, held: &Held, claim: &Claim) -> Result<C
         flag(claim.replace_plan),
         claim.state().word(),
         &note,
+        redis.waits(),
     ];
-    let value = redis.run(&Lua::Claim.call(&names, &arguments)).await?;
+    let call = Lua::Claim.call(&names, &arguments);
+    let (value, short) = send(redis, held, &call, |value| !is_lost(value)).await?;
+    let answer = read_claim(value)?;
+    // Only what was written can be forgotten.
+    let is_written = match &answer {
+        ClaimAnswer::Refused(entry) => entry.last_tick == claim.tick && entry.token == held.token,
+        answer => *answer == ClaimAnswer::Claimed,
+    };
+    match short {
+        Some(error) if is_written => Err(error),
+        _ => Ok(answer),
+    }
+}
+
+fn is_lost(value: &Value) -> bool {
+    let Value::Array(parts) = value else {
+        return false;
+    };
+    matches!(parts.first(), Some(Value::BulkString(word)) if word == b"lost")
+}
+
+fn read_claim(value: Value) -> Result<ClaimAnswer> {
     let Value::Array(parts) = value else {
         return Err(nonsense("a claim's answer that is no list"));
     };
@@ -62,6 +85,28 @@ pub(super) async fn claim(redis: &Redis, held: &Held, claim: &Claim) -> Result<C
     }
 }
 
+/// Sends what changes the ledger. Where replicas are asked for it counts only once enough of them
+/// have it, which the error denies: a tick that a fail-over forgets would be run again.
+async fn send(
+    redis: &Redis,
+    held: &Held,
+    call: &Call,
+    is_written: impl Fn(&Value) -> bool,
+) -> Result<(Value, Option<Error>)> {
+    let wanted = redis.0.config.wait_replicas;
+    if wanted == 0 {
+        return Ok((redis.run(call).await?, None));
+    }
+    redis.check_open()?;
+    let (manner, limit) = (Manner::default(), wait_limit(&held.terms));
+    let servers = &redis.0.servers;
+    let waited = servers.run_and_wait(call, &manner, is_written, wanted, limit);
+    let (value, number) = Box::pin(waited).await?;
+    let is_short = number < u64::from(wanted);
+    let short = is_short.then(|| too_few(number, wanted, Outcome::MayHave));
+    Ok((value, short))
+}
+
 pub(super) async fn finish(redis: &Redis, held: &Held, end: &TickEnd) -> Result<bool> {
     let key = redis.keys(&held.name).schedule();
     let (tick, token) = (end.tick.to_string(), held.token.to_string());
@@ -73,7 +118,7 @@ pub(super) async fn finish(redis: &Redis, held: &Held, end: &TickEnd) -> Result<
 
 /// Another program has written it: asking again does not help.
 fn damaged(what: impl std::fmt::Display) -> Error {
-    Error::new(ErrorKind::Conflict, Outcome::DidNot).with_message(format!(
+    Error::conflict(format!(
         "the ledger of this schedule is damaged: it has {what}; remove its key, which ends in \
          \":schedule\", and the schedule begins anew"
     ))

@@ -10,7 +10,7 @@ use super::messages::{OwnerWord, grant_number};
 use super::reply::{owner, read_time, read_word, texts};
 use super::scripts::{Call, Lua};
 use crate::backend::{Answer, Entry};
-use crate::error::{Error, ErrorKind, Outcome, Result};
+use crate::error::{Error, Result};
 use crate::model::text::shown;
 use crate::model::{ContenderId, FencingToken, MutexName, MutexOwner, StoreTime};
 
@@ -256,12 +256,10 @@ pub(super) async fn remove(
     token: Option<FencingToken>,
 ) -> Result<Answer> {
     if redis.0.config.is_cluster() || token.is_some() {
-        return Err(
-            Error::new(ErrorKind::Conflict, Outcome::DidNot).with_message(
-                "the name is no UTF-8 text: only a revocation without a token removes it, and in \
+        return Err(Error::conflict(
+            "the name is no UTF-8 text: only a revocation without a token removes it, and in \
                  a cluster redis-cli -c DEL",
-            ),
-        );
+        ));
     }
     let mut command = redis::cmd("DEL");
     for end in ENDS.into_iter().chain([":fence"]) {

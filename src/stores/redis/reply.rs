@@ -7,7 +7,7 @@ use redis::{FromRedisValue, Value};
 use super::error::nonsense;
 use super::messages::{OwnerWord, grant_number};
 use crate::backend::{Answer, Bid};
-use crate::error::{Error, ErrorKind, Outcome, Result};
+use crate::error::{Error, Result};
 use crate::model::{FencingToken, LeaseTerms, MutexOwner, StoreTime};
 
 /// The answer of a script about one mutex: what, owner word, grant, now,
@@ -199,7 +199,7 @@ pub(super) fn read_word(text: &str) -> Result<OwnerWord> {
 
 /// Another program has written what is no id into the owner's key.
 fn no_id() -> Error {
-    Error::new(ErrorKind::Conflict, Outcome::DidNot).with_message(
+    Error::conflict(
         "the owner's key of this mutex holds what is no contender id: another program uses it; \
          choose another mutex name, set the option \"prefix\", or revoke the mutex",
     )
@@ -228,14 +228,14 @@ pub(super) fn text(bytes: &[u8]) -> Result<String> {
 
 fn persisted(word: &OwnerWord) -> Error {
     let who = word.owner.as_ref().map_or("nobody", |id| id.as_str());
-    Error::new(ErrorKind::Conflict, Outcome::DidNot).with_message(format!(
+    Error::conflict(format!(
         "the mutex is held by {who:?} for ever: its key has no expiry (somebody ran PERSIST); \
          revoke it, or DEL the key when its owner is surely gone"
     ))
 }
 
 fn exhausted(number: &str) -> Error {
-    Error::new(ErrorKind::Conflict, Outcome::DidNot).with_message(format!(
+    Error::conflict(format!(
         "the fence of this mutex stands at {number}, and tokens end below 2^53: somebody has \
          written it; DEL the fence key once no resource remembers such a token"
     ))
@@ -244,6 +244,7 @@ fn exhausted(number: &str) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::ErrorKind;
     use crate::model::{ContenderId, MutexName};
 
     fn reply(parts: [&str; 7]) -> Result<Reply> {

@@ -12,8 +12,8 @@
 //! as well, at the addresses by which they know them.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use redis::aio::MultiplexedConnection;
@@ -27,6 +27,7 @@ use super::error::fault;
 use super::votes::{SentinelWord, Votes};
 use crate::clock::Moment;
 use crate::error::{Error, ErrorKind, Outcome, Result};
+use crate::sync::Mutex;
 
 pub(super) struct Sentinels {
     /// Those of the URL.
@@ -152,12 +153,9 @@ impl Sentinels {
     /// Connections to those that no sentinel knows any more are not kept.
     fn forget_others(&self, others: &[Address]) {
         let is_known = |at: &Address| self.listed.contains(at) || others.contains(at);
-        self.connections().retain(|address, _| is_known(address));
-    }
-
-    fn connections(&self) -> MutexGuard<'_, HashMap<Address, MultiplexedConnection>> {
-        let connections = self.connections.lock();
-        connections.unwrap_or_else(PoisonError::into_inner)
+        self.connections
+            .lock()
+            .retain(|address, _| is_known(address));
     }
 
     /// Returns when another than `address` is known to be master.
@@ -182,7 +180,7 @@ impl Sentinels {
     }
 
     async fn ask(&self, address: &Address, connector: &Connector) -> Result<SentinelWord> {
-        let open = self.connections().remove(address);
+        let open = self.connections.lock().remove(address);
         let old = match open {
             Some(open) => self.question(&open).await.ok().map(|answer| (open, answer)),
             None => None,
@@ -195,7 +193,7 @@ impl Sentinels {
                 (open, answer)
             }
         };
-        self.connections().insert(address.clone(), open);
+        self.connections.lock().insert(address.clone(), open);
         answer.ok_or_else(|| {
             Error::new(ErrorKind::NotFound, Outcome::DidNot).with_message(format!(
                 "the sentinel {address} knows no master {:?}; see \"sentinel monitor\" in its \

@@ -1,6 +1,6 @@
 //! [`Server`]: one Redis server and our connections to it.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use redis::{Cmd, Pipeline, ServerErrorKind, Value};
@@ -15,6 +15,7 @@ use super::scripts::Call;
 use super::sentinels::Named;
 use crate::clock::Moment;
 use crate::error::{Error, ErrorKind, Outcome, Result};
+use crate::sync::Mutex;
 
 /// How many connections wait for replicas at a time: WAIT blocks its own.
 const WAITING_CONNECTIONS: usize = 2;
@@ -38,7 +39,7 @@ struct Turn<'a> {
 
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
-        self.server.free().push(self.at);
+        self.server.free.lock().push(self.at);
     }
 }
 
@@ -172,13 +173,9 @@ impl Server {
         }
     }
 
-    fn free(&self) -> MutexGuard<'_, Vec<usize>> {
-        self.free.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     async fn turn(&self) -> Result<Turn<'_>> {
         let permit = self.permits.acquire().await.map_err(|_| closed())?;
-        let at = self.free().pop().unwrap_or(0);
+        let at = self.free.lock().pop().unwrap_or(0);
         Ok(Turn {
             server: self,
             at,

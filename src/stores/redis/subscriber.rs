@@ -2,7 +2,7 @@
 //! server, opened with the first listener there.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::Notify;
@@ -12,6 +12,7 @@ use super::connect::{Connector, Purpose, Route};
 use super::connection::{Connection, ConnectionState, LiveConnection};
 use super::watch::Registry;
 use crate::error::{ErrorKind, Result};
+use crate::sync::Mutex;
 
 /// How often a connection with subscriptions is asked whether it lives: it
 /// would not notice a half-open flow by itself.
@@ -43,14 +44,10 @@ struct Post {
 }
 
 impl Post {
-    fn wanted(&self) -> MutexGuard<'_, Numbered> {
-        self.wanted.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn set(&self, channel: &str, wanted: Option<u64>) {
         match wanted {
-            Some(number) => self.wanted().insert(channel.to_owned(), number),
-            None => self.wanted().remove(channel),
+            Some(number) => self.wanted.lock().insert(channel.to_owned(), number),
+            None => self.wanted.lock().remove(channel),
         };
         self.changed.notify_one();
     }
@@ -217,12 +214,12 @@ impl Subscribed {
         let Some(live) = self.live.clone() else {
             if matches!(*connection.states().borrow(), ConnectionState::Down(_)) {
                 // A bid must not wait to be heard by a server that is not there.
-                let all: Vec<String> = self.post.wanted().keys().cloned().collect();
+                let all: Vec<String> = self.post.wanted.lock().keys().cloned().collect();
                 self.registry.refuse(&all);
             }
             return;
         };
-        let work = Work::between(&self.post.wanted(), &self.subscribed);
+        let work = Work::between(&self.post.wanted.lock(), &self.subscribed);
         for names in work.remove.chunks(BATCH) {
             if connection.subscribe(&live, names, false).await.is_err() {
                 return;
@@ -237,7 +234,7 @@ impl Subscribed {
                 return;
             }
         }
-        let wanted = self.post.wanted();
+        let wanted = self.post.wanted.lock();
         self.cut_off.retain(|name| wanted.contains_key(name));
     }
 

@@ -9,7 +9,7 @@
 use std::collections::{HashMap, HashSet};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -22,6 +22,7 @@ use super::messages::OwnerEvent;
 use crate::backend::Hint;
 use crate::clock::{Clock, Moment};
 use crate::stores::kit::{HintSender, HintStream, hints};
+use crate::sync::Mutex;
 
 /// How long an attempt waits for its own subscription at most.
 const READY_LIMIT: Duration = Duration::from_secs(1);
@@ -100,20 +101,12 @@ enum Standing {
 }
 
 impl Registry {
-    fn channels(&self) -> MutexGuard<'_, HashMap<String, Channel>> {
-        self.channels.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn dirty(&self) -> MutexGuard<'_, HashSet<String>> {
-        self.dirty.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Listens to `channels` from now on.
     pub(super) fn listen(self: &Arc<Self>, channels: Vec<(String, Says)>) -> Listening {
         let (sender, hints) = hints();
         let number = self.next_number.fetch_add(1, Ordering::Relaxed);
         let mut names = Vec::with_capacity(channels.len());
-        let mut all = self.channels();
+        let mut all = self.channels.lock();
         let open = !self.closed.load(Ordering::Relaxed);
         for (name, says) in channels.into_iter().filter(|_| open) {
             let channel = all.entry(name.clone()).or_insert_with(|| Channel {
@@ -137,7 +130,7 @@ impl Registry {
     }
 
     fn forget(&self, number: u64, names: &[String]) {
-        let mut all = self.channels();
+        let mut all = self.channels.lock();
         for name in names {
             if let Some(channel) = all.get_mut(name) {
                 channel.listeners.retain(|(other, _)| *other != number);
@@ -151,7 +144,7 @@ impl Registry {
     }
 
     fn mark(&self, names: &[String]) {
-        self.dirty().extend(names.iter().cloned());
+        self.dirty.lock().extend(names.iter().cloned());
         self.changed.notify_one();
     }
 
@@ -159,7 +152,7 @@ impl Registry {
     /// can be had soon: an attempt after it finds what was missed before.
     pub(super) async fn ready(&self, channel: &str) {
         let pending = || {
-            let all = self.channels();
+            let all = self.channels.lock();
             all.get(channel)
                 .is_some_and(|channel| channel.standing == Standing::Pending)
         };
@@ -184,7 +177,8 @@ impl Registry {
     /// comes, every listener must look once more.
     pub(super) fn go_on_without(&self, channel: &str) {
         let pending = self
-            .channels()
+            .channels
+            .lock()
             .get(channel)
             .is_some_and(|channel| channel.standing == Standing::Pending);
         if pending {
@@ -194,23 +188,26 @@ impl Registry {
 
     /// The channels to look at again.
     pub(super) fn take_dirty(&self) -> HashSet<String> {
-        std::mem::take(&mut *self.dirty())
+        std::mem::take(&mut *self.dirty.lock())
     }
 
     /// All channels that are wanted.
     pub(super) fn wanted(&self) -> Vec<String> {
-        self.channels().keys().cloned().collect()
+        self.channels.lock().keys().cloned().collect()
     }
 
     /// The number of `channel`, if it is wanted.
     pub(super) fn wants(&self, channel: &str) -> Option<u64> {
-        self.channels().get(channel).map(|channel| channel.number)
+        self.channels
+            .lock()
+            .get(channel)
+            .map(|channel| channel.number)
     }
 
     /// These are subscribed now. A listener that was cut off before, or went on
     /// without them, hears so.
     pub(super) fn confirm(&self, names: &[(String, u64)], resumed: bool) {
-        let mut all = self.channels();
+        let mut all = self.channels.lock();
         for (name, number) in names {
             let Some(channel) = all.get_mut(name).filter(|it| it.number == *number) else {
                 continue;
@@ -228,7 +225,7 @@ impl Registry {
     /// may be missed: it shall look once more when it is heard again.
     pub(super) fn displace(&self, channel: &str) {
         let number = self.next_number.fetch_add(1, Ordering::Relaxed);
-        if let Some(channel) = self.channels().get_mut(channel) {
+        if let Some(channel) = self.channels.lock().get_mut(channel) {
             channel.number = number;
             channel.standing = Standing::Refused;
         }
@@ -246,7 +243,7 @@ impl Registry {
     }
 
     fn stand(&self, names: &[String], standing: Standing) {
-        let mut all = self.channels();
+        let mut all = self.channels.lock();
         for name in names {
             if let Some(channel) = all.get_mut(name) {
                 channel.standing = standing;
@@ -271,7 +268,7 @@ impl Registry {
             return;
         };
         let marked = is_sharded.then(|| sharded(name));
-        let all = self.channels();
+        let all = self.channels.lock();
         let Some(channel) = all.get(marked.as_deref().unwrap_or(name)) else {
             return;
         };
@@ -290,7 +287,7 @@ impl Registry {
     /// moment, unless it is extended: then it is their turn, if its owner has
     /// died and says nothing.
     pub(super) fn ring(self: &Arc<Self>, channel: &str, at: Moment, clock: &Clock) {
-        let mut all = self.channels();
+        let mut all = self.channels.lock();
         let Some(found) = all.get_mut(channel) else {
             return;
         };
@@ -309,7 +306,7 @@ impl Registry {
     /// Tells the listeners of `channel` if their lease is over at `now`, else
     /// when it will be.
     fn tell_if_over(&self, channel: &str, now: Moment) -> Option<Moment> {
-        let all = self.channels();
+        let all = self.channels.lock();
         let channel = all.get(channel)?;
         let at = channel.alarm.as_ref()?.at;
         if at > now {
@@ -321,7 +318,7 @@ impl Registry {
 
     /// Ends all streams.
     pub(super) fn close(&self) {
-        let mut all = self.channels();
+        let mut all = self.channels.lock();
         self.closed.store(true, Ordering::Relaxed);
         all.clear();
         drop(all);

@@ -8,8 +8,8 @@
 //! connection.
 
 use std::fmt;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::runtime::Handle;
@@ -20,6 +20,7 @@ use crate::clock::{Clock, Moment};
 use crate::error::{Error, ErrorKind, Outcome, Result};
 use crate::model::StoreTime;
 use crate::stores::kit::Closing;
+use crate::sync::Mutex;
 
 /// A connection that answered this recently is believed to live: a ping before
 /// every statement would double its cost, and one that has died since then
@@ -258,7 +259,7 @@ impl<D: Driver> Pool<D> {
         self.0.closing.close();
         self.0.permits.close();
         self.0.spare.close();
-        let all: Vec<_> = self.0.idle().drain(..).collect();
+        let all: Vec<_> = self.0.idle.lock().drain(..).collect();
         for connected in all {
             self.0.part(connected).await;
         }
@@ -352,7 +353,7 @@ impl<D: Driver> Connections<D> {
 
     /// A connection that lives, as far as can be known.
     async fn connected(&self) -> Result<Connected<D::Connection>> {
-        let idle = self.idle().pop();
+        let idle = self.idle.lock().pop();
         // Read before the ping: a failure meanwhile leaves it in doubt.
         let doubts = self.doubts.load(Ordering::SeqCst);
         if let Some(mut connected) = idle {
@@ -367,7 +368,7 @@ impl<D: Driver> Connections<D> {
                 return Ok(connected);
             }
             // What happened to this one happened to the others.
-            self.idle().clear();
+            self.idle.lock().clear();
         }
         let end = self.clock.now() + self.limits.connect;
         let connected = self.clock.limit(end, self.driver.connect()).await;
@@ -418,11 +419,11 @@ impl<D: Driver> Connections<D> {
         if self.closing.is_closed() {
             return;
         }
-        self.idle().push(connected);
+        self.idle.lock().push(connected);
         // The longest unused lie below; one stays for the next call.
         loop {
             let old = {
-                let mut idle = self.idle();
+                let mut idle = self.idle.lock();
                 let is_old = |connected: &Connected<_>| now.since(connected.used_at) > IDLE;
                 if idle.len() < 2 || !is_old(&idle[0]) {
                     return;
@@ -442,10 +443,6 @@ impl<D: Driver> Connections<D> {
 
     fn doubt(&self) {
         self.doubts.fetch_add(1, Ordering::SeqCst);
-    }
-
-    fn idle(&self) -> MutexGuard<'_, Vec<Connected<D::Connection>>> {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::backend::{Answer, Entry};
-use crate::error::{Error, ErrorKind, Outcome, Result};
+use crate::error::{Error, Outcome, Result};
 use crate::model::text::shown;
 use crate::model::{ContenderId, FencingToken, MutexName, MutexOwner, StoreTime};
 
@@ -97,7 +97,7 @@ impl Row {
     /// The error of a bid for the mutex: trying again does not help.
     fn damaged(&self) -> Error {
         let fault = self.fault().unwrap_or_default();
-        Error::new(ErrorKind::Conflict, Outcome::DidNot).with_message(format!(
+        Error::conflict(format!(
             "the row of this mutex is damaged: {fault}; revoke it"
         ))
     }

@@ -79,7 +79,7 @@ impl<D: Dialect> Client<D> {
 
 /// The table of mutexes cannot serve as it is. Nothing was done.
 pub(in crate::stores) fn unfit(message: String) -> Error {
-    Error::new(ErrorKind::Conflict, Outcome::DidNot).with_message(message)
+    Error::conflict(message)
 }
 
 pub(in crate::stores) fn missing(dialect: &impl Dialect) -> Error {

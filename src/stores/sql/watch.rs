@@ -1,7 +1,7 @@
 //! [`Registry`]: who waits or observes in this process.
 
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use futures_core::Stream;
@@ -11,6 +11,7 @@ use crate::backend::{Hint, Hints, Interest};
 use crate::clock::Moment;
 use crate::model::MutexName;
 use crate::stores::kit::{HintStream, Listeners};
+use crate::sync::Mutex;
 
 /// Who listens to which name. The watcher, which watches the store for them (a
 /// poll, or a push connection), runs only while there is a listener.
@@ -40,7 +41,7 @@ struct Listened {
 impl Registry {
     /// A stream for `interest`, and whether the caller must start a watcher.
     pub(in crate::stores) fn add(self: &Arc<Self>, interest: &Interest) -> (Hints, bool) {
-        let mut watched = self.watched();
+        let mut watched = self.watched.lock();
         if watched.listeners.is_closed() {
             return (Hints::ended(), false);
         }
@@ -62,7 +63,7 @@ impl Registry {
     /// The names that have listeners; `None` when there are none, and then the
     /// watcher must end: the next listener starts a new one.
     pub(in crate::stores) fn names(&self) -> Option<Vec<MutexName>> {
-        let mut watched = self.watched();
+        let mut watched = self.watched.lock();
         if watched.listeners.is_empty() {
             watched.is_watched = false;
             return None;
@@ -80,13 +81,13 @@ impl Registry {
     /// Whether a listener observes owners.
     #[cfg(feature = "postgres")]
     pub(in crate::stores) fn has_observers(&self) -> bool {
-        self.watched().listeners.has_observers()
+        self.watched.lock().listeners.has_observers()
     }
 
     /// Whether the watcher has not yet looked for the newest listener to `name`.
     /// From now on it has.
     pub(in crate::stores) fn take_new(&self, name: &MutexName) -> bool {
-        let mut watched = self.watched();
+        let mut watched = self.watched.lock();
         let known = watched.listeners.remembered(name);
         known.is_some_and(|known| std::mem::take(&mut known.is_new))
     }
@@ -94,7 +95,7 @@ impl Registry {
     /// The lease of `name` is over at `ends_at`, unless it is renewed; `None`
     /// when it is free, or not known.
     pub(in crate::stores) fn note_end(&self, name: &MutexName, ends_at: Option<Moment>) {
-        if let Some(known) = self.watched().listeners.remembered(name) {
+        if let Some(known) = self.watched.lock().listeners.remembered(name) {
             known.ends_at = ends_at;
         }
     }
@@ -111,25 +112,25 @@ impl Registry {
 
     /// Whether there are no listeners.
     pub(in crate::stores) fn is_empty(&self) -> bool {
-        self.watched().listeners.is_empty()
+        self.watched.lock().listeners.is_empty()
     }
 
     /// Whether there is a listener for whom the watcher has not yet looked.
     pub(in crate::stores) fn has_new(&self) -> bool {
-        let watched = self.watched();
+        let watched = self.watched.lock();
         let mut names = watched.listeners.names();
         names.any(|(_, known)| known.is_new)
     }
 
     /// When the first of the leases is over that have listeners.
     pub(in crate::stores) fn first_end(&self) -> Option<Moment> {
-        self.watched().first_end()
+        self.watched.lock().first_end()
     }
 
     /// Tells those who wait for a lease that is over at `now`. Its owner has
     /// died, as far as is known, and will not tell them.
     pub(in crate::stores) fn tell_ended(&self, now: Moment) {
-        let mut watched = self.watched();
+        let mut watched = self.watched.lock();
         let names = watched.listeners.names();
         let is_over = |known: &Listened| known.ends_at.is_some_and(|at| at <= now);
         let over = names.filter(|(_, known)| is_over(known));
@@ -144,39 +145,35 @@ impl Registry {
 
     /// `name` may be free.
     pub(in crate::stores) fn tell_waiters(&self, name: &MutexName) {
-        self.watched().listeners.tell_waiters(name);
+        self.watched.lock().listeners.tell_waiters(name);
     }
 
     /// The owner of `name` may have changed.
     pub(in crate::stores) fn tell_observers(&self, name: &MutexName) {
-        self.watched().listeners.tell_observers(name);
+        self.watched.lock().listeners.tell_observers(name);
     }
 
     /// Hints may have been lost.
     pub(in crate::stores) fn tell_all_resumed(&self) {
-        self.watched().listeners.tell_all(Hint::Resumed);
+        self.watched.lock().listeners.tell_all(Hint::Resumed);
     }
 
     /// Ends every stream; later ones end at once.
     pub(in crate::stores) fn close(&self) {
-        let mut watched = self.watched();
+        let mut watched = self.watched.lock();
         watched.listeners.close();
         drop(watched);
         self.changed.notify_one();
     }
 
     fn left(&self, name: &MutexName) {
-        let mut watched = self.watched();
+        let mut watched = self.watched.lock();
         watched.listeners.sweep_name(name);
         let is_empty = watched.listeners.is_empty();
         drop(watched);
         if is_empty {
             self.changed.notify_one();
         }
-    }
-
-    fn watched(&self) -> MutexGuard<'_, Watched> {
-        self.watched.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

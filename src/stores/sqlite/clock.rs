@@ -42,7 +42,7 @@ impl HostBoot {
             id: id.trim().to_owned(),
             clock: Clock::boot(),
             ahead: ahead.ok_or_else(|| {
-                Error::new(ErrorKind::Conflict, Outcome::DidNot).with_message(
+                Error::conflict(
                     "this process is in a time namespace whose offset cannot be read from \
                      /proc/self/timens_offsets, so it cannot know the time that others of this \
                      host see: run it in the host's time namespace, or let it read that file",

@@ -41,7 +41,8 @@ fn translate(error: rusqlite::Error, outcome: Outcome) -> Error {
         Some(ErrorCode::CannotOpen) => (Unreachable, "the SQLite file cannot be opened"),
         Some(ErrorCode::NotADatabase) => (
             Conflict,
-            "the file is not a SQLite database: give the path of another or of none",
+            "the file is not a SQLite database, or is encrypted with another key: give its key, or the \
+             path of another file or of none",
         ),
         Some(ErrorCode::DatabaseCorrupt) => (
             Store,
@@ -106,7 +107,7 @@ pub(super) fn sqlite_code(error: &Error) -> Option<ErrorCode> {
 
 /// What lies there is not what it should be; nothing was touched.
 pub(super) fn conflict(message: impl Into<std::borrow::Cow<'static, str>>) -> Error {
-    Error::new(ErrorKind::Conflict, Outcome::DidNot).with_message(message)
+    Error::conflict(message)
 }
 
 /// `what` could not be done to the file at `path`.

@@ -22,7 +22,7 @@
 use std::fs::File;
 use std::io;
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rustix::fs::{FlockOperation, flock};
@@ -31,6 +31,7 @@ use super::error::io_failed;
 use super::file::{Identity, identity, identity_of};
 use super::{open, presence};
 use crate::error::{Error, ErrorKind, Outcome, Result};
+use crate::sync::Mutex;
 
 /// All that this process has ever opened and that is still there.
 static ALL: Mutex<Vec<Arc<Inode>>> = Mutex::new(Vec::new());
@@ -57,7 +58,7 @@ struct Users {
 impl Inode {
     /// What lies at `path`.
     pub(super) fn at(path: &Path) -> io::Result<Arc<Self>> {
-        let mut all = lock(&ALL);
+        let mut all = ALL.lock();
         all.retain(Inode::is_needed);
         if let Ok(identity) = identity_of(path)
             && let Some(known) = find(&all, identity)
@@ -67,7 +68,7 @@ impl Inode {
         let file = open::existing(path)?;
         let identity = identity(&file)?;
         if let Some(known) = find(&all, identity) {
-            lock(&known.spare).push(file);
+            known.spare.lock().push(file);
             return Ok(known);
         }
         Ok(keep(&mut all, file, identity))
@@ -75,7 +76,7 @@ impl Inode {
 
     /// A new file at `path`.
     pub(super) fn create(path: &Path, mode: u32) -> io::Result<Arc<Self>> {
-        let mut all = lock(&ALL);
+        let mut all = ALL.lock();
         let file = open::create_new(path, mode)?;
         let identity = identity(&file)?;
         Ok(keep(&mut all, file, identity))
@@ -96,7 +97,7 @@ impl Inode {
         limit: Duration,
         alone: impl FnOnce() -> Result<()>,
     ) -> Result<InUse> {
-        let mut users = lock(&self.users);
+        let mut users = self.users.lock();
         if users.count == 0 {
             let entered = self.enter_first(path, limit, alone);
             match entered {
@@ -172,7 +173,7 @@ pub(super) struct InUse(Arc<Inode>);
 impl InUse {
     /// Lets earlier versions see that we live, if a stranger kept us from it.
     pub(super) fn show(&self) {
-        let mut users = lock(&self.0.users);
+        let mut users = self.0.users.lock();
         if !users.has_flock {
             users.has_flock = self.0.flock(FlockOperation::NonBlockingLockShared);
         }
@@ -180,7 +181,7 @@ impl InUse {
 
     /// The opening has succeeded: from now on something may be owned.
     pub(super) fn settle(&self) {
-        lock(&self.0.users).is_settled = true;
+        self.0.users.lock().is_settled = true;
     }
 
     pub(super) fn identity(&self) -> Identity {
@@ -190,7 +191,7 @@ impl InUse {
 
 impl Drop for InUse {
     fn drop(&mut self) {
-        let mut users = lock(&self.0.users);
+        let mut users = self.0.users.lock();
         users.count -= 1;
         if users.count == 0 {
             self.0.leave(&mut users);
@@ -211,8 +212,4 @@ fn keep(all: &mut Vec<Arc<Inode>>, file: File, identity: Identity) -> Arc<Inode>
     });
     all.push(Arc::clone(&inode));
     inode
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -11,7 +11,7 @@ use rusqlite::{OptionalExtension, Row, params};
 use super::error::failed;
 use super::table::{Table, signed};
 use crate::backend::{Answer, Entry, Listing, Page};
-use crate::error::{Error, ErrorKind, Outcome, Result};
+use crate::error::{Error, Result};
 use crate::model::text::shown;
 use crate::model::{ContenderId, FencingToken, MutexName, MutexOwner, StoreTime};
 
@@ -47,7 +47,7 @@ WHERE mutex = CAST(?1 AS TEXT)";
 /// The error of a contender that wants a mutex whose row is damaged: trying again does
 /// not help.
 pub(super) fn damaged(fault: &str) -> Error {
-    Error::new(ErrorKind::Conflict, Outcome::DidNot).with_message(format!(
+    Error::conflict(format!(
         "the row of this mutex in the SQLite file is damaged: {fault}; revoke it"
     ))
 }

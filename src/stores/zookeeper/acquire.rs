@@ -152,12 +152,10 @@ impl Store {
             self.give_up(bid.nonce);
             self.remove(session, &bid.name, bid.nonce, Some(&node))
                 .await?;
-            return Err(
-                Error::new(ErrorKind::Conflict, Outcome::DidNot).with_message(format!(
-                    "the sequence numbers under {dir} are used up: delete that node when nobody \
+            return Err(Error::conflict(format!(
+                "the sequence numbers under {dir} are used up: delete that node when nobody \
                  contends, and they begin again"
-                )),
-            );
+            )));
         }
         // Not listed, and yet created.
         let children = sorted(listed, error::write)?;

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 use std::time::Duration;
 
 use tokio::runtime::Handle;
@@ -19,9 +19,10 @@ use crate::backend::{
     Page, Profile, Prune, Pruned, TickEnd,
 };
 use crate::clock::Clock;
-use crate::error::{Error, ErrorKind, Outcome, Result};
+use crate::error::{Error, Result};
 use crate::model::{FencingToken, LeaseTerms, MutexName, MutexOwner};
 use crate::stores::kit::{Closing, HeardClock};
+use crate::sync::Mutex;
 
 /// How often a waiter looks without having been told. Watches are not lost,
 /// so this is for nodes that an operator deleted by hand, and for a loser to
@@ -77,8 +78,7 @@ impl ZooKeeper {
     /// Makes a session.
     pub(super) async fn connect(config: Config, clock: Clock) -> Result<Self> {
         let runtime = Handle::try_current().map_err(|_| {
-            Error::new(ErrorKind::WrongState, Outcome::DidNot)
-                .with_message("a ZooKeeper store is opened inside a tokio runtime")
+            Error::wrong_state("a ZooKeeper store is opened inside a tokio runtime")
         })?;
         let session = Arc::new(Session::connect(&config, &clock).await?);
         let store = Arc::new(Store {
@@ -110,7 +110,7 @@ impl Store {
     /// would be sent when its caller has long given up.
     pub(super) fn session(&self) -> Result<Arc<Session>> {
         self.closing.check_open()?;
-        let slot = self.slot();
+        let slot = self.slot.lock();
         match (&slot.session, &slot.trouble) {
             (Some(session), _) if session.is_connected() => Ok(Arc::clone(session)),
             (None, Some(trouble)) => Err(trouble.clone()),
@@ -122,7 +122,7 @@ impl Store {
 
     /// There is a session, or why there is none, or nothing is known.
     pub(super) fn set_session(&self, session: Option<Result<Arc<Session>>>) {
-        let mut slot = self.slot();
+        let mut slot = self.slot.lock();
         match session {
             Some(Ok(session)) if !self.closing.is_closed() => {
                 slot.terms = session.terms();
@@ -134,12 +134,8 @@ impl Store {
         }
     }
 
-    fn slot(&self) -> MutexGuard<'_, Slot> {
-        self.slot.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     pub(super) fn seen(&self) -> MutexGuard<'_, HashMap<MutexName, (String, MutexOwner)>> {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+        self.seen.lock()
     }
 
     /// Runs `task` until the client is closed.
@@ -155,7 +151,7 @@ impl Store {
         self.closing.close();
         self.registry.close();
         self.places.forget_all();
-        self.slot().session.take()
+        self.slot.lock().session.take()
     }
 }
 
@@ -172,7 +168,7 @@ impl Backend for ZooKeeper {
         Profile::push("zookeeper")
             .ordered()
             .monotonic()
-            .session(self.store.slot().terms)
+            .session(self.store.slot.lock().terms)
             .looking_every(SAFETY_LOOK)
     }
 

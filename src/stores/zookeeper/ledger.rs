@@ -12,7 +12,7 @@ use super::owner::{ATTEMPTS, restless};
 use super::session::Session;
 use super::{clock, error};
 use crate::backend::{Claim, ClaimAnswer, Held, LedgerEntry, TickEnd, TickState};
-use crate::error::{Error, ErrorKind, Outcome, Result};
+use crate::error::{Error, Outcome, Result};
 use crate::model::{FencingToken, MutexName, StoreTime};
 
 impl Store {
@@ -34,8 +34,7 @@ impl Store {
             Ok((data, stat)) => {
                 self.saw(clock::time(stat.mtime));
                 let entry = parse(&data).ok_or_else(|| {
-                    Error::new(ErrorKind::Conflict, Outcome::DidNot)
-                        .with_message(format!("the node {path} does not hold a schedule's ledger"))
+                    Error::conflict(format!("the node {path} does not hold a schedule's ledger"))
                 })?;
                 Ok(Some((entry, stat.version)))
             }

@@ -1,7 +1,6 @@
 //! Which nodes are ours, and until when they count.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::task::JoinHandle;
@@ -11,6 +10,7 @@ use super::path;
 use crate::backend::{Bid, Held, Nonce};
 use crate::clock::Moment;
 use crate::model::{ContenderId, FencingToken, MutexName, StoreTime};
+use crate::sync::Mutex;
 
 /// A latch node that was created.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -95,16 +95,8 @@ pub(super) struct BidPlaces {
 }
 
 impl BidPlaces {
-    fn places(&self) -> MutexGuard<'_, HashMap<Nonce, BidPlace>> {
-        self.places.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn doubts(&self) -> MutexGuard<'_, HashMap<Nonce, i64>> {
-        self.doubts.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     pub(super) fn standing(&self, nonce: Nonce, session: i64, now: Moment) -> Standing {
-        let places = self.places();
+        let places = self.places.lock();
         let Some(place) = places.get(&nonce).filter(|place| place.session == session) else {
             return Standing::New;
         };
@@ -131,12 +123,12 @@ impl BidPlaces {
             own_watch: None,
             looked_at: None,
         };
-        self.places().insert(bid.nonce, place);
+        self.places.lock().insert(bid.nonce, place);
     }
 
     /// The node of `nonce` is this. False when it was left in the meantime.
     pub(super) fn created(&self, nonce: Nonce, session: i64, node: Node) -> bool {
-        let mut places = self.places();
+        let mut places = self.places.lock();
         match places.get_mut(&nonce).filter(|p| p.session == session) {
             Some(place) => {
                 place.node = Some(node);
@@ -149,19 +141,19 @@ impl BidPlaces {
     /// Nothing of `nonce` was found, and yet it may come: the cleanup
     /// must look for all there is.
     pub(super) fn doubt(&self, nonce: Nonce, session: i64) {
-        self.doubts().insert(nonce, session);
-        self.places().remove(&nonce);
+        self.doubts.lock().insert(nonce, session);
+        self.places.lock().remove(&nonce);
     }
 
     /// Whether more than one node may be there for `nonce`.
     pub(super) fn is_doubtful(&self, nonce: Nonce) -> bool {
-        self.doubts().contains_key(&nonce)
+        self.doubts.lock().contains_key(&nonce)
     }
 
     /// The node of `nonce` leads: it owns until `until`, unless it did before.
     /// `None` when it was left in the meantime.
     pub(super) fn grant(&self, nonce: Nonce, session: i64, until: Moment) -> Option<Owned> {
-        let mut places = self.places();
+        let mut places = self.places.lock();
         let is_wanted = |p: &&mut BidPlace| p.session == session && p.left_at.is_none();
         let place = places.get_mut(&nonce).filter(is_wanted)?;
         place.watch = None;
@@ -171,7 +163,7 @@ impl BidPlaces {
 
     /// The grant `held`, if it counts at `now`.
     pub(super) fn owned(&self, held: &Held, session: i64, now: Moment) -> Option<Owned> {
-        let places = self.places();
+        let places = self.places.lock();
         let place = places.get(&held.nonce).filter(|p| p.session == session)?;
         let owned = place.owned().filter(|_| !place.is_over(now))?;
         let is_it = place.name == held.name
@@ -188,7 +180,7 @@ impl BidPlaces {
         until: Moment,
         now: Moment,
     ) -> Option<Owned> {
-        let mut places = self.places();
+        let mut places = self.places.lock();
         let place = places.get_mut(&nonce).filter(|p| p.session == session)?;
         if place.is_over(now) {
             return None;
@@ -200,7 +192,7 @@ impl BidPlaces {
     /// The grant whose node is `child`, of this session.
     pub(super) fn at(&self, name: &MutexName, child: &str, session: i64) -> Option<Owned> {
         let nonce = path::nonce_of(child)?;
-        let places = self.places();
+        let places = self.places.lock();
         let place = places.get(&nonce).filter(|p| p.session == session)?;
         let owned = place.owned().filter(|owned| owned.node.child == child)?;
         (place.name == *name).then_some(owned)
@@ -208,7 +200,7 @@ impl BidPlaces {
 
     /// From `now` on its contender does not want the place of `nonce`.
     pub(super) fn leave(&self, nonce: Nonce, now: Moment) {
-        if let Some(place) = self.places().get_mut(&nonce) {
+        if let Some(place) = self.places.lock().get_mut(&nonce) {
             place.left_at.get_or_insert(now);
             place.watch = None;
             place.own_watch = None;
@@ -219,7 +211,7 @@ impl BidPlaces {
     /// quiet, and `more` of the others, those first that were not looked at for
     /// longest.
     pub(super) fn to_look_at(&self, held: &[Held], more: usize) -> HashSet<Nonce> {
-        let mut places = self.places();
+        let mut places = self.places.lock();
         let (mut chosen, mut quiet) = (HashSet::new(), Vec::new());
         for held in held {
             let Some(place) = places.get_mut(&held.nonce) else {
@@ -247,7 +239,7 @@ impl BidPlaces {
         watch: Option<OwnWatch>,
         now: Moment,
     ) {
-        let mut places = self.places();
+        let mut places = self.places.lock();
         let place = places.get_mut(&nonce);
         if let Some(place) = place.filter(|place| place.node.as_ref() == Some(node)) {
             if watch.is_some() {
@@ -259,14 +251,14 @@ impl BidPlaces {
 
     /// Whether the node of `nonce` is watched and nothing has happened to it.
     pub(super) fn is_quiet(&self, nonce: Nonce) -> bool {
-        let mut places = self.places();
+        let mut places = self.places.lock();
         places.get_mut(&nonce).is_some_and(BidPlace::is_watched)
     }
 
     /// Nothing of `nonce` is in the store. Only if it is still that node: the
     /// bid may have asked again.
     pub(super) fn forget(&self, nonce: Nonce, node: Option<&Node>) {
-        let mut places = self.places();
+        let mut places = self.places.lock();
         let is_it = places
             .get(&nonce)
             .is_some_and(|place| node.is_none() || place.node.as_ref() == node);
@@ -277,22 +269,24 @@ impl BidPlaces {
 
     /// All that `nonce` may have had in the store is deleted.
     pub(super) fn trust(&self, nonce: Nonce) {
-        self.doubts().remove(&nonce);
+        self.doubts.lock().remove(&nonce);
     }
 
     pub(super) fn forget_session(&self, session: i64) {
-        self.places().retain(|_, place| place.session != session);
-        self.doubts().retain(|_, doubted| *doubted != session);
+        self.places
+            .lock()
+            .retain(|_, place| place.session != session);
+        self.doubts.lock().retain(|_, doubted| *doubted != session);
     }
 
     pub(super) fn forget_all(&self) {
-        self.places().clear();
-        self.doubts().clear();
+        self.places.lock().clear();
+        self.doubts.lock().clear();
     }
 
     /// Whether the place of `nonce` watches `child`.
     pub(super) fn watches(&self, nonce: Nonce, child: &str) -> bool {
-        let places = self.places();
+        let places = self.places.lock();
         let watch = places.get(&nonce).and_then(|place| place.watch.as_ref());
         watch.is_some_and(|watch| watch.child == child && !watch.task.is_finished())
     }
@@ -301,7 +295,8 @@ impl BidPlaces {
     pub(super) fn watch(&self, nonce: Nonce, child: String, task: JoinHandle<()>) {
         let watch = PredecessorWatch { child, task };
         if let Some(place) = self
-            .places()
+            .places
+            .lock()
             .get_mut(&nonce)
             .filter(|p| p.left_at.is_none())
         {
@@ -311,7 +306,7 @@ impl BidPlaces {
 
     /// What has been over at `now` and was not taken away by its user.
     pub(super) fn over(&self, now: Moment) -> Vec<Over> {
-        let places = self.places();
+        let places = self.places.lock();
         let over = places
             .iter()
             .filter(|(_, place)| place.reaped_at() <= Some(now));
@@ -327,7 +322,11 @@ impl BidPlaces {
 
     /// When there is next something to delete.
     pub(super) fn next_over(&self) -> Option<Moment> {
-        self.places().values().filter_map(BidPlace::reaped_at).min()
+        self.places
+            .lock()
+            .values()
+            .filter_map(BidPlace::reaped_at)
+            .min()
     }
 }
 

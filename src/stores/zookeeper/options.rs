@@ -93,7 +93,9 @@ impl ZooKeeperOptions {
         self
     }
 
-    /// The password. It is shown nowhere.
+    /// The password. It is shown nowhere. What a client makes belongs to the user with this
+    /// password, so it is not one that changes by itself, as a token does: who has another may not
+    /// touch what is there.
     pub fn with_password(mut self, password: impl Into<String>) -> Self {
         self.0.set_password(password.into());
         self

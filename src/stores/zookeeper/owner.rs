@@ -82,9 +82,10 @@ impl Store {
         let created_at = clock::time(stat.ctime);
         self.saw(created_at);
         if let Some(fault) = fault_of(child, data, stat) {
-            return Err(Error::new(ErrorKind::Conflict, Outcome::DidNot)
-                .with_message(format!("this mutex is damaged: {fault}; revoke it"))
-                .with_mutex(name));
+            return Err(
+                Error::conflict(format!("this mutex is damaged: {fault}; revoke it"))
+                    .with_mutex(name),
+            );
         }
         let owner = MutexOwner::foreign(id(data, child)?)
             .acquired_since(created_at)

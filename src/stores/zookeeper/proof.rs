@@ -109,5 +109,4 @@ impl Proof {
 }
 
 #[cfg(test)]
-#[path = "proof_tests.rs"]
 mod tests;

@@ -7,7 +7,7 @@
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
@@ -21,6 +21,7 @@ use super::own_process::{self, Ends};
 use super::tls::{self, Server, Way};
 use crate::clock::{Clock, Moment};
 use crate::error::{Error, Result};
+use crate::sync::Mutex;
 
 /// How many connections may wait to be looked at; the system puts the others
 /// off. A longer line lets more of a crowd in, and ours waits behind them.
@@ -95,7 +96,7 @@ impl Relay {
 
     /// Why the last connection failed, if one did.
     pub(super) fn trouble(&self) -> Option<String> {
-        lock(&self.trouble).clone()
+        self.trouble.lock().clone()
     }
 }
 
@@ -111,10 +112,6 @@ fn address(port: &TcpListener) -> io::Result<String> {
 
 fn no_port(error: io::Error) -> Error {
     super::session::unreachable("no port of this host can be listened on").with_source(error)
-}
-
-fn lock(trouble: &Trouble) -> MutexGuard<'_, Option<String>> {
-    trouble.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Counts the strangers, and tells of them now and then.
@@ -234,7 +231,7 @@ impl Route {
     fn note(&self, why: &str) {
         let text = format!("{}:{}: {why}", self.server.host, self.server.port);
         tracing::debug!(why = text, "no connection to ZooKeeper");
-        *lock(&self.trouble) = Some(text);
+        *self.trouble.lock() = Some(text);
     }
 }
 

@@ -1,8 +1,8 @@
 //! The session: made, kept alive, replaced when it has expired.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures_util::future::OptionFuture;
@@ -19,6 +19,7 @@ use super::relay::Relay;
 use crate::clock::{Clock, Moment};
 use crate::error::{Error, ErrorKind, Outcome, Result};
 use crate::model::LeaseTerms;
+use crate::sync::Mutex;
 
 /// The pause after a first failed attempt to make a session, and the longest.
 const RECONNECT: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(4));
@@ -111,10 +112,6 @@ impl Session {
         &self.client
     }
 
-    fn proof(&self) -> MutexGuard<'_, Proof> {
-        self.proof.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Now, when something is about to be sent whose answer will be
     /// [noted](Self::note).
     pub(super) fn sending(&self, clock: &Clock) -> Moment {
@@ -125,19 +122,19 @@ impl Session {
 
     /// What was sent at `sent` has just been answered.
     pub(super) fn note(&self, asked: Asked, sent: Moment, clock: &Clock) {
-        self.proof().note(asked, sent, clock.now());
+        self.proof.lock().note(asked, sent, clock.now());
     }
 
     /// Until when a lease may last that was asked for at `sent`, by all that
     /// was answered.
     pub(super) fn until(&self, sent: Moment) -> Moment {
-        (sent + self.terms.lease()).min(self.proof().until())
+        (sent + self.terms.lease()).min(self.proof.lock().until())
     }
 
     /// Whom a renewal asks: the quorum every T/4, so that 5/8 T after its last
     /// answer it is less than T ago; otherwise the leader, which costs less.
     pub(super) fn to_ask(&self, now: Moment) -> Asked {
-        match self.proof().since_write(now) >= self.timeout() / 4 {
+        match self.proof.lock().since_write(now) >= self.timeout() / 4 {
             true => Asked::Quorum,
             false => Asked::Leader,
         }

@@ -1,11 +1,11 @@
 //! Who listens in this process, and for which names a watch is kept.
 
 use std::collections::HashSet;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::backend::{Hint, Interest};
 use crate::model::{ContenderId, MutexName};
 use crate::stores::kit::{HintStream, Listeners};
+use crate::sync::Mutex;
 
 #[derive(Debug, Default)]
 pub(super) struct Registry(Mutex<Watched>);
@@ -19,14 +19,10 @@ struct Watched {
 }
 
 impl Registry {
-    fn watched(&self) -> MutexGuard<'_, Watched> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// A stream for `interest`, and whether its name needs an observer now;
     /// `None` after the close.
     pub(super) fn add(&self, interest: &Interest) -> Option<(HintStream, bool)> {
-        let mut watched = self.watched();
+        let mut watched = self.0.lock();
         if watched.listeners.is_closed() {
             return None;
         }
@@ -38,24 +34,24 @@ impl Registry {
 
     /// It may be the turn of `waiter`.
     pub(super) fn turn(&self, name: &MutexName, waiter: &ContenderId) {
-        self.watched().listeners.tell_waiter(name, waiter);
+        self.0.lock().listeners.tell_waiter(name, waiter);
     }
 
     /// The owner of `name` has changed.
     pub(super) fn changed(&self, name: &MutexName) {
-        self.watched().listeners.tell_observers(name);
+        self.0.lock().listeners.tell_observers(name);
     }
 
     /// Hints may have been lost: all listeners look.
     pub(super) fn resumed(&self) {
-        let mut watched = self.watched();
+        let mut watched = self.0.lock();
         watched.listeners.sweep();
         watched.listeners.tell_all(Hint::Resumed);
     }
 
     /// Whether the observer of `name` may go: it has no listeners.
     pub(super) fn dismiss(&self, name: &MutexName) -> bool {
-        let mut watched = self.watched();
+        let mut watched = self.0.lock();
         if watched.listeners.has_mere_observers(name) {
             return false;
         }
@@ -66,7 +62,7 @@ impl Registry {
 
     /// Ends all streams.
     pub(super) fn close(&self) {
-        self.watched().listeners.close();
+        self.0.lock().listeners.close();
     }
 }
 

@@ -121,5 +121,5 @@ async fn two_electors_with_a_constant_id_do_not_both_lead() {
 
 #[test]
 fn two_processes_that_are_given_the_same_chance_do_not_both_own() {
-    crate::same_chance::one_of_two_owns(&SERVER.url());
+    tenure_testkit::every_store::same_chance::one_of_two_owns(&SERVER.url());
 }

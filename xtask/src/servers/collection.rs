@@ -41,7 +41,7 @@ const fn redis(suite: &'static str) -> Unpacked {
         server: Server::Redis,
         suite,
         // redis-tools has the program, redis-server a link to it.
-        packages: &["redis-server", "redis-tools", "libfaketime"],
+        packages: &["redis-server", "redis-tools"],
         program: "usr/bin/redis-server",
     }
 }
@@ -50,23 +50,36 @@ const fn valkey(suite: &'static str) -> Unpacked {
     Unpacked {
         server: Server::Redis,
         suite,
-        packages: &["valkey-server", "valkey-tools", "libfaketime"],
+        packages: &["valkey-server", "valkey-tools"],
         program: "usr/bin/valkey-server",
     }
 }
+
+/// With Galera in the same directory: the server loads it, so it must be of the same libraries.
+const MARIADB: &[&str] = &["mariadb-server-core", "mariadb-client-core", "galera-4"];
 
 const fn mariadb(suite: &'static str) -> Unpacked {
     Unpacked {
         server: Server::MariaDb,
         suite,
-        packages: &["mariadb-server-core", "mariadb-client-core"],
+        packages: MARIADB,
         program: "usr/sbin/mariadbd",
     }
 }
 
-const NEWEST: [Unpacked; 3] = [
+const fn galera(suite: &'static str) -> Unpacked {
+    Unpacked {
+        server: Server::Galera,
+        suite,
+        packages: MARIADB,
+        program: "usr/lib/galera/libgalera_smm.so",
+    }
+}
+
+const NEWEST: [Unpacked; 4] = [
     redis("sid"),
     mariadb("sid"),
+    galera("sid"),
     Unpacked {
         server: Server::Postgres,
         suite: "sid",
@@ -75,9 +88,10 @@ const NEWEST: [Unpacked; 3] = [
     },
 ];
 
-const TRIXIE: [Unpacked; 3] = [
+const TRIXIE: [Unpacked; 4] = [
     redis("trixie"),
     mariadb("trixie"),
+    galera("trixie"),
     Unpacked {
         server: Server::Postgres,
         suite: "trixie",
@@ -131,6 +145,15 @@ impl Collection {
             Self::Valkey => &VALKEY,
             Self::Valkey8 => &VALKEY_8,
             Self::MySql => &MYSQL,
+        }
+    }
+
+    /// The beginnings of the names of tests that these servers cannot have.
+    pub(crate) fn leaves_out(self) -> &'static [&'static str] {
+        match self {
+            // Galera is MariaDB's.
+            Self::MySql => &["galera::", "counts::mariadb_"],
+            _ => &[],
         }
     }
 

@@ -8,6 +8,7 @@ use std::fs;
 use std::io::{self, Read as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// What is put after the name of a program that a script stands for.
 const MOVED: &str = "unpacked";
@@ -15,9 +16,13 @@ const MOVED: &str = "unpacked";
 /// Where Debian puts programs that may be called.
 const PLACES: [&str; 3] = ["usr/bin", "usr/sbin", "usr/lib/postgresql"];
 
+/// The clock that a test can set, beside the loader.
+const CLOCK: &str = "clock.so";
+
 /// Writes a script for each program in `directory`, which will be called `later`.
 pub(super) fn write(directory: &Path, later: &Path) -> io::Result<()> {
     let loader = loader(directory)?;
+    compile_clock(&loader.with_file_name(CLOCK))?;
     for place in PLACES {
         for program in programs(&directory.join(place))? {
             let real = program.with_added_extension(MOVED);
@@ -71,15 +76,29 @@ fn entries(directory: &Path) -> io::Result<Vec<PathBuf>> {
     entries.map(|entry| Ok(entry?.path())).collect()
 }
 
-/// A clock that is set (libfaketime) must be of the same C library too, once the shell has ended.
-/// That C library stands before jemalloc, which would hang, as with the system's server.
+/// Compiles the clock. It needs no library, so it may stand beside any.
+fn compile_clock(to: &Path) -> io::Result<()> {
+    let source = to.with_extension("c");
+    fs::write(&source, include_str!("clock.c"))?;
+    // Rust links with it, so it is there.
+    let mut compiler = Command::new("cc");
+    compiler.args(["-shared", "-fPIC", "-O2", "-nostdlib", "-fno-builtin", "-o"]);
+    let status = compiler.arg(to).arg(&source).status()?;
+    if !status.success() {
+        return Err(io::Error::other(format!("cc made no {CLOCK}: {status}")));
+    }
+    Ok(())
+}
+
+/// Where a test asks for a clock that it can set, the system's libfaketime is of another C
+/// library than the server, and makes room for ours.
 fn script(loader: &Path, program: &Path) -> String {
     let libraries = loader.parent().unwrap_or(loader).display();
     let (loader, program) = (loader.display(), program.display());
     format!(
         "#!/bin/sh\n\
          case \"${{LD_PRELOAD-}}\" in\n\
-         */libfaketime*) LD_PRELOAD='{libraries}/faketime/libfaketime.so.1:libc.so.6' ;;\n\
+         */libfaketime*) LD_PRELOAD='{libraries}/{CLOCK}' ;;\n\
          esac\n\
          exec '{loader}' --library-path '{libraries}' --argv0 \"$0\" '{program}' \"$@\"\n"
     )
@@ -87,8 +106,6 @@ fn script(loader: &Path, program: &Path) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::process::Command;
-
     use super::*;
     use crate::scratch::Scratch;
 
@@ -119,6 +136,27 @@ mod tests {
         assert_eq!(shown, expected);
         let untouched = fs::read_to_string(whole.join("usr/bin/script")).unwrap();
         assert_eq!(untouched, "#!/bin/sh\n");
+    }
+
+    #[test]
+    fn the_clock_follows_its_file() {
+        let root = Scratch::new("clock");
+        let clock = root.path().join(CLOCK);
+        compile_clock(&clock).unwrap();
+        let shown = |offset: &str| -> i64 {
+            let file = root.write("clock", offset);
+            let mut date = Command::new("date");
+            date.arg("+%s").env("LD_PRELOAD", &clock);
+            let output = date.env("FAKETIME_TIMESTAMP_FILE", file).output().unwrap();
+            String::from_utf8(output.stdout)
+                .unwrap()
+                .trim()
+                .parse()
+                .unwrap()
+        };
+        let true_time = shown("");
+        assert!((3600..3700).contains(&(shown("+3600.500s") - true_time)));
+        assert!((-3601..-3500).contains(&(shown("-3600.500s") - true_time)));
     }
 
     #[test]

@@ -133,6 +133,9 @@ pub(super) fn measure(bench: &mut Bench<'_>, stage: &RunningStore) -> Result<()>
     Ok(())
 }
 
+/// Two renewals of a session in ZooKeeper, and some time for them.
+const SETTLED: Duration = Duration::from_secs(4);
+
 fn hold(
     bench: &Bench<'_>,
     stage: &RunningStore,
@@ -158,6 +161,10 @@ fn hold(
     let answer = worker.ask(&Command::Hold { count, prefix })?;
     let each = |bytes: u64| bytes as f64 / 1024.0 / count as f64;
     let in_redis = redis.zip(stage.redis_memory());
+    if stage.store() == Store::Zookeeper && is_watched {
+        // The first renewal sets a watch on each node. What holding costs comes after it.
+        sleep(SETTLED);
+    }
     let busy = if is_watched {
         watch(stage, length)
     } else {

@@ -36,8 +36,10 @@ pub(crate) fn check(command: &Command, settings: &Settings) -> Result<(), Failur
             let token = revoke.token.as_deref().map(str::parse::<FencingToken>);
             token.transpose()?;
         }
+        #[cfg(feature = "http")]
         Command::Dashboard(dashboard) => {
             address("--listen", &dashboard.listen)?;
+            dashboard.host.iter().try_for_each(|name| host(name))?;
             probed(&dashboard.probed)?;
         }
         _ => {}
@@ -77,8 +79,22 @@ fn some_time(option: &str, length: Option<Duration>) -> Result<(), Failure> {
 }
 
 fn probed(probed: &Probed) -> Result<(), Failure> {
-    let http = probed.http.as_deref();
+    let http = probed.address();
     http.map_or(Ok(()), |at| address("--http", at))
+}
+
+/// A name of a host or an address, without a port.
+#[cfg(feature = "http")]
+fn host(text: &str) -> Result<(), Failure> {
+    let is_letter = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
+    let is_name = text.len() <= 253 && text.starts_with(|c: char| c.is_ascii_alphanumeric());
+    if (is_name && text.chars().all(is_letter)) || text.parse::<std::net::IpAddr>().is_ok() {
+        return Ok(());
+    }
+    let shown: String = text.chars().take(60).collect();
+    Err(Failure::usage(format!(
+        "--host takes the name of a host, as in dash.example, not {shown:?}"
+    )))
 }
 
 /// Only its form: whether it can be listened on is known by trying.

@@ -30,14 +30,15 @@ pub(crate) async fn lead(
 ) -> Result<ExitCode, Failure> {
     let mut signals =
         Signals::listen().map_err(|error| Failure::system("listen to signals", &error))?;
-    let probes = Probes::serve(lead.probed.http.as_deref(), voice).await?;
+    let probes = Probes::serve(lead.probed.address(), voice).await?;
+    let office = Office::new(&lead.name);
+    office.answer_on(&probes);
     let coordinator = tokio::select! {
         opened = store::wait_for(settings, lead.fail_fast, voice) => opened?,
         signal = signals.end() => return Ok(exit::by_signal(signal.as_raw())),
     };
     probes.opened(&coordinator);
-    let office = Office::new(&lead.name);
-    probes.answers(office.answers());
+    office.opened();
     let code = campaign(&lead, &office, settings, &coordinator, &mut signals, voice).await;
     store::close(&coordinator, &code).await;
     code

@@ -1,6 +1,7 @@
 //! One file for each command.
 
 mod columns;
+#[cfg(feature = "http")]
 mod dashboard;
 pub(crate) mod demo;
 mod doctor;
@@ -104,6 +105,7 @@ fn act(cli: Cli, output: &mut Format, voice: &Voice) -> Result<ExitCode, Failure
             #[cfg(feature = "views")]
             Command::Top(top) => top::asked(&top, &settings, voice).await,
             Command::Watch(watch) => watch::watch(watch, &settings, voice).await,
+            #[cfg(feature = "http")]
             Command::Dashboard(dashboard) => {
                 dashboard::dashboard(dashboard, &settings, voice).await
             }

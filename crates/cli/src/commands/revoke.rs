@@ -4,9 +4,9 @@ use std::io::{BufRead, IsTerminal};
 use std::process::ExitCode;
 
 use serde::Serialize;
-use tenure::backend::Page;
 use tenure::model::{FencingToken, MutexName};
 use tenure::{Coordinator, Revocation};
+use tenure_dashboard::status::found;
 
 use super::waiting;
 use crate::args::Revoke;
@@ -28,9 +28,6 @@ struct Done<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     fault: Option<&'a str>,
 }
-
-/// How many are looked through at a time.
-const PAGE: usize = 500;
 
 pub(crate) async fn revoke(
     revoke: Revoke,
@@ -135,9 +132,8 @@ fn unaware(shown: &str, seen: &Seen) -> String {
 
 /// What the store has under `text`.
 async fn find(coordinator: &Coordinator, text: &str) -> Result<Seen, Failure> {
-    let name = MutexName::found(text);
     let mut seen = Seen {
-        name: name.clone(),
+        name: MutexName::found(text),
         owner: None,
         by: None,
         token: None,
@@ -147,26 +143,11 @@ async fn find(coordinator: &Coordinator, text: &str) -> Result<Seen, Failure> {
     if !coordinator.has_inventory() {
         return Ok(seen);
     }
-    let mut page = Page::of([name]);
-    let listing = coordinator.list(&page).await?;
-    let mut found = listing.entries.into_iter().next();
-    // What is no text is known by how it is shown, and by no name.
-    if found.is_none() && text.contains(['\\', '%']) {
-        page = Page::first(PAGE);
-        while found.is_none() {
-            let listing = coordinator.list(&page).await?;
-            let mut entries = listing.entries.iter();
-            let shown = entries.find(|entry| entry.name.as_str() == text && entry.fault.is_some());
-            found = shown.cloned();
-            let Some(next) = listing.next_page(&page) else {
-                break;
-            };
-            page = next;
-        }
-    }
-    let Some(entry) = found else { return Ok(seen) };
+    let Some((entry, now)) = found(coordinator, text).await? else {
+        return Ok(seen);
+    };
     seen.goes_on = entry.owner_goes_on;
-    if let Some(owner) = entry.owner.at(listing.now) {
+    if let Some(owner) = entry.owner.at(now) {
         seen.by = Some(waiting::described(&owner));
         seen.owner = Some(owner.id().to_string());
         seen.token = owner.token();

@@ -20,7 +20,7 @@ use crate::supervise::{End, Task, supervise};
 pub(crate) async fn run(run: Run, settings: &Settings, voice: &Voice) -> Result<ExitCode, Failure> {
     let mut signals =
         Signals::listen().map_err(|error| Failure::system("listen to signals", &error))?;
-    let probes = Probes::serve(run.probed.http.as_deref(), voice).await?;
+    let probes = Probes::serve(run.probed.address(), voice).await?;
     let coordinator = tokio::select! {
         opened = store::open(settings, voice) => opened?,
         signal = signals.end_or_hangup() => return Ok(exit::by_signal(signal.as_raw())),

@@ -31,7 +31,7 @@ pub(crate) async fn schedule(
 ) -> Result<ExitCode, Failure> {
     let config = config(&schedule)?;
     let mut signals = listen()?;
-    let probes = Probes::serve(schedule.probed.http.as_deref(), voice).await?;
+    let probes = Probes::serve(schedule.probed.address(), voice).await?;
     let coordinator = tokio::select! {
         opened = store::wait_for(settings, schedule.fail_fast, voice) => opened?,
         signal = signals.end() => return Ok(exit::by_signal(signal.as_raw())),

@@ -136,11 +136,17 @@ fn dashboard(home: &Home, time: &str) {
         .set_read_timeout(Some(Duration::from_secs(30)))
         .unwrap();
     stream
-        .write_all(b"GET /api/status HTTP/1.1\r\n\r\n")
+        .write_all(b"GET /api/v1/mutexes HTTP/1.1\r\n\r\n")
         .unwrap();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();
-    assert!(answer.starts_with("HTTP/1.1 200"), "{time}: {answer}");
+    // HTTP has no dates before 1970 and after 9999.
+    let has_no_date =
+        answer.starts_with("HTTP/1.1 503") && answer.contains("the clock of this host");
+    assert!(
+        answer.starts_with("HTTP/1.1 200") || has_no_date,
+        "{time}: {answer}"
+    );
 }
 
 #[test]

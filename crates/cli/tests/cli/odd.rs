@@ -66,7 +66,12 @@ const COMMANDS: &[(&str, Words, Words, Options)] = &[
         "dashboard",
         &[],
         &[],
-        &[("--listen", Kind::Place), ("--http", Kind::Place)],
+        &[
+            ("--listen", Kind::Place),
+            ("--http", Kind::Place),
+            ("--token-file", Kind::File),
+            ("--host", Kind::Word),
+        ],
     ),
     ("revoke", &["m", "--yes"], &[], &[("--token", Kind::Word)]),
     ("prune", &[], &[], &[("--unused-for", Kind::Length)]),

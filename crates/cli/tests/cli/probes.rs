@@ -90,4 +90,39 @@ fn who_waits_for_its_store_is_alive_and_not_ready() {
     let (_lead, address) = probed(&home, &words);
     assert!(ask(&address, "/healthz").starts_with("HTTP/1.1 200 OK"));
     assert!(ask(&address, "/readyz").starts_with("HTTP/1.1 503"));
+    // It will know who leads, and does not yet.
+    assert!(ask(&address, "/leader").starts_with("HTTP/1.1 503"));
+}
+
+#[test]
+fn the_dashboard_is_ready_when_its_store_is() {
+    let home = Home::new();
+    let words = [
+        "dashboard",
+        "--listen",
+        "127.0.0.1:0",
+        "--http",
+        "127.0.0.1:0",
+    ];
+    let (_dashboard, address) = probed(&home, &words);
+    eventually("its store has answered", || {
+        ask(&address, "/readyz").starts_with("HTTP/1.1 200")
+    });
+    let store = home.path("tenure/tenure.db");
+    std::fs::rename(&store, home.path("away")).unwrap();
+    std::fs::write(&store, "this is no database, and was put in its place").unwrap();
+    eventually("its store is in trouble", || {
+        ask(&address, "/readyz").starts_with("HTTP/1.1 503")
+    });
+    assert!(ask(&address, "/healthz").starts_with("HTTP/1.1 200"));
+}
+
+#[test]
+fn whom_others_can_ask_says_so() {
+    let home = Home::new();
+    let mut command = home.tenure(["run", "m", "--http", "0.0.0.0:0", "--", "true"]);
+    let said = command.output().unwrap();
+    assert!(said.status.success(), "{said:?}");
+    let said = String::from_utf8_lossy(&said.stderr);
+    assert!(said.contains("--http has no password"), "{said}");
 }

@@ -1,4 +1,4 @@
-//! `tenure dashboard`, by raw HTTP.
+//! `tenure dashboard`, by raw HTTP. What its server answers is tested where it is.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -54,11 +54,12 @@ impl Server {
     }
 
     fn rows(&self) -> Vec<Value> {
-        let answer = self.get("/api/status");
+        let answer = self.get("/api/v1/mutexes");
         let (head, body) = answer.split_once("\r\n\r\n").unwrap();
         assert!(head.starts_with("HTTP/1.1 200 OK"), "{answer}");
         assert!(head.contains("content-type: application/json"), "{head}");
-        serde_json::from_str(body).unwrap()
+        let told: Value = serde_json::from_str(body).unwrap();
+        told["mutexes"].as_array().unwrap().clone()
     }
 }
 
@@ -93,11 +94,13 @@ fn it_tells_what_status_tells_and_lets_no_markup_through() {
         .unwrap();
     let told: Value = serde_json::from_slice(&told.stdout).unwrap();
     let keys = |row: &Value| row.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+    // Only one who has looked for a while knows how long a lease is.
+    rows[0].as_object_mut().unwrap().remove("lease_ms").unwrap();
     assert_eq!(keys(&rows[0]), keys(&told));
     for key in ["name", "owner", "token", "waiters"] {
         assert_eq!(rows[0][key], told[key]);
     }
-    let answer = server.get("/api/status");
+    let answer = server.get("/api/v1/mutexes");
     assert!(
         !answer.contains(['<', '>', '\u{202e}', '\u{200b}']),
         "{answer:?}"
@@ -151,20 +154,20 @@ fn what_is_not_a_plain_question_is_refused() {
     assert_eq!(status("GET /../etc/passwd HTTP/1.1\r\n\r\n"), "404");
     for method in ["POST", "PUT", "DELETE", "PATCH", "OPTIONS"] {
         assert_eq!(
-            status(&format!("{method} /api/status HTTP/1.1\r\n\r\n")),
+            status(&format!("{method} /api/v1/mutexes HTTP/1.1\r\n\r\n")),
             "405"
         );
     }
     assert_eq!(status("nonsense\r\n\r\n"), "400");
     // A name that another site has led here must not read anything.
     for (host, code) in HOSTS {
-        let request = format!("GET /api/status HTTP/1.1\r\nHost: {host}\r\n\r\n");
+        let request = format!("GET /api/v1/store HTTP/1.1\r\nHost: {host}\r\n\r\n");
         assert_eq!(status(&request), code, "{host}");
     }
     for odd in [
-        "GET /api/status HTTP/1.1\r\nHost: localhost\r\nHost: evil.example\r\n\r\n",
-        "GET http://localhost/api/status HTTP/1.1\r\nHost: evil.example\r\n\r\n",
-        "GET /api/status HTTP/1.1\r\nHost : evil.example\r\n\r\n",
+        "GET /api/v1/store HTTP/1.1\r\nHost: localhost\r\nHost: evil.example\r\n\r\n",
+        "GET http://localhost/api/v1/store HTTP/1.1\r\nHost: evil.example\r\n\r\n",
+        "GET /api/v1/store HTTP/1.1\r\nHost : evil.example\r\n\r\n",
     ] {
         assert_eq!(status(odd), "400", "{odd}");
     }
@@ -211,7 +214,9 @@ fn the_leader_is_told_under_the_same_names_only() {
     let server = Server { process, address };
     // It answers before it has reached the store.
     eventually("it knows who leads", || {
-        server.get("/leader").starts_with("HTTP/1.1 200")
+        let answer = server.get("/leader");
+        assert!(!answer.starts_with("HTTP/1.1 404"), "{answer}");
+        answer.starts_with("HTTP/1.1 200")
     });
     for path in ["/leader", "/healthz"] {
         for (host, code) in HOSTS {
@@ -248,7 +253,7 @@ fn answers_in_time(server: &Server, slow: impl Fn() -> Vec<TcpStream>) {
         let slow = slow();
         let start = Instant::now();
         assert!(server.get("/healthz").starts_with("HTTP/1.1 200"));
-        assert!(server.get("/api/status").starts_with("HTTP/1.1 200"));
+        assert!(server.get("/api/v1/mutexes").starts_with("HTTP/1.1 200"));
         taken.push(start.elapsed());
         drop(slow);
         if taken.last() < Some(&Duration::from_secs(8)) {
@@ -293,17 +298,89 @@ fn it_ends_when_told_to_and_says_where_it_cannot_listen() {
 }
 
 #[test]
-fn it_says_so_when_others_can_reach_it() {
+fn beyond_this_host_it_wants_a_token_or_to_be_told_that_all_may_come() {
     let home = Home::new();
-    let mut command = home.tenure(&["dashboard", "--listen", "0.0.0.0:0"]);
-    let mut process = Started(
-        command
-            .stderr(Stdio::piped())
-            .stdout(Stdio::null())
-            .spawn()
-            .unwrap(),
-    );
+    let refused = |words: &[&str], why: &str| {
+        let mut all = vec!["dashboard", "--listen", "0.0.0.0:0"];
+        all.extend(words);
+        let refused = home.tenure(&all).output().unwrap();
+        let said = String::from_utf8_lossy(&refused.stderr);
+        assert_eq!(refused.status.code(), Some(2), "{words:?}: {said}");
+        assert!(said.contains(why), "{words:?}: {said}");
+    };
+    refused(&[], "--token-file FILE, or --open-to-all");
+    refused(&["--open-to-all", "--allow-revoke"], "--token-file FILE");
+    refused(&["--token-file", "nothing"], "cannot read nothing");
+    std::fs::write(home.path("empty"), "\n").unwrap();
+    refused(&["--token-file", "empty"], "is empty");
+    refused(&["--open-to-all", "--tls-cert", "x"], "--tls-key");
+    let tls = ["--open-to-all", "--tls-cert", "x", "--tls-key", "y"];
+    refused(&tls, "--tls-cert and --tls-key: x: ");
+    let words = ["dashboard", "--listen", "0.0.0.0:0", "--open-to-all"];
+    let mut command = home.tenure(&words);
+    command.stderr(Stdio::piped()).stdout(Stdio::null());
+    let mut process = Started(command.spawn().unwrap());
     let mut lines = BufReader::new(process.0.stderr.take().unwrap()).lines();
     let line = lines.next().unwrap().unwrap();
     assert!(line.contains("no password"), "{line}");
+    let line = lines.next().unwrap().unwrap();
+    assert!(line.contains("without TLS"), "{line}");
+}
+
+#[test]
+fn with_a_token_only_who_knows_it_is_answered() {
+    let home = Home::new();
+    std::fs::write(home.path("token"), "a word of more than sixteen\n").unwrap();
+    let words = [
+        "dashboard",
+        "--listen",
+        "127.0.0.1:0",
+        "--token-file",
+        "token",
+    ];
+    let server = serving(home.tenure(&words));
+    assert!(server.get("/api/v1/store").starts_with("HTTP/1.1 401"));
+    assert!(server.get("/metrics").starts_with("HTTP/1.1 401"));
+    let asked = |token: &str| {
+        server.ask(&format!(
+            "GET /metrics HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n\r\n"
+        ))
+    };
+    let metrics = asked("a word of more than sixteen");
+    assert!(metrics.contains("tenure_store_up"), "{metrics}");
+    assert!(asked("another").starts_with("HTTP/1.1 401"));
+    let mut command = home.tenure(&["dashboard", "--listen", "127.0.0.1:0"]);
+    command.env("TENURE_DASHBOARD_TOKEN", "another of more than sixteen");
+    assert!(
+        serving(command)
+            .get("/api/v1/store")
+            .starts_with("HTTP/1.1 401")
+    );
+}
+
+#[test]
+fn what_is_revoked_from_the_page_is_said() {
+    let home = Home::new();
+    let _holder = holder(&home, "a", "m");
+    let mut command = home.tenure(&["dashboard", "--listen", "127.0.0.1:0", "--allow-revoke"]);
+    let mut server = serving({
+        command.stderr(Stdio::piped());
+        command
+    });
+    let lines = BufReader::new(server.process.0.stderr.take().unwrap()).lines();
+    let body = format!(
+        r#"{{"confirm":"m","token":"{}"}}"#,
+        home.line("token").trim()
+    );
+    let answer = server.ask(&format!(
+        "POST /api/v1/mutexes/m/revoke HTTP/1.1\r\nHost: localhost\r\nx-tenure-request: 1\r\n\
+         content-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+        body.len()
+    ));
+    assert!(answer.contains("\"revoked\":true"), "{answer}");
+    let said = lines.map(Result::unwrap).next().unwrap();
+    assert!(
+        said.contains("has freed \"m\" by force from \"a/"),
+        "{said}"
+    );
 }

@@ -6,13 +6,13 @@ use std::time::Duration;
 use tenure::model::FencingToken;
 use tenure_testkit::history::{Event, TenureId, What};
 
-use super::{Forgets, Kind, Terms, Valid, Verdict, is_left_over};
+use super::{Forgets, Kind, Terms, Valid, Verdict};
 use crate::register::{FENCED, PLAIN};
 
 /// Rounding of times that were read one after the other.
 const BLINK: Duration = Duration::from_millis(1);
 
-/// Two are never valid at the same moment. Where the store forgot: for at most a lease.
+/// Two are never valid at the same moment, except for one lease after the store forgot the older.
 pub(super) fn exclusion(
     name: &str,
     tenures: &[Valid],
@@ -20,20 +20,28 @@ pub(super) fn exclusion(
     terms: Terms,
     verdict: &mut Verdict,
 ) {
-    // Whom a later tenure overlaps at all, it overlaps longest with this one.
-    let mut longest: Option<&Valid> = None;
+    // Every pair is looked at: the excuse of one is none for another.
+    let mut owning: Vec<&Valid> = Vec::new();
     for tenure in tenures {
         verdict.tally.grants += 1;
-        let before = longest.filter(|before| before.until > tenure.from);
-        if let Some(before) = before {
+        owning.retain(|before| before.until > tenure.from);
+        for before in &owning {
             let (from, until) = (tenure.from, tenure.until.min(before.until));
             let length = until.saturating_sub(from);
-            let is_allowed = forgets.at(from) && length <= terms.lease;
-            if is_allowed {
+            if length.is_zero() {
+                continue;
+            }
+            // The older grant may have been heard of later.
+            let (old, new) = match before.id.token <= tenure.id.token {
+                true => (before, &tenure),
+                false => (&tenure, before),
+            };
+            let end = if terms.returns { until } else { old.until };
+            if forgets.excuse(old.asked, new.from, end) {
                 verdict.tally.forgotten += 1;
                 let longest = &mut verdict.tally.longest_forgotten;
                 *longest = length.max(*longest);
-            } else if !length.is_zero() {
+            } else {
                 let message = format!(
                     "{} with {} and {} with {} both owned {name:?} for {length:?}",
                     before.process, before.id.token, tenure.process, tenure.id.token
@@ -41,44 +49,43 @@ pub(super) fn exclusion(
                 verdict.find(Kind::TwoOwners, name, (from, until), message);
             }
         }
-        if longest.is_none_or(|before| before.until < tenure.until) {
-            longest = Some(tenure);
-        }
+        owning.push(tenure);
     }
 }
 
 /// Tokens rise, also where the store forgot.
-pub(super) fn tokens(
-    name: &str,
-    tenures: &[Valid],
-    forgets: &Forgets,
-    terms: Terms,
-    verdict: &mut Verdict,
-) {
+pub(super) fn tokens(name: &str, tenures: &[Valid], forgets: &Forgets, verdict: &mut Verdict) {
     let mut largest: Option<&Valid> = None;
     for (place, tenure) in tenures.iter().enumerate() {
-        if is_left_over(tenures, place, forgets) {
+        let Some(before) = largest.filter(|before| tenure.id.token <= before.id.token) else {
+            largest = Some(tenure);
+            continue;
+        };
+        let is_forgotten = forgets.excuse(tenure.asked, before.from, tenure.until);
+        // Both were under way, and the store forgot this one before it was heard of.
+        let is_late = tenure.asked < before.from;
+        if is_forgotten && (is_late || is_handed_over(&tenures[..place], tenure)) {
             continue;
         }
-        match largest.filter(|before| tenure.id.token <= before.id.token) {
-            // Both were under way, and the store forgot the first before it was heard of.
-            Some(before)
-                if forgets.at(tenure.from)
-                    && tenure.deadline.saturating_sub(terms.lease) < before.from => {}
-            Some(before) => {
-                let message = format!(
-                    "{} got {} of {name:?} after {} had got {}",
-                    tenure.process, tenure.id.token, before.process, before.id.token
-                );
-                let span = (before.from, tenure.from);
-                verdict.find(Kind::TokenFell, name, span, message);
-            }
-            None => largest = Some(tenure),
-        }
+        let message = format!(
+            "{} got {} of {name:?} after {} had got {}",
+            tenure.process, tenure.id.token, before.process, before.id.token
+        );
+        let span = (before.from, tenure.from);
+        verdict.find(Kind::TokenFell, name, span, message);
     }
 }
 
-/// No owner believes for longer than a lease, nor again after the end.
+/// Whether a tenure was handed over inside its process, out of an earlier one: it has that one's
+/// grant, and no other lease.
+fn is_handed_over(earlier: &[Valid], tenure: &Valid) -> bool {
+    let token = tenure.id.token;
+    let is_origin =
+        |it: &Valid| it.process == tenure.process && it.id.token.store() == token.store();
+    token.hand_over() > 0 && earlier.iter().any(is_origin)
+}
+
+/// No owner believes for longer than it may, nor again after the end.
 pub(super) fn beliefs(events: &[Event], terms: Terms, verdict: &mut Verdict) {
     let mut ended: BTreeSet<(&str, &TenureId)> = BTreeSet::new();
     for event in events {
@@ -87,6 +94,12 @@ pub(super) fn beliefs(events: &[Event], terms: Terms, verdict: &mut Verdict) {
             What::Granted { tenure, deadline } | What::Extended { tenure, deadline } => {
                 (tenure, *deadline)
             }
+            What::Used {
+                tenure,
+                answered,
+                valid: true,
+                ..
+            } => (tenure, *answered),
             What::Ended { tenure, cause } => {
                 if *cause != tenure::LossCause::Released {
                     verdict.tally.losses += 1;
@@ -97,7 +110,8 @@ pub(super) fn beliefs(events: &[Event], terms: Terms, verdict: &mut Verdict) {
             _ => continue,
         };
         let (name, token) = (tenure.name.as_str(), tenure.token);
-        if deadline > event.at + terms.lease + BLINK {
+        let is_use = matches!(event.what, What::Used { .. });
+        if !is_use && deadline > event.at + terms.belief + BLINK {
             let ahead = deadline - event.at;
             let message = format!("{process} believed in {token} of {name:?} for {ahead:?}");
             let span = (event.at, deadline);
@@ -111,7 +125,12 @@ pub(super) fn beliefs(events: &[Event], terms: Terms, verdict: &mut Verdict) {
 }
 
 /// A register that checks tokens accepts the owner, and none that owned before.
-pub(super) fn writes(events: &[Event], forgets: &Forgets, verdict: &mut Verdict) {
+pub(super) fn writes(
+    events: &[Event],
+    tenures: &BTreeMap<String, Vec<Valid>>,
+    forgets: &Forgets,
+    verdict: &mut Verdict,
+) {
     let mut newest: BTreeMap<&str, FencingToken> = BTreeMap::new();
     for event in events {
         match &event.what {
@@ -120,22 +139,25 @@ pub(super) fn writes(events: &[Event], forgets: &Forgets, verdict: &mut Verdict)
                 answered,
                 accepted,
                 valid,
-            } => {
-                let name = tenure.name.as_str();
-                match (valid, accepted) {
-                    (true, true) => verdict.tally.uses += 1,
-                    (true, false) if !forgets.within(event.at, *answered) => {
-                        let message = format!(
-                            "{} owned {name:?} with {} and was refused",
-                            event.process, tenure.token
-                        );
-                        let span = (event.at, *answered);
-                        verdict.find(Kind::OwnerRefused, name, span, message);
+            } => match (valid, accepted) {
+                (true, true) => verdict.tally.uses += 1,
+                (true, false) => {
+                    let name = tenure.name.as_str();
+                    let is_it = |it: &&Valid| it.process == event.process && it.id == *tenure;
+                    let found = tenures.get(name).and_then(|all| all.iter().find(is_it));
+                    let asked = found.map_or(event.at, |found| found.asked);
+                    if forgets.excuse(asked, *answered, *answered) {
+                        continue;
                     }
-                    (true, false) => {}
-                    (false, accepted) => verdict.tally.late_refused += u64::from(!accepted),
+                    let message = format!(
+                        "{} owned {name:?} with {} and was refused",
+                        event.process, tenure.token
+                    );
+                    let span = (event.at, *answered);
+                    verdict.find(Kind::OwnerRefused, name, span, message);
                 }
-            }
+                (false, accepted) => verdict.tally.late_refused += u64::from(!accepted),
+            },
             What::Written {
                 resource,
                 token,
@@ -156,63 +178,5 @@ pub(super) fn writes(events: &[Event], forgets: &Forgets, verdict: &mut Verdict)
             }
             _ => {}
         }
-    }
-}
-
-/// A tick is begun once and in order, by one leader at a time.
-pub(super) fn runs(events: &[Event], forgets: &Forgets, verdict: &mut Verdict) {
-    let mut last: BTreeMap<&str, u64> = BTreeMap::new();
-    // Whether the ledger may have been lost since.
-    let mut is_lost = false;
-    // Of each schedule, the run that ended last.
-    let mut over: BTreeMap<&str, (Duration, &str, u64)> = BTreeMap::new();
-    for event in events {
-        if let What::Fault { forgets: true, .. } = event.what {
-            is_lost = true;
-        }
-        let What::Ran {
-            schedule,
-            tick,
-            token,
-            is_rerun,
-            ended,
-        } = &event.what
-        else {
-            continue;
-        };
-        let (name, process) = (schedule.as_str(), &*event.process);
-        let is_allowed = forgets.at(event.at);
-        if let Some(ended) = ended {
-            let before = over.get(name);
-            if let Some((until, whose, other)) = before
-                && event.at < *until
-                && *whose != process
-                && !is_allowed
-            {
-                let message =
-                    format!("{process} ran {tick} of {name:?} while {whose} still ran {other}");
-                verdict.find(Kind::RunsAtOnce, name, (event.at, *until), message);
-            }
-            if before.is_none_or(|(until, ..)| until < ended) {
-                over.insert(name, (*ended, process, *tick));
-            }
-            continue;
-        }
-        verdict.tally.runs += 1;
-        let before = last.get(name).copied();
-        let is_next = before.is_none_or(|before| match is_rerun {
-            true => *tick >= before,
-            false => *tick > before,
-        });
-        if !is_next && is_lost {
-            is_lost = false;
-        } else if !is_next && !is_allowed {
-            let before = before.unwrap_or_default();
-            let message = format!(
-                "{process} began {tick} of {name:?} with {token} after {before} had been begun"
-            );
-            verdict.find(Kind::RanTwice, name, (event.at, event.at), message);
-        }
-        last.insert(name, *tick);
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! | kind | promise |
 //! | --- | --- |
-//! | [`Kind::TwoOwners`] | two tenures of one mutex are never valid at the same moment by their own deadlines; where the store forgot, for at most one lease |
+//! | [`Kind::TwoOwners`] | two tenures of one mutex are never valid at the same moment by their own deadlines; an owner that the store forgot, for at most one lease after that moment |
 //! | [`Kind::OwnerRefused`] | a resource that checks tokens never refuses who owns |
 //! | [`Kind::OldWrite`] | it never accepts who owned before |
 //! | [`Kind::TokenFell`] | tokens rise, per mutex, also where the store forgot |
@@ -10,22 +10,30 @@
 //! | [`Kind::BelievedTooLong`] | no owner believes for longer than one lease ahead |
 //! | [`Kind::RanTwice`] | a tick is begun once, in order; again only by who knows that it was begun |
 //! | [`Kind::RunsAtOnce`] | two leaders do not run at once |
-//! | [`Kind::Stuck`] | when all is mended, everything is owned again |
+//! | [`Kind::Stuck`] | when all is mended, every mutex goes from owner to owner again, and every worker asks again |
 
 mod checks;
+mod forgets;
+mod runs;
 mod spans;
 
 use std::fmt;
 use std::time::Duration;
 
-pub use spans::{Forgets, Valid, forgets, is_left_over, tenures};
+pub use forgets::Forgets;
+pub use spans::{Valid, tenures};
 use tenure_testkit::history::Event;
 
 /// What was promised to whom.
 #[derive(Clone, Copy, Debug)]
 pub struct Terms {
-    /// How long an owner may go on without a renewal.
+    /// How long the store keeps everybody else out after it has heard of an owner.
     pub lease: Duration,
+    /// How long an owner may go on without a renewal.
+    pub belief: Duration,
+    /// Whether an owner that was forgotten may be remembered again: an empty node of a combination
+    /// lock is taken again.
+    pub returns: bool,
 }
 
 /// The promises.
@@ -117,13 +125,14 @@ impl Verdict {
 #[must_use]
 pub fn judge(events: &[Event], terms: Terms) -> Verdict {
     let mut verdict = Verdict::default();
-    let forgets = forgets(events, terms.lease);
-    for (name, tenures) in tenures(events) {
-        checks::exclusion(&name, &tenures, &forgets, terms, &mut verdict);
-        checks::tokens(&name, &tenures, &forgets, terms, &mut verdict);
+    let forgets = Forgets::of(events, terms);
+    let all = tenures(events, terms);
+    for (name, tenures) in &all {
+        checks::exclusion(name, tenures, &forgets, terms, &mut verdict);
+        checks::tokens(name, tenures, &forgets, &mut verdict);
     }
     checks::beliefs(events, terms, &mut verdict);
-    checks::writes(events, &forgets, &mut verdict);
-    checks::runs(events, &forgets, &mut verdict);
+    checks::writes(events, &all, &forgets, &mut verdict);
+    runs::runs(events, &forgets, terms, &mut verdict);
     verdict
 }

@@ -1,9 +1,11 @@
-//! The tenures of a history, and when its store may have forgotten one.
+//! The tenures of a history.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use tenure_testkit::history::{Event, TenureId, What};
+
+use super::Terms;
 
 /// When one tenure was valid, by what its owner saw.
 #[derive(Clone, Debug)]
@@ -12,21 +14,20 @@ pub struct Valid {
     pub id: TenureId,
     /// Whose it was.
     pub process: Box<str>,
+    /// When its store was asked for it, at the earliest: a lease before its first deadline.
+    pub asked: Duration,
     /// Since when at the latest.
     pub from: Duration,
-    /// Its first deadline: its store was asked for it a lease before at the earliest.
-    pub deadline: Duration,
-    /// Until when at least: its deadline, or when it was given back or lost.
+    /// Until when at least: its deadline, or its last use as an owner; or when it was given back
+    /// or lost.
     pub until: Duration,
     /// Whether its owner told of its end.
     pub is_over: bool,
-    /// First and last moment of each use by which it was valid all the time.
-    pub uses: Vec<(Duration, Duration)>,
 }
 
 /// The tenures of each mutex, in the order in which they began.
 #[must_use]
-pub fn tenures(events: &[Event]) -> BTreeMap<String, Vec<Valid>> {
+pub fn tenures(events: &[Event], terms: Terms) -> BTreeMap<String, Vec<Valid>> {
     let mut all: BTreeMap<String, Vec<Valid>> = BTreeMap::new();
     let mut places: BTreeMap<(&str, &TenureId), usize> = BTreeMap::new();
     for event in events {
@@ -44,11 +45,10 @@ pub fn tenures(events: &[Event]) -> BTreeMap<String, Vec<Valid>> {
             of_name.push(Valid {
                 id: tenure.clone(),
                 process: event.process.clone(),
+                asked: deadline.saturating_sub(terms.lease).min(event.at),
                 from: event.at,
-                deadline,
                 until: deadline.max(event.at),
                 is_over: false,
-                uses: Vec::new(),
             });
             continue;
         }
@@ -68,81 +68,9 @@ pub fn tenures(events: &[Event]) -> BTreeMap<String, Vec<Valid>> {
                 answered,
                 valid: true,
                 ..
-            } => valid.uses.push((event.at, answered)),
+            } => valid.until = valid.until.max(answered),
             _ => {}
         }
     }
     all
-}
-
-/// Whether the tenure at `place` was handed over inside its process, out of a grant that the
-/// store had forgotten and given anew before. Its token is the old grant's, and smaller: it
-/// belongs to the old owner, whose last lease it is.
-#[must_use]
-pub fn is_left_over(tenures: &[Valid], place: usize, forgets: &Forgets) -> bool {
-    let tenure = &tenures[place];
-    let token = tenure.id.token;
-    let is_origin = |before: &Valid| {
-        before.process == tenure.process && before.id.token.store() == token.store()
-    };
-    token.hand_over() > 0
-        && forgets.at(tenure.from)
-        && tenures[..place].iter().any(is_origin)
-        && tenures[..place]
-            .iter()
-            .any(|it| it.id.token.store() > token.store())
-}
-
-/// The spans in which the store may have forgotten a grant, or ended a lease early.
-#[derive(Clone, Debug, Default)]
-pub struct Forgets(Vec<(Duration, Duration)>);
-
-impl Forgets {
-    /// Whether `moment` lies in one of them.
-    #[must_use]
-    pub fn at(&self, moment: Duration) -> bool {
-        let mut spans = self.0.iter();
-        spans.any(|(from, until)| *from <= moment && moment <= *until)
-    }
-
-    /// Whether anything of this time lies in one of them.
-    #[must_use]
-    pub fn within(&self, from: Duration, until: Duration) -> bool {
-        let mut spans = self.0.iter();
-        spans.any(|(start, end)| *start <= until && from <= *end)
-    }
-}
-
-/// From the beginning of each fault that lets a store forget, until a lease after it was mended:
-/// an owner from before believes for no longer.
-#[must_use]
-pub fn forgets(events: &[Event], lease: Duration) -> Forgets {
-    let mut spans: Vec<(Box<str>, Duration, Option<Duration>)> = Vec::new();
-    for event in events {
-        let What::Fault {
-            what,
-            is_over,
-            forgets: true,
-        } = &event.what
-        else {
-            continue;
-        };
-        if *is_over {
-            let open = |span: &&mut (Box<str>, Duration, Option<Duration>)| {
-                span.0 == *what && span.2.is_none()
-            };
-            if let Some(span) = spans.iter_mut().find(open) {
-                span.2 = Some(event.at + lease);
-            }
-        } else {
-            spans.push((what.clone(), event.at, None));
-        }
-    }
-    let end = Duration::MAX;
-    Forgets(
-        spans
-            .into_iter()
-            .map(|(_, from, until)| (from, until.unwrap_or(end)))
-            .collect(),
-    )
 }

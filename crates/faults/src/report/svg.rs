@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tenure_testkit::history::{Event, What};
 
-use crate::judge::{Violation, tenures};
+use crate::judge::{Terms, Violation, tenures};
 
 const WIDTH: f64 = 1200.0;
 const LEFT: f64 = 150.0;
@@ -31,7 +31,13 @@ pub fn svg(
     let is_seen = |start: Duration, end: Duration| start <= until && end >= from;
 
     let mut rows: BTreeMap<String, Vec<(Duration, Duration, String)>> = BTreeMap::new();
-    for (name, of_name) in tenures(events) {
+    // Their terms do not matter here: only what was told is shown.
+    let terms = Terms {
+        lease: Duration::ZERO,
+        belief: Duration::ZERO,
+        returns: false,
+    };
+    for (name, of_name) in tenures(events, terms) {
         for tenure in of_name.iter().filter(|it| is_seen(it.from, it.until)) {
             let worker = tenure.process.split('.').next().unwrap_or_default();
             let title = format!("{} {name} {}", tenure.process, tenure.id.token);
@@ -94,13 +100,12 @@ fn faults(events: &[Event], last: Duration) -> impl Iterator<Item = (&str, Durat
         let What::Fault {
             what,
             is_over: false,
-            ..
         } = &event.what
         else {
             return None;
         };
         let is_end = |later: &&Event| {
-            matches!(&later.what, What::Fault { what: other, is_over: true, .. } if other == what)
+            matches!(&later.what, What::Fault { what: other, is_over: true } if other == what)
         };
         let end = events[at..].iter().find(is_end);
         Some((&**what, event.at, end.map_or(last, |end| end.at)))

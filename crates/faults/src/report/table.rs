@@ -11,15 +11,16 @@ pub fn stores(results: &Results) -> String {
     let mut text = String::from(
         "| store | slices | minutes | faults | grants | lost | writes by owners | runs of the schedule \
          | late writes refused with a fence | taken without one | two owners where the store forgot \
-         (longest) | violations | seeds |\n\
-         | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n",
+         (longest) | slowest recovery | violations | seeds |\n\
+         | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n",
     );
     for (store, slices) in results.by_store() {
         let sum = |of: fn(&Slice) -> u64| slices.iter().map(|slice| of(slice)).sum::<u64>();
         let longest = slices.iter().map(|slice| slice.longest_forgotten).max();
+        let slowest = slices.iter().map(|slice| slice.slowest).max();
         let _ = writeln!(
             text,
-            "| {store} | {} | {:.1} | {} | {} | {} | {} | {} | {} | {} | {} ({} ms) | {} | {} |",
+            "| {store} | {} | {:.1} | {} | {} | {} | {} | {} | {} | {} | {} ({} ms) | {:.1} s | {} | {} |",
             slices.len(),
             sum(|slice| slice.seconds) as f64 / 60.0,
             sum(|slice| slice.faults.values().sum()),
@@ -31,6 +32,7 @@ pub fn stores(results: &Results) -> String {
             sum(|slice| slice.late_taken),
             sum(|slice| slice.forgotten),
             longest.unwrap_or_default(),
+            slowest.unwrap_or_default() as f64 / 1000.0,
             sum(|slice| slice.violations.len() as u64),
             seeds(&slices),
         );

@@ -40,10 +40,14 @@ fn words(event: &Event, name: &str) -> Option<String> {
     };
     let is_other = |it: &str| !name.is_empty() && it != name;
     Some(match &event.what {
-        What::Fault { what, is_over, .. } => match is_over {
+        What::Fault { what, is_over } => match is_over {
             true => format!("── {what}: mended"),
             false => format!("── {what}"),
         },
+        What::Forgot { since } => {
+            let before = event.at.saturating_sub(*since).as_secs_f64();
+            format!("── the store has forgotten, within the last {before:.3} s")
+        }
         What::Asked { name } if !is_other(name.as_str()) => format!("asks for {name}"),
         What::Granted { tenure, deadline } if !is_other(tenure.name.as_str()) => format!(
             "OWNS {} with {}, deadline {}",

@@ -1,14 +1,15 @@
 //! Three Redis servers that know nothing of each other, and keep nothing over a restart.
 
-use std::thread::sleep;
 use std::time::Duration;
 
 use tenure_testkit::servers::{Redis, ServerError};
 
 use super::ways::{self, Ways};
-use super::{Mishap, Topology};
+use super::{Cost, Mishap, Topology, clock_ahead};
 use crate::fleet::Fleet;
 use crate::worker::Store;
+
+const NODES: usize = 3;
 
 pub(super) struct Nodes {
     servers: Vec<Redis>,
@@ -19,7 +20,7 @@ pub(super) struct Nodes {
 impl Nodes {
     pub(super) fn start(by_majority: bool) -> Result<Self, ServerError> {
         let server = |_| Redis::builder().own_clock()?.start();
-        let servers = (0..3).map(server).collect::<Result<Vec<_>, _>>()?;
+        let servers = (0..NODES).map(server).collect::<Result<Vec<_>, _>>()?;
         let addresses: Vec<_> = servers.iter().map(Redis::address).collect();
         let ways = ways::start(&addresses, None)?;
         Ok(Self {
@@ -39,29 +40,39 @@ impl Topology for Nodes {
         }
     }
 
+    // Of each node 1 % and 2 ms.
+    fn belief(&self) -> Duration {
+        self.lease() - (self.lease() / 100 + Duration::from_millis(2))
+    }
+
+    // A node that has come back empty is taken again.
+    fn returns(&self) -> bool {
+        true
+    }
+
     // A node that restarts is empty: it is found out by its uptime, so this is none of those by
     // which a lock may be forgotten.
     fn menu<'a>(&'a self, _: &'a Fleet) -> Vec<Mishap<'a>> {
         let mut menu = ways::menu(&self.ways, false);
         menu.extend(ways::server_menu(&self.servers));
         menu.extend([
-            Mishap::new("all nodes restarted", move |_, length| {
+            Mishap::new("all nodes restarted", move |scene| {
                 self.servers.iter().try_for_each(|server| server.kill())?;
-                sleep(length / 4);
+                scene.wait(0.25);
                 self.servers.iter().try_for_each(|server| server.spawn())
             }),
-            Mishap::new("keys of a node deleted", move |chance, _| {
-                let node = &self.servers[chance.usize(..self.servers.len())];
-                Ok(node.command(&["FLUSHALL"]).map(drop)?)
+            Mishap::new("keys of a node deleted", move |scene| {
+                let node = &self.servers[scene.one(self.servers.len())];
+                let deleted = scene.log.forgetting(|| node.command(&["FLUSHALL"]));
+                Ok(deleted.map(drop)?)
             })
-            .forgetting(),
-            Mishap::new("clock of a node ahead", move |chance, length| {
-                let node = &self.servers[chance.usize(..self.servers.len())];
-                node.set_clock(self.lease().mul_f64(chance.f64() * 3.0))?;
-                sleep(length);
-                node.set_clock(Duration::ZERO)
-            })
-            .forgetting(),
+            .costing(Cost::Memory),
+            clock_ahead(
+                "clock of a node ahead",
+                self.lease(),
+                |scene| scene.one(NODES),
+                &self.servers,
+            ),
         ]);
         menu
     }

@@ -1,12 +1,11 @@
 //! Three ZooKeeper servers, of which the last can be cut off from the others.
 
-use std::thread::sleep;
 use std::time::Duration;
 
 use tenure_testkit::servers::{ServerError, ZooKeeper, ZooKeeperEnsemble};
 
 use super::ways::{self, Ways};
-use super::zookeeper::{SESSION, store};
+use super::zookeeper::{BELIEF, SESSION, store};
 use super::{Mishap, Topology};
 use crate::fleet::Fleet;
 use crate::worker::Store;
@@ -29,23 +28,9 @@ impl Ensemble {
         Ok(Self { servers, ways })
     }
 
-    /// Stops the one that leads, and lets it go on when another may lead.
-    fn stop_leader(&self, length: Duration) -> Result<(), ServerError> {
-        let Some(leader) = self.servers.leader() else {
-            return Ok(());
-        };
-        leader.pause()?;
-        sleep(length);
-        leader.resume()
-    }
-
-    fn kill_leader(&self, length: Duration) -> Result<(), ServerError> {
-        let Some(leader) = self.servers.leader() else {
-            return Ok(());
-        };
-        leader.kill()?;
-        sleep(length / 2);
-        leader.spawn()
+    fn leader(&self) -> Result<&ZooKeeper, ServerError> {
+        let leader = self.servers.leader();
+        leader.ok_or_else(|| ServerError::new("nobody leads"))
     }
 }
 
@@ -58,16 +43,37 @@ impl Topology for Ensemble {
         SESSION
     }
 
+    fn belief(&self) -> Duration {
+        BELIEF
+    }
+
+    fn crowd(&self) -> usize {
+        2
+    }
+
     fn menu<'a>(&'a self, _: &'a Fleet) -> Vec<Mishap<'a>> {
         let mut menu = ways::menu(&self.ways, false);
         menu.extend(ways::server_menu(self.servers.members()));
         menu.extend([
-            Mishap::new("leader stopped", move |_, length| self.stop_leader(length)),
-            Mishap::new("leader killed", move |_, length| self.kill_leader(length)),
-            Mishap::new("member cut off, still reachable", move |_, length| {
+            Mishap::new("leader stopped", move |scene| {
+                let leader = self.leader()?;
+                leader.pause()?;
+                // Another may lead when it goes on.
+                scene.wait(1.0);
+                let _ = leader.resume();
+                Ok(())
+            }),
+            Mishap::new("leader killed", move |scene| {
+                let leader = self.leader()?;
+                leader.kill()?;
+                scene.wait(0.5);
+                let _ = leader.spawn();
+                Ok(())
+            }),
+            Mishap::new("member cut off, still reachable", move |scene| {
                 self.servers.sever()?;
                 // Long enough to be missed, now and then.
-                sleep(length * 2);
+                scene.wait(2.0);
                 Ok(())
             }),
         ]);

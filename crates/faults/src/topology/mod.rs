@@ -3,74 +3,61 @@
 mod cluster;
 mod combination;
 mod ensemble;
+mod mishap;
 mod redis;
 mod sentinel;
 mod sql;
 mod sqlite;
+mod voters;
 mod ways;
 mod zookeeper;
 
 use std::path::Path;
+use std::sync::Arc;
+use std::thread::sleep;
 use std::time::Duration;
 
 use fastrand::Rng;
-use tenure_testkit::servers::ServerError;
+pub use mishap::{Cost, Mishap, Scene};
+use tenure_testkit::servers::{Process, ServerError};
 
 use crate::fleet::Fleet;
+use crate::judge::Terms;
+use crate::log::Log;
 use crate::worker::Store;
-
-/// What goes wrong.
-type Deed<'a> = Box<dyn Fn(&mut Rng, Duration) -> Result<(), ServerError> + Send + Sync + 'a>;
-
-/// Something that can happen: it breaks something, waits, and mends it.
-pub struct Mishap<'a> {
-    /// In the words of the report.
-    pub name: &'static str,
-    /// Whether the store may forget a grant by it, or end a lease early: docs/guarantees.md then
-    /// allows two owners for at most one lease.
-    pub forgets: bool,
-    /// Does it, for so long.
-    pub happens: Deed<'a>,
-}
-
-impl<'a> Mishap<'a> {
-    /// One by which nothing is forgotten.
-    pub fn new(
-        name: &'static str,
-        happens: impl Fn(&mut Rng, Duration) -> Result<(), ServerError> + Send + Sync + 'a,
-    ) -> Self {
-        Self {
-            name,
-            forgets: false,
-            happens: Box::new(happens),
-        }
-    }
-
-    /// By this one something may be forgotten.
-    #[must_use]
-    pub fn forgetting(mut self) -> Self {
-        self.forgets = true;
-        self
-    }
-}
-
-impl std::fmt::Debug for Mishap<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Mishap")
-            .field("name", &self.name)
-            .field("forgets", &self.forgets)
-            .finish_non_exhaustive()
-    }
-}
 
 /// Servers that run.
 pub trait Topology: Send + Sync {
     /// What a worker contends in.
     fn store(&self, worker: usize) -> Store;
 
-    /// How long an owner can go on without a renewal.
+    /// How long the store keeps everybody else out after it has heard of an owner.
     fn lease(&self) -> Duration {
         LEASE
+    }
+
+    /// How long an owner can go on without a renewal: less by the margin.
+    fn belief(&self) -> Duration {
+        self.lease() - (Duration::from_millis(5) + self.lease() / 500)
+    }
+
+    /// Whether who was forgotten may be remembered again.
+    fn returns(&self) -> bool {
+        false
+    }
+
+    /// How many times more goes wrong at a time where it takes long to mend anything.
+    fn crowd(&self) -> usize {
+        1
+    }
+
+    /// What its judges hold it to.
+    fn terms(&self) -> Terms {
+        Terms {
+            lease: self.lease(),
+            belief: self.belief(),
+            returns: self.returns(),
+        }
     }
 
     /// What can happen, beside what happens to the workers themselves.
@@ -93,10 +80,11 @@ const TERMS: &str = "ttl=500ms&transition=1s";
 pub const WORKERS: usize = 4;
 
 /// The stores that can be asked for.
-pub const ALL: [&str; 9] = [
+pub const ALL: [&str; 10] = [
     "sqlite",
     "redis",
     "sentinel",
+    "replicas",
     "cluster",
     "combination",
     "mariadb",
@@ -113,12 +101,14 @@ pub fn start(
     name: &str,
     directory: &Path,
     chance: &mut Rng,
+    log: &Arc<Log>,
 ) -> Result<Box<dyn Topology>, ServerError> {
     Ok(match name {
         "sqlite" => Box::new(sqlite::SqliteFile::start(directory)?),
         "redis" => Box::new(redis::OneRedis::start()?),
-        "sentinel" => Box::new(sentinel::Sentinels::start()?),
-        "cluster" => Box::new(cluster::Cluster::start()?),
+        "sentinel" => Box::new(sentinel::Sentinels::start(false, log)?),
+        "replicas" => Box::new(sentinel::Sentinels::start(true, log)?),
+        "cluster" => Box::new(cluster::Cluster::start(log)?),
         "combination" => Box::new(combination::Nodes::start(chance.bool())?),
         "mariadb" => Box::new(sql::Maria::start()?),
         "postgres" => Box::new(sql::Pg::start()?),
@@ -131,4 +121,29 @@ pub fn start(
             )));
         }
     })
+}
+
+/// A server's clock goes ahead by up to three leases, and back again once it has caught up: no token
+/// of the time that was skipped is ahead of the clock then.
+fn clock_ahead<'a>(
+    name: &'static str,
+    lease: Duration,
+    server: impl Fn(&mut Scene<'_>) -> usize + Send + Sync + 'static,
+    servers: &'a [impl std::ops::Deref<Target = Process> + Sync],
+) -> Mishap<'a> {
+    let happens = move |scene: &mut Scene<'_>| {
+        let server = &servers[server(scene)];
+        let ahead = lease.mul_f64(scene.chance.f64() * 3.0);
+        scene.log.forgetting(|| {
+            let set = server.set_clock(ahead);
+            // What it reads a moment later, it reads from the new clock.
+            sleep(Duration::from_millis(10));
+            set
+        })?;
+        scene.wait(1.0);
+        server.set_clock(Duration::ZERO)?;
+        sleep(ahead);
+        Ok(())
+    };
+    Mishap::new(name, happens).costing(Cost::Clock)
 }

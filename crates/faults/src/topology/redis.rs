@@ -2,12 +2,13 @@
 
 use std::slice::from_ref;
 use std::thread::sleep;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use tenure_testkit::history::What;
 use tenure_testkit::servers::{Redis, ServerError};
 
 use super::ways::{self, Ways};
-use super::{Mishap, TERMS, Topology};
+use super::{Cost, Mishap, Scene, TERMS, Topology, clock_ahead};
 use crate::fleet::Fleet;
 use crate::worker::Store;
 
@@ -23,6 +24,9 @@ const POLICIES: [&str; 8] = [
     "volatile-random",
     "volatile-ttl",
 ];
+
+/// So many keys of a thousand letters do not fit.
+const JUNK: usize = 200;
 
 pub(super) struct OneRedis {
     server: Redis,
@@ -43,23 +47,52 @@ impl OneRedis {
             .map(drop)?)
     }
 
-    /// Fills the memory under one of the policies.
-    fn fill(&self, policy: &str, length: Duration) -> Result<(), ServerError> {
+    /// Fills the memory under one of the policies. When something is evicted is seen by how the
+    /// count of it rises.
+    fn fill(&self, policy: &str, scene: &Scene<'_>) -> Result<(), ServerError> {
+        let mut seen = (scene.log.now(), self.evicted());
+        let mut look = || {
+            let now = scene.log.now();
+            let evicted = self.evicted();
+            let (since, before) = std::mem::replace(&mut seen, (now, evicted));
+            if before.is_none() || seen.1 != before {
+                scene.log.note("nemesis", What::Forgot { since });
+            }
+        };
         self.config("maxmemory-policy", policy)?;
         self.config("maxmemory", "1mb")?;
         let long = "x".repeat(1000);
-        for at in 0..200 {
+        let begun = Instant::now();
+        let mut at = 0;
+        while at < JUNK || begun.elapsed() < scene.length {
             // Refused where nothing may be evicted.
-            let _ = self.server.command(&["SET", &format!("junk-{at}"), &long]);
+            for junk in at..at + 20 {
+                let key = format!("junk-{}", junk % JUNK);
+                let _ = self.server.command(&["SET", &key, &long]);
+            }
+            at += 20;
+            sleep(Duration::from_millis(10));
+            look();
         }
-        sleep(length);
-        self.roomy()
+        // The rest is mended with all else, if it cannot be now.
+        let _ = self.roomy();
+        look();
+        Ok(())
+    }
+
+    /// How many keys were evicted so far.
+    fn evicted(&self) -> Option<String> {
+        let info = self.server.command(&["INFO", "stats"]).ok()?;
+        let line = info
+            .lines()
+            .find(|line| line.starts_with("evicted_keys:"))?;
+        Some(line.to_owned())
     }
 
     fn roomy(&self) -> Result<(), ServerError> {
         self.config("maxmemory", "0")?;
         self.config("maxmemory-policy", "noeviction")?;
-        let junk: Vec<_> = (0..200).map(|at| format!("junk-{at}")).collect();
+        let junk: Vec<_> = (0..JUNK).map(|at| format!("junk-{at}")).collect();
         let mut words = vec!["DEL"];
         words.extend(junk.iter().map(String::as_str));
         Ok(self.server.command(&words).map(drop)?)
@@ -76,30 +109,32 @@ impl Topology for OneRedis {
         let mut menu = ways::menu(&self.ways, false);
         menu.extend(ways::server_menu(from_ref(&self.server)));
         menu.extend([
-            Mishap::new("memory full, nothing evicted", move |_, length| {
-                self.fill(POLICIES[0], length)
+            Mishap::new("memory full, nothing evicted", move |scene| {
+                self.fill(POLICIES[0], scene)
             }),
-            Mishap::new("memory full, keys evicted", move |chance, length| {
-                self.fill(POLICIES[chance.usize(1..POLICIES.len())], length)
+            Mishap::new("memory full, keys evicted", move |scene| {
+                let policy = POLICIES[1 + scene.one(POLICIES.len() - 1)];
+                self.fill(policy, scene)
             })
-            .forgetting(),
-            Mishap::new("restarted without data", move |_, length| {
-                self.server.wipe()?;
-                sleep(length / 4);
-                self.server.start()
+            .costing(Cost::Memory),
+            Mishap::new("restarted without data", move |scene| {
+                scene.log.forgetting(|| self.server.wipe())?;
+                scene.wait(0.25);
+                let _ = self.server.spawn();
+                Ok(())
             })
-            .forgetting(),
-            Mishap::new("all keys deleted", move |_, _| {
-                Ok(self.server.command(&["FLUSHALL"]).map(drop)?)
+            .costing(Cost::Memory),
+            Mishap::new("all keys deleted", move |scene| {
+                let deleted = scene.log.forgetting(|| self.server.command(&["FLUSHALL"]));
+                Ok(deleted.map(drop)?)
             })
-            .forgetting(),
-            Mishap::new("server's clock ahead", move |chance, length| {
-                self.server
-                    .set_clock(self.lease().mul_f64(chance.f64() * 3.0))?;
-                sleep(length);
-                self.server.set_clock(Duration::ZERO)
-            })
-            .forgetting(),
+            .costing(Cost::Memory),
+            clock_ahead(
+                "server's clock ahead",
+                self.lease(),
+                |_| 0,
+                from_ref(&self.server),
+            ),
         ]);
         menu
     }

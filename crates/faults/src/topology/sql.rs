@@ -3,13 +3,12 @@
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::slice::from_ref;
-use std::thread::sleep;
 use std::time::Duration;
 
 use tenure_testkit::servers::{MariaDb, Postgres, Proxy, ServerError, Speech};
 
 use super::ways::{self, Ways};
-use super::{Mishap, TERMS, Topology};
+use super::{Mishap, Scene, TERMS, Topology, clock_ahead};
 use crate::fleet::Fleet;
 use crate::worker::Store;
 
@@ -24,6 +23,8 @@ pub(super) struct Maria {
     ways: Ways,
 }
 
+// Its clock is left alone: PostgreSQL asks for the time in signal handlers, and libfaketime does not
+// bear that.
 pub(super) struct Pg {
     server: Postgres,
     ways: Ways,
@@ -33,7 +34,7 @@ impl Maria {
     pub(super) fn start() -> Result<Self, ServerError> {
         let sessions = SESSIONS.to_string();
         let server = MariaDb::builder().set("max-connections", &sessions);
-        let server = server.start()?;
+        let server = server.own_clock()?.start()?;
         let ways = ways::start(&[server.address()], Some(Speech::MySql))?;
         Ok(Self { server, ways })
     }
@@ -50,9 +51,9 @@ impl Pg {
 }
 
 /// The statements of a stranger that has a row in hand for so long.
-fn locks_row(chance: &mut fastrand::Rng, sleep: &str, length: Duration) -> String {
-    let name = ROWS[chance.usize(..ROWS.len())];
-    let seconds = length.as_secs_f64();
+fn locks_row(scene: &mut Scene<'_>, sleep: &str) -> String {
+    let name = ROWS[scene.one(ROWS.len())];
+    let seconds = scene.length.as_secs_f64();
     format!(
         "START TRANSACTION; SELECT version FROM simba_mutex WHERE mutex = '{name}' FOR UPDATE; \
          SELECT {sleep}({seconds:.3}); COMMIT"
@@ -63,7 +64,7 @@ fn locks_row(chance: &mut fastrand::Rng, sleep: &str, length: Duration) -> Strin
 fn use_up(
     address: SocketAddr,
     ways: &Ways,
-    length: Duration,
+    scene: &Scene<'_>,
     enter: impl Fn(&mut TcpStream) -> std::io::Result<()>,
 ) -> Result<(), ServerError> {
     let mut strangers = Vec::new();
@@ -77,7 +78,10 @@ fn use_up(
             strangers.push(stream);
         }
     }
-    sleep(length);
+    if strangers.is_empty() {
+        return Err(ServerError::new("no session was left to take"));
+    }
+    scene.wait(1.0);
     Ok(())
 }
 
@@ -112,21 +116,27 @@ impl Topology for Maria {
         let mut menu = ways::menu(&self.ways, true);
         menu.extend(ways::server_menu(from_ref(&self.server)));
         menu.extend([
-            Mishap::new("row locked by a stranger", move |chance, length| {
-                self.server
-                    .sql(&locks_row(chance, "SLEEP", length))
-                    .map(drop)
+            Mishap::new("row locked by a stranger", move |scene| {
+                let statements = locks_row(scene, "SLEEP");
+                self.server.sql(&statements).map(drop)
             }),
-            Mishap::new("sessions used up", move |_, length| {
-                use_up(self.server.address(), &self.ways, length, hears_greeting)
+            Mishap::new("sessions used up", move |scene| {
+                use_up(self.server.address(), &self.ways, scene, hears_greeting)
             }),
+            clock_ahead(
+                "server's clock ahead",
+                self.lease(),
+                |_| 0,
+                from_ref(&self.server),
+            ),
         ]);
         menu
     }
 
     fn mend(&self) -> Result<(), ServerError> {
         ways::heal(&self.ways)?;
-        ways::mend_servers(from_ref(&self.server))
+        ways::mend_servers(from_ref(&self.server))?;
+        self.server.set_clock(Duration::ZERO)
     }
 }
 
@@ -143,14 +153,14 @@ impl Topology for Pg {
         let mut menu = ways::menu(&self.ways, true);
         menu.extend(ways::server_menu(from_ref(&self.server)));
         menu.extend([
-            Mishap::new("row locked by a stranger", move |chance, length| {
-                let statements = locks_row(chance, "pg_sleep", length);
+            Mishap::new("row locked by a stranger", move |scene| {
+                let statements = locks_row(scene, "pg_sleep");
                 self.server.sql(&statements).map(drop)
             }),
-            Mishap::new("sessions used up", move |_, length| {
-                use_up(self.server.address(), &self.ways, length, says_its_name)
+            Mishap::new("sessions used up", move |scene| {
+                use_up(self.server.address(), &self.ways, scene, says_its_name)
             }),
-            Mishap::new("sessions ended by the server", move |_, _| {
+            Mishap::new("sessions ended by the server", move |_| {
                 let end = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity \
                            WHERE pid <> pg_backend_pid()";
                 self.server.sql(end).map(drop)

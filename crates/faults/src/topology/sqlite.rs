@@ -3,13 +3,11 @@
 use std::fs::{self, File};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::thread::sleep;
-use std::time::Duration;
 
 use rusqlite::Connection;
 use tenure_testkit::servers::ServerError;
 
-use super::{Mishap, TERMS, Topology};
+use super::{Cost, Mishap, Scene, TERMS, Topology};
 use crate::fleet::{Fleet, Surroundings};
 use crate::worker::Store;
 
@@ -46,42 +44,37 @@ impl SqliteFile {
     }
 
     /// A stranger writes, and takes its time.
-    fn occupy(&self, length: Duration) -> Result<(), ServerError> {
+    fn occupy(&self, scene: &Scene<'_>) -> Result<(), ServerError> {
         let stranger = Connection::open(self.file()).map_err(failed)?;
-        stranger.busy_timeout(length).map_err(failed)?;
-        // Busy for longer than that: it has its turn another time.
-        if stranger.execute_batch("BEGIN IMMEDIATE").is_ok() {
-            sleep(length);
-            stranger.execute_batch("ROLLBACK").map_err(failed)?;
-        }
+        stranger.busy_timeout(scene.length).map_err(failed)?;
+        stranger.execute_batch("BEGIN IMMEDIATE").map_err(failed)?;
+        scene.wait(1.0);
+        // On a disk that is full meanwhile it may fail, and ends with its connection.
+        let _ = stranger.execute_batch("ROLLBACK");
         Ok(())
     }
 
-    fn fill(&self, length: Duration) -> Result<(), ServerError> {
+    fn fill(&self, scene: &Scene<'_>) -> Result<(), ServerError> {
         let mut filler = File::create(self.filler())?;
         // In ever smaller pieces, until not a byte is left.
         for piece in [64 * 1024, 4096, 512] {
             while filler.write_all(&vec![0; piece]).is_ok() {}
         }
-        sleep(length);
-        Ok(fs::remove_file(self.filler())?)
+        scene.wait(1.0);
+        let _ = fs::remove_file(self.filler());
+        Ok(())
     }
 
     /// A worker of a container comes in the place of one of the host's, and goes again.
-    fn other_boot(
-        &self,
-        fleet: &Fleet,
-        chance: &mut fastrand::Rng,
-        length: Duration,
-    ) -> Result<(), ServerError> {
-        let id = format!("{:032x}", chance.u128(..));
+    fn other_boot(&self, fleet: &Fleet, scene: &mut Scene<'_>) -> Result<(), ServerError> {
+        let id = format!("{:032x}", scene.chance.u128(..));
         let parts = [&id[..8], &id[8..12], &id[12..16], &id[16..20], &id[20..]];
         let file = self.disk.with_extension(&id);
         fs::write(&file, format!("{}\n", parts.join("-")))?;
-        let at = chance.usize(..fleet.size());
+        let at = scene.one(fleet.size());
         fleet.kill(at);
         fleet.begin(at, Surroundings::OtherBoot(&file))?;
-        sleep(length * 2);
+        scene.wait(2.0);
         fleet.kill(at);
         Ok(())
     }
@@ -94,19 +87,22 @@ impl Topology for SqliteFile {
 
     fn menu<'a>(&'a self, fleet: &'a Fleet) -> Vec<Mishap<'a>> {
         vec![
-            Mishap::new("a stranger writes", move |_, length| self.occupy(length)),
-            Mishap::new("disk full", move |_, length| self.fill(length)),
-            Mishap::new("another boot id", move |chance, length| {
-                self.other_boot(fleet, chance, length)
-            }),
-            Mishap::new("file deleted", move |_, _| {
-                let log = |end| PathBuf::from(format!("{}{end}", self.file().display()));
-                for file in [self.file(), log("-wal"), log("-shm")] {
-                    let _ = fs::remove_file(file);
-                }
-                Ok(())
+            Mishap::new("a stranger writes", move |scene| self.occupy(scene)),
+            Mishap::new("disk full", move |scene| self.fill(scene)),
+            Mishap::new("another boot id", move |scene| {
+                self.other_boot(fleet, scene)
             })
-            .forgetting(),
+            .costing(Cost::Boot),
+            Mishap::new("file deleted", move |scene| {
+                let log = |end| PathBuf::from(format!("{}{end}", self.file().display()));
+                scene.log.forgetting(|| {
+                    fs::remove_file(self.file())?;
+                    let _ = fs::remove_file(log("-wal"));
+                    let _ = fs::remove_file(log("-shm"));
+                    Ok(())
+                })
+            })
+            .costing(Cost::Memory),
         ]
     }
 

@@ -1,12 +1,11 @@
 //! The way of each worker to each server, broken for one worker alone.
 
 use std::net::SocketAddr;
-use std::thread::sleep;
 use std::time::Duration;
 
-use tenure_testkit::servers::{Flow, Proxy, ServerError, Speech, Way};
+use tenure_testkit::servers::{Flow, Process, Proxy, ServerError, Speech, Way};
 
-use super::{Mishap, WORKERS};
+use super::{Mishap, Scene, WORKERS};
 
 /// Of each worker, its way to each server.
 pub(super) type Ways = Vec<Vec<Proxy>>;
@@ -48,42 +47,24 @@ pub(super) fn menu(ways: &Ways, speaks: bool) -> Vec<Mishap<'_>> {
             proxy.set(Way::ToServer, flow);
             proxy.set(Way::ToClient, flow);
         }),
-        Mishap::new("cut in a reply", move |chance, length| {
-            let at = chance.usize(..ways.len());
-            let end = std::time::Instant::now() + length;
-            // Again and again, each time somewhere else.
-            while std::time::Instant::now() < end {
-                for way in &ways[at] {
-                    way.cut_after(Way::ToClient, chance.u64(0..200));
-                }
-                sleep(length / 6);
-            }
-            ways[at].iter().try_for_each(Proxy::heal)
+        Mishap::new("cut in a reply", move |scene| {
+            let at = scene.one(ways.len());
+            cut_often(&ways[at], Way::ToClient, scene)
         }),
-        Mishap::new("cut in a request", move |chance, length| {
-            let at = chance.usize(..ways.len());
-            let end = std::time::Instant::now() + length;
-            while std::time::Instant::now() < end {
-                for way in &ways[at] {
-                    way.cut_after(Way::ToServer, chance.u64(0..300));
-                }
-                sleep(length / 6);
-            }
-            ways[at].iter().try_for_each(Proxy::heal)
+        Mishap::new("cut in a request", move |scene| {
+            let at = scene.one(ways.len());
+            cut_often(&ways[at], Way::ToServer, scene)
         }),
     ];
     if speaks {
-        menu.push(Mishap::new(
-            "silent after a message",
-            move |chance, length| {
-                let at = chance.usize(..ways.len());
-                for way in &ways[at] {
-                    way.partition_after(chance.u64(1..12));
-                }
-                sleep(length);
-                ways[at].iter().try_for_each(Proxy::heal)
-            },
-        ));
+        menu.push(Mishap::new("silent after a message", move |scene| {
+            let at = scene.one(ways.len());
+            for way in &ways[at] {
+                way.partition_after(scene.chance.u64(1..12));
+            }
+            scene.wait(1.0);
+            ways[at].iter().try_for_each(Proxy::heal)
+        }));
     }
     menu
 }
@@ -95,14 +76,15 @@ fn broken<'a>(
     name: &'static str,
     breaks: impl Fn(&Proxy, Duration) + Send + Sync + 'a,
 ) -> Mishap<'a> {
-    Mishap::new(name, move |chance, length| {
-        let of_worker = &ways[chance.usize(..ways.len())];
-        let only = chance.usize(..of_worker.len() * 2);
+    Mishap::new(name, move |scene| {
+        let of_worker = &ways[scene.one(ways.len())];
+        let only = scene.one(of_worker.len() * 2);
         let some = |at: &usize| only >= of_worker.len() || *at == only;
         let some: Vec<_> = (0..of_worker.len()).filter(some).collect();
-        some.iter().for_each(|at| breaks(&of_worker[*at], length));
-        sleep(length);
-        let is_lost = chance.bool();
+        some.iter()
+            .for_each(|at| breaks(&of_worker[*at], scene.length));
+        scene.wait(1.0);
+        let is_lost = scene.chance.bool();
         some.iter().try_for_each(|at| {
             if is_lost {
                 of_worker[*at].cut()?;
@@ -110,6 +92,21 @@ fn broken<'a>(
             of_worker[*at].heal()
         })
     })
+}
+
+/// Cuts again and again, each time somewhere else in what is said that way.
+pub(super) fn cut_often<'a>(
+    proxies: impl IntoIterator<Item = &'a Proxy> + Clone,
+    way: Way,
+    scene: &mut Scene<'_>,
+) -> Result<(), ServerError> {
+    for _ in 0..6 {
+        for proxy in proxies.clone() {
+            proxy.cut_after(way, scene.chance.u64(0..300));
+        }
+        scene.wait(1.0 / 6.0);
+    }
+    proxies.into_iter().try_for_each(Proxy::heal)
 }
 
 /// Ends every disturbance.
@@ -120,29 +117,39 @@ pub(super) fn heal(ways: &Ways) -> Result<(), ServerError> {
 /// What can happen to a server as a process, alone or one of several.
 pub(super) fn server_menu<'a, S>(servers: &'a [S]) -> Vec<Mishap<'a>>
 where
-    S: std::ops::Deref<Target = tenure_testkit::servers::Process> + Sync,
+    S: std::ops::Deref<Target = Process> + Sync,
 {
-    let one = move |chance: &mut fastrand::Rng| chance.usize(..servers.len());
     vec![
-        Mishap::new("server stopped", move |chance, length| {
-            let server = &servers[one(chance)];
+        Mishap::new("server stopped", move |scene| {
+            let server = &servers[scene.one(servers.len())];
             server.pause()?;
-            sleep(length);
-            server.resume()
+            scene.wait(1.0);
+            // Killed meanwhile, it is started again in the end.
+            let _ = server.resume();
+            Ok(())
         }),
-        Mishap::new("server killed", move |chance, length| {
-            let server = &servers[one(chance)];
-            server.kill()?;
-            sleep(length / 2);
-            server.spawn()
+        Mishap::new("server killed", move |scene| {
+            let server = &servers[scene.one(servers.len())];
+            kill(server)?;
+            scene.wait(0.5);
+            let _ = server.spawn();
+            Ok(())
         }),
     ]
+}
+
+/// Kills a server, unless another mishap has.
+pub(super) fn kill(server: &Process) -> Result<(), ServerError> {
+    match server.pid() {
+        Some(_) => server.kill(),
+        None => Err(ServerError::new("it is dead")),
+    }
 }
 
 /// All of them run, and answer.
 pub(super) fn mend_servers<S>(servers: &[S]) -> Result<(), ServerError>
 where
-    S: std::ops::Deref<Target = tenure_testkit::servers::Process>,
+    S: std::ops::Deref<Target = Process>,
 {
     for server in servers {
         // One that does not run cannot go on, and is started.

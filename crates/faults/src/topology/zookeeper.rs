@@ -10,8 +10,11 @@ use super::{Mishap, Topology};
 use crate::fleet::Fleet;
 use crate::worker::Store;
 
-/// Four ticks: an owner believes for 5/8 of it at most.
+/// Four ticks.
 pub(super) const SESSION: Duration = Duration::from_secs(2);
+
+/// 5/8 of it, whatever was proven.
+pub(super) const BELIEF: Duration = Duration::from_millis(1_250);
 
 /// As a worker is told of it, by its ways to the servers.
 pub(super) fn store(ways: &Ways, worker: usize) -> Store {
@@ -44,6 +47,10 @@ impl Topology for OneZooKeeper {
 
     fn lease(&self) -> Duration {
         SESSION
+    }
+
+    fn belief(&self) -> Duration {
+        BELIEF
     }
 
     fn menu<'a>(&'a self, _: &'a Fleet) -> Vec<Mishap<'a>> {

@@ -8,7 +8,7 @@ use tenure::{Coordinator, Holder};
 use tenure_testkit::history::What;
 
 use super::Worker;
-use super::hold::{Claim, hold};
+use super::hold::{Claim, Held, keep};
 use super::writer::Writer;
 
 pub(super) const NAME: &str = "again";
@@ -24,8 +24,14 @@ pub(super) async fn work(worker: Rc<Worker>, coordinator: Coordinator) {
         let wait = worker.leases(0.1, 4.0);
         match lock.acquire_within(wait).await {
             Ok(Some(outer)) => {
+                let claim = || Claim::Tenure(outer.tenure());
+                // Told before anything else is waited for: it is owned from here on.
+                let held = Held::begin(&worker, &claim());
                 let inner = lock.try_acquire().await.ok().flatten();
-                let is_owner = hold(&worker, &mut writer, Claim::Tenure(outer.tenure())).await;
+                let is_owner = match held {
+                    Some(held) => keep(&worker, &mut writer, held, claim()).await,
+                    None => false,
+                };
                 drop(inner);
                 match is_owner {
                     true => drop(outer.release().await),

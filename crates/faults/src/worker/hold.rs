@@ -49,23 +49,54 @@ impl Claim<'_> {
     }
 }
 
-/// Owns for some time; the tenure if it is still owned then. It is told to have ended before it
-/// is given back.
-pub(super) async fn hold(worker: &Worker, writer: &mut Writer, claim: Claim<'_>) -> bool {
-    // Read before the tenure is looked at: who is valid then was so at this moment.
-    let began = worker.now();
-    let remaining = claim.remaining();
-    let Some(tenure) = claim.id(worker, began).filter(|_| !remaining.is_zero()) else {
-        return false;
-    };
-    let mut deadline = began + remaining;
-    worker.tell(
-        began,
-        What::Granted {
+/// A tenure that was told of.
+pub(super) struct Held {
+    tenure: TenureId,
+    began: Duration,
+    deadline: Duration,
+}
+
+impl Held {
+    /// Tells that it is owned, if it is.
+    pub(super) fn begin(worker: &Worker, claim: &Claim<'_>) -> Option<Self> {
+        // Read before the tenure is looked at: who is valid then was so at this moment.
+        let began = worker.now();
+        let remaining = claim.remaining();
+        let tenure = claim.id(worker, began).filter(|_| !remaining.is_zero())?;
+        let deadline = began + remaining;
+        let granted = What::Granted {
             tenure: tenure.clone(),
             deadline,
-        },
-    );
+        };
+        worker.tell(began, granted);
+        Some(Self {
+            tenure,
+            began,
+            deadline,
+        })
+    }
+}
+
+/// Owns for some time; whether it is still owned then.
+pub(super) async fn hold(worker: &Worker, writer: &mut Writer, claim: Claim<'_>) -> bool {
+    match Held::begin(worker, &claim) {
+        Some(held) => keep(worker, writer, held, claim).await,
+        None => false,
+    }
+}
+
+/// The same of a tenure that was told of. It is told to have ended before it is given back.
+pub(super) async fn keep(
+    worker: &Worker,
+    writer: &mut Writer,
+    held: Held,
+    claim: Claim<'_>,
+) -> bool {
+    let Held {
+        tenure,
+        began,
+        mut deadline,
+    } = held;
     let end = began + length(worker);
     loop {
         let now = worker.now();

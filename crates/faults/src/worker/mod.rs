@@ -1,7 +1,7 @@
 //! A worker: a process that uses a store through the public API, and tells what it sees.
 //!
 //! It writes a line of a [`History`] for each event, on the clock that all processes of the host
-//! share, and ends when its standard input does.
+//! share, and ends when its standard input does. Another process tells it there how to set its clock.
 
 mod again;
 mod both;
@@ -12,16 +12,21 @@ mod ticks;
 mod writer;
 
 use std::cell::RefCell;
-use std::io::{self, Read as _, Write as _};
+use std::fmt;
+use std::io::{self, BufRead as _, Write as _};
 use std::path::PathBuf;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use tenure::clock::Clock;
+use tenure::clock::{Clock, VirtualHost};
 use tenure::{Coordinator, Error, ErrorKind, Result};
 use tenure_testkit::history::{Event, History, What};
-use tokio::task::LocalSet;
+use tokio::task::{JoinHandle, LocalSet};
+
+use crate::log::Log;
+use crate::register::Registers;
 
 /// Set to see the errors of the workers.
 const ERRORS: &str = "TENURE_FAULTS_ERRORS";
@@ -49,6 +54,15 @@ impl Store {
             Store::Nodes { .. } => &[both::NAME],
         }
     }
+
+    /// Those of them for which every worker asks again and again, whichever worker gets them.
+    #[must_use]
+    pub fn asked(&self) -> &'static [&'static str] {
+        match self {
+            Store::Url(_) => &[lock::NAME, again::NAME],
+            Store::Nodes { .. } => &[both::NAME],
+        }
+    }
 }
 
 /// What a worker is told.
@@ -62,20 +76,61 @@ pub struct Orders {
     pub register: PathBuf,
     /// How long it can own without a renewal.
     pub lease: Duration,
+    /// Whether its host has a wall clock that it sets when it is told to.
+    pub sets_clock: bool,
     /// What its choices come from.
     pub seed: u64,
 }
 
 /// What the tasks of a worker share.
-struct Worker {
+pub struct Worker {
     orders: Orders,
     clock: Clock,
     /// Knows when the clock began.
     times: History,
     chance: RefCell<fastrand::Rng>,
+    audience: Audience,
+}
+
+/// To whom a worker tells, and where it writes.
+enum Audience {
+    /// A driver that reads its output.
+    Driver,
+    /// The same process.
+    Here(Arc<Log>, Arc<Registers>),
+}
+
+impl fmt::Debug for Worker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Worker")
+            .field("orders", &self.orders)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Worker {
+    fn new(orders: Orders, clock: Clock, audience: Audience) -> Rc<Self> {
+        Rc::new(Self {
+            times: History::new("", clock.clone()),
+            clock,
+            chance: RefCell::new(fastrand::Rng::with_seed(orders.seed)),
+            orders,
+            audience,
+        })
+    }
+
+    /// One in this process, on any clock.
+    #[must_use]
+    pub fn here(
+        orders: Orders,
+        clock: Clock,
+        log: &Arc<Log>,
+        registers: &Arc<Registers>,
+    ) -> Rc<Self> {
+        let audience = Audience::Here(Arc::clone(log), Arc::clone(registers));
+        Self::new(orders, clock, audience)
+    }
+
     fn now(&self) -> Duration {
         self.times.time(self.clock.now())
     }
@@ -83,7 +138,11 @@ impl Worker {
     /// Tells of what was so at `at`. Without the driver, which reads it, this is the end.
     fn tell(&self, at: Duration, what: What) {
         let process = self.orders.process.as_str().into();
-        let line = format!("{}\n", Event { at, process, what });
+        let event = Event { at, process, what };
+        if let Audience::Here(log, _) = &self.audience {
+            return log.add(event);
+        }
+        let line = format!("{event}\n");
         if io::stdout().lock().write_all(line.as_bytes()).is_err() {
             std::process::exit(0);
         }
@@ -119,54 +178,82 @@ impl Worker {
 /// When the runtime cannot be made, or the orders are none.
 pub fn main(orders: &str) -> io::Result<()> {
     let orders: Orders = serde_json::from_str(orders)?;
-    std::thread::spawn(|| {
-        let _ = io::stdin().read_to_end(&mut Vec::new());
-        std::process::exit(0);
-    });
     // A task that panics must not be missed: a worker that ends by itself is.
     let print = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
         print(panic);
         std::process::exit(101);
     }));
-    let clock = Clock::boot();
-    let worker = Rc::new(Worker {
-        times: History::new("", clock.clone()),
-        clock,
-        chance: RefCell::new(fastrand::Rng::with_seed(orders.seed)),
-        orders,
-    });
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
-    LocalSet::new().block_on(&runtime, work(worker));
+    let host = {
+        let _inside = runtime.enter();
+        orders.sets_clock.then(VirtualHost::new)
+    };
+    let input = host.clone();
+    std::thread::spawn(move || {
+        let lines = io::stdin().lock().lines().map_while(Result::ok);
+        lines.for_each(|line| obey(&line, input.as_ref()));
+        std::process::exit(0);
+    });
+    let worker = Worker::new(orders, Clock::boot(), Audience::Driver);
+    LocalSet::new().block_on(&runtime, work(worker, host));
     Ok(())
 }
 
-async fn work(worker: Rc<Worker>) {
-    let mut tasks = Vec::new();
-    match worker.orders.store.clone() {
+/// Sets the wall clock of the worker's host: `ahead MILLISECONDS` or `back MILLISECONDS`.
+fn obey(line: &str, host: Option<&VirtualHost>) {
+    let (Some(host), Some((way, millis))) = (host, line.split_once(' ')) else {
+        return;
+    };
+    let by = Duration::from_millis(millis.parse().unwrap_or_default());
+    match way {
+        "ahead" => host.set_wall_ahead(by),
+        _ => host.set_wall_back(by),
+    }
+}
+
+async fn work(worker: Rc<Worker>, host: Option<VirtualHost>) {
+    let tasks = match worker.orders.store.clone() {
         Store::Nodes { urls, by_majority } => {
             let work = both::work(worker, urls, by_majority);
-            tasks.push(tokio::task::spawn_local(work));
+            vec![tokio::task::spawn_local(work)]
         }
         Store::Url(url) => {
-            let coordinator = stubborn(|| Coordinator::connect(url.as_str())).await;
-            // Two of one process: they hand over to each other.
-            for _ in 0..2 {
-                let work = lock::work(Rc::clone(&worker), coordinator.clone());
-                tasks.push(tokio::task::spawn_local(work));
-            }
-            let work = lead::work(Rc::clone(&worker), coordinator.clone());
-            tasks.push(tokio::task::spawn_local(work));
-            let work = again::work(Rc::clone(&worker), coordinator.clone());
-            tasks.push(tokio::task::spawn_local(work));
-            tasks.push(tokio::task::spawn_local(ticks::work(worker, coordinator)));
+            let connect = async || {
+                let mut builder = Coordinator::builder();
+                if let Some(host) = &host {
+                    builder = builder.clock(host.clock());
+                }
+                builder.connect(url.as_str()).await
+            };
+            let coordinator = stubborn(connect).await;
+            begin(&worker, &coordinator)
         }
-    }
+    };
     for task in tasks {
         task.await.expect("a worker's task does not panic");
     }
+}
+
+/// Begins all that a worker does at one store, inside of a [`LocalSet`].
+#[must_use]
+pub fn begin(worker: &Rc<Worker>, coordinator: &Coordinator) -> Vec<JoinHandle<()>> {
+    let of = || (Rc::clone(worker), coordinator.clone());
+    // Two of one process: they hand over to each other.
+    let locks = (0..2).map(|_| {
+        let (worker, coordinator) = of();
+        tokio::task::spawn_local(lock::work(worker, coordinator))
+    });
+    let mut tasks: Vec<_> = locks.collect();
+    let (worker, coordinator) = of();
+    tasks.push(tokio::task::spawn_local(lead::work(worker, coordinator)));
+    let (worker, coordinator) = of();
+    tasks.push(tokio::task::spawn_local(again::work(worker, coordinator)));
+    let (worker, coordinator) = of();
+    tasks.push(tokio::task::spawn_local(ticks::work(worker, coordinator)));
+    tasks
 }
 
 /// Tries until it works: what a worker begins with may be broken just then.

@@ -1,4 +1,7 @@
-//! The judges on histories made by hand, and a short run on some stores.
+//! The judges on histories made by hand and on those of stores that are broken, and a short run on
+//! some stores.
 
 mod bad;
+mod flaws;
 mod short;
+mod stuck;

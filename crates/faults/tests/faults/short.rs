@@ -4,7 +4,7 @@ use std::process::Command;
 
 use tenure_faults::results::Results;
 
-/// Long enough for some faults each, all three side by side.
+/// Long enough for some faults each, all four side by side.
 const SECONDS: &str = "15";
 
 /// The same choices every time; when what happens then is up to the machine.
@@ -46,4 +46,9 @@ fn redis_keeps_its_promises() {
 #[test]
 fn postgres_keeps_its_promises() {
     run("postgres");
+}
+
+#[test]
+fn mariadb_keeps_its_promises() {
+    run("mariadb");
 }

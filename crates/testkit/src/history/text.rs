@@ -106,15 +106,11 @@ impl fmt::Display for Event {
                     None => write!(f, "begins"),
                 }
             }
-            What::Fault {
-                what,
-                is_over,
-                forgets,
-            } => {
+            What::Fault { what, is_over } => {
                 let word = if *is_over { "mended" } else { "broken" };
-                let forgets = if *forgets { "forgets" } else { "keeps" };
-                write!(f, "{word} {} {forgets}", Word(what))
+                write!(f, "{word} {}", Word(what))
             }
+            What::Forgot { since } => write!(f, "forgot {}", since.as_nanos()),
         }
     }
 }
@@ -184,7 +180,9 @@ fn event(line: &str) -> Option<Event> {
         fault @ ("broken" | "mended") => What::Fault {
             what: unescape(word()?)?.into(),
             is_over: fault == "mended",
-            forgets: one_of(word()?, "forgets", "keeps")?,
+        },
+        "forgot" => What::Forgot {
+            since: time(word()?)?,
         },
         _ => return None,
     };

@@ -10,8 +10,11 @@ use super::port::Port;
 use super::{home, wait};
 
 /// Stands in for the scripts that copy a node's data to one that joins, and that are not
-/// installed everywhere: ours joins with the same data, and says its number.
+/// installed everywhere: ours joins with the same data, and says its number. Newer servers tell it
+/// something, and give up if it is not heard.
 const JOIN: &str = r#"#!/bin/sh
+exec 3<&0
+cat <&3 >/dev/null 2>&1 &
 while [ $# -gt 0 ]; do
     case $1 in
         --role) role=$2 ;;
@@ -149,6 +152,8 @@ fn node(
     Ok(server
         .clone()
         .env("PATH", &format!("{}:{path}", scripts.display()))
+        // Newer servers make variables of the options, but not of all that can be set.
+        .set("loose-plugin-wsrep-provider", "OFF")
         .set("wsrep-on", "ON")
         .set("wsrep-provider", &library.display().to_string())
         .set("wsrep-provider-options", &options)

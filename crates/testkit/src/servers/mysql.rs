@@ -35,7 +35,12 @@ impl Recipe for Node {
         let mut version = home::command(&program, data);
         version.args(["--no-defaults", "--version"]);
         let key = format!("mysql-{}", release(&home::run(version)?));
-        template::copy(&key, data, |empty| initialize(&program, empty))
+        template::copy(&key, data, |empty| initialize(&program, empty))?;
+        // Who it is: each begins as another, or none could be the replica of another.
+        match fs::remove_file(data.join("auto.cnf")) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error.into()),
+            _ => Ok(()),
+        }
     }
 
     fn command(&self, directory: &Path) -> Result<Command, ServerError> {

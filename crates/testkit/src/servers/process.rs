@@ -144,7 +144,10 @@ impl Process {
     /// Kills the server with SIGKILL, all its processes at one moment, and waits for their end.
     /// Does nothing if it does not run.
     pub fn kill(&self) -> Result<(), ServerError> {
-        let mut slot = self.child();
+        self.end(&mut self.child())
+    }
+
+    fn end(&self, slot: &mut Option<Child>) -> Result<(), ServerError> {
         let Some(mut child) = slot.take() else {
             return Ok(());
         };
@@ -196,7 +199,9 @@ impl Process {
 
     /// Kills the server and forgets its data; [`start`](Process::start) brings it back empty.
     pub fn wipe(&self) -> Result<(), ServerError> {
-        self.kill()?;
+        // No other thread starts it on half of its data.
+        let mut child = self.child();
+        self.end(&mut child)?;
         fs::remove_dir_all(self.data()).map_err(ServerError::doing(self.data().display()))?;
         self.fill()
     }

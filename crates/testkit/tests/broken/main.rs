@@ -1,8 +1,6 @@
 //! The suite can fail: each flaw below is caught by the sentence that names it.
 
-mod backend;
-
-use backend::{Broken, Flaw, Flawed};
+use tenure_testkit::broken::{Broken, Flaw, Flawed};
 use tenure_testkit::contract;
 
 /// Runs a sentence over a flaw on paused time; what it panicked with.

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::judge::True;
 use super::world::Of;
+use crate::backend::Held;
 use crate::clock::Moment;
 use crate::engine::event::Event;
 use crate::engine::machine::Machine;
@@ -16,6 +17,8 @@ pub(super) struct Process {
     pub(super) id: ContenderId,
     /// Counts the calls; the answer to a call that was dropped is not heard.
     pub(super) call: u64,
+    /// What it has won last: the driver renews the grant of the lease.
+    pub(super) held: Option<Held>,
     /// Counts the renewals, likewise.
     pub(super) renewal: u64,
     /// The last of them that was answered.

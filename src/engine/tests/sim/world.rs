@@ -283,6 +283,7 @@ impl World {
             machine,
             id,
             call: 0,
+            held: None,
             renewal: 0,
             answered: 0,
             timer: 0,
@@ -356,10 +357,9 @@ impl World {
                     self.send(process, Request::Call(call), of, limit);
                 }
                 Effect::DropCall => p.call += 1,
-                Effect::Renew {
-                    held, at, deadline, ..
-                } => {
+                Effect::Renew { at, deadline, .. } => {
                     p.renewal += 1;
+                    let held = p.held.clone().ok_or("it renews what it never won")?;
                     let (renewal, due) = (p.renewal, p.truly(at).max(self.now));
                     let limit = wake::renewal_limit(&self.terms, deadline, at.min(deadline));
                     let renews = Coming::Renews {
@@ -380,6 +380,7 @@ impl World {
                     ..
                 } => {
                     let until = p.truly(deadline);
+                    p.held = Some(held.clone());
                     self.tally.begun += 1;
                     if self.unanswered.insert(process, false) == Some(true) {
                         self.tally.after_unknown += 1;
@@ -477,5 +478,4 @@ impl World {
     }
 }
 
-#[path = "world/trouble.rs"]
 mod trouble;

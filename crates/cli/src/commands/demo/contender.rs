@@ -9,7 +9,6 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use tenure::model::{ContenderId, ContenderIdGenerator};
 use tenure::schedule::{Misfire, ScheduleConfig, Tick};
 use tenure::{Coordinator, Tenure};
 
@@ -51,17 +50,17 @@ pub(super) enum Did {
     Tick { number: u64, late: Duration },
 }
 
-/// Takes a URL and a name.
+/// Takes a URL, and the name under which people find the process.
 pub(crate) fn main(words: impl Iterator<Item = OsString>) -> ExitCode {
     // The demo that started it may be killed, and the contender must not go on without it.
     #[cfg(target_os = "linux")]
     let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
     let words: Vec<String> = words.filter_map(|word| word.into_string().ok()).collect();
-    let [url, name] = words.as_slice() else {
+    let [url, _] = words.as_slice() else {
         return ExitCode::from(exit::USAGE);
     };
     let runtime = crate::files::runtime();
-    match runtime.map(|runtime| runtime.block_on(Box::pin(stand(url, name)))) {
+    match runtime.map(|runtime| runtime.block_on(Box::pin(stand(url)))) {
         Ok(Ok(())) => ExitCode::SUCCESS,
         Ok(Err(error)) => {
             let _ = say(&Said::Trouble(error.to_string()));
@@ -71,18 +70,8 @@ pub(crate) fn main(words: impl Iterator<Item = OsString>) -> ExitCode {
     }
 }
 
-#[derive(Debug)]
-struct Named(String);
-
-impl ContenderIdGenerator for Named {
-    fn generate(&self) -> tenure::Result<ContenderId> {
-        ContenderId::new(format!("{}/{}", self.0, std::process::id()))
-    }
-}
-
-async fn stand(url: &str, name: &str) -> tenure::Result<()> {
-    let ids = Named(name.to_owned());
-    let coordinator = Coordinator::builder().ids(ids).connect(url).await?;
+async fn stand(url: &str) -> tenure::Result<()> {
+    let coordinator = Coordinator::connect(url).await?;
     let mut signals = Signals::listen().expect("signals can be listened to");
     let config = ScheduleConfig::rate(Duration::ZERO, PERIOD)?.with_misfire(Misfire::Burst);
     let scheduler = coordinator.scheduler(OFFICE, config)?;
@@ -124,13 +113,12 @@ fn act(tenure: &Tenure, did: Did) -> Option<Said> {
     let (at, until) = (moment::now(), moment::end_of(tenure));
     // Asked after the clock was read: so at that time it did lead.
     let token = tenure.token().ok()?.value();
-    let act = Act {
+    Some(Said::Act(Act {
         token,
         at,
         until,
         did,
-    };
-    Some(Said::Act(act))
+    }))
 }
 
 /// False when the demo listens no more.

@@ -6,8 +6,8 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Paragraph};
 
-use super::picture::{Note, Picture, Process, ProcessState, Tone};
 use super::processes::NAMES;
+use super::record::{Note, ProcessState, Record, Tone};
 use super::{LEASE, PERIOD, TITLE};
 use crate::output::brief;
 use crate::view::{Palette, Screen};
@@ -29,31 +29,28 @@ impl Live {
         Some(Self { screen, palette })
     }
 
-    pub(super) fn show(&mut self, picture: &Picture) {
+    pub(super) fn show(&mut self, record: &Record) {
         let palette = self.palette;
         // A screen that went away ends nothing: a signal does, if any.
-        let _ = self.screen.draw(|frame| draw(frame, picture, palette));
+        let _ = self.screen.draw(|frame| draw(frame, record, palette));
     }
 }
 
-fn draw(frame: &mut Frame<'_>, picture: &Picture, palette: Palette) {
+fn draw(frame: &mut Frame<'_>, record: &Record, palette: Palette) {
     let area = frame.area();
     let (is_roomy, width) = (area.height >= ROOMY, usize::from(area.width));
-    let at = picture.start.elapsed().as_secs_f64();
+    let at = record.start.elapsed().as_secs_f64();
     let title = vec![
         Span::styled(" tenure demo ", palette.title()),
         Span::styled(format!(" {at:4.1}s  {TITLE}"), palette.quiet()),
     ];
-    let processes = (0..picture.list.len()).map(|who| row(picture, who, palette));
+    let processes = (0..record.processes.len()).map(|who| row(record, who, palette));
     // With air between them, if there is room for it.
     let parts = [
         vec![Line::from(title)],
-        vec![leader(picture, palette), lease(picture, palette, width)],
+        vec![leader(record, palette), lease(record, palette, width)],
         processes.collect(),
-        vec![
-            schedule(picture, palette, width),
-            resource(picture, palette),
-        ],
+        vec![schedule(record, palette, width), resource(record, palette)],
     ];
     let lines = parts.join(&[Line::default()][..usize::from(is_roomy)]);
     let height = u16::try_from(lines.len()).unwrap_or(u16::MAX);
@@ -66,8 +63,8 @@ fn draw(frame: &mut Frame<'_>, picture: &Picture, palette: Palette) {
     };
     let block = block.border_style(palette.quiet());
     let room = usize::from(block.inner(log).height);
-    let last = picture.notes.len().saturating_sub(room);
-    let notes = picture.notes[last..].iter();
+    let last = record.notes.len().saturating_sub(room);
+    let notes = record.notes[last..].iter();
     let notes: Vec<_> = notes.map(|line| note(line, palette)).collect();
     frame.render_widget(Paragraph::new(notes).block(block), log);
 }
@@ -78,23 +75,20 @@ fn about<'a>(label: &str, palette: Palette, spans: impl IntoIterator<Item = Span
     Line::from_iter([label].into_iter().chain(spans))
 }
 
-fn leader(picture: &Picture, palette: Palette) -> Line<'static> {
-    let Some((who, token, _)) = picture.history.leader() else {
+fn leader(record: &Record, palette: Palette) -> Line<'static> {
+    let Some((who, token, _)) = record.leader() else {
         return about("leader", palette, [Span::raw("nobody yet")]);
     };
-    let Process { name, state, .. } = picture.list[who];
-    let lease = match picture.left().is_zero() {
+    let (name, state) = (NAMES[who], record.processes[who].state);
+    let lease = match record.left().is_zero() {
         true => "its lease is over",
         false => "its lease still runs",
     };
     let text = match state {
         ProcessState::Leading => {
             let name = Span::styled(name, palette.good().patch(palette.title()));
-            return about(
-                "leader",
-                palette,
-                [name, format!("   token {token}").into()],
-            );
+            let token = Span::raw(format!("   token {token}"));
+            return about("leader", palette, [name, token]);
         }
         ProcessState::Killed => format!("nobody: {name} is dead, {lease}"),
         ProcessState::Paused => format!("nobody: {name} sleeps, {lease}"),
@@ -103,8 +97,8 @@ fn leader(picture: &Picture, palette: Palette) -> Line<'static> {
     about("leader", palette, [Span::styled(text, palette.bad())])
 }
 
-fn lease(picture: &Picture, palette: Palette, width: usize) -> Line<'static> {
-    let left = picture.left();
+fn lease(record: &Record, palette: Palette, width: usize) -> Line<'static> {
+    let left = record.left();
     let part = (left.as_secs_f64() / LEASE.as_secs_f64()).clamp(0.0, 1.0);
     let room = width.saturating_sub(24).min(60);
     #[allow(clippy::cast_precision_loss)]
@@ -118,8 +112,8 @@ fn lease(picture: &Picture, palette: Palette, width: usize) -> Line<'static> {
     about("lease", palette, spans)
 }
 
-fn row(picture: &Picture, who: usize, palette: Palette) -> Line<'static> {
-    let (process, history) = (&picture.list[who], &picture.history);
+fn row(record: &Record, who: usize, palette: Palette) -> Line<'static> {
+    let process = record.processes[who];
     let (looks, style) = match process.state {
         ProcessState::Waiting => ("○ waiting", Style::new()),
         ProcessState::Leading => ("● leading", palette.good().patch(palette.title())),
@@ -127,37 +121,39 @@ fn row(picture: &Picture, who: usize, palette: Palette) -> Line<'static> {
         ProcessState::Killed => ("✗ killed", palette.bad()),
         ProcessState::Ended => ("· ended", palette.quiet()),
     };
-    let (writes, ticks) = (history.writes(who), history.ticks());
+    let (writes, ticks) = (process.writes, record.ticks());
     let ticks = ticks.filter(|(_, by, _)| *by == who).count();
     let counts = |token| format!("token {token:<3} {writes:>3} writes {ticks:>3} ticks");
+    let acts = record.acts.iter().filter(|(by, _)| *by == who);
+    let token = acts.map(|(_, act)| act.token).max();
     Line::from(vec![
-        Span::styled(format!(" {:<10}", process.name), palette.one_of(who)),
+        Span::styled(format!(" {:<10}", NAMES[who]), palette.one_of(who)),
         Span::styled(format!("{looks:<10}"), style),
         Span::styled(format!(" pid {:<8}", process.pid), palette.quiet()),
-        Span::raw(history.token(who).map(counts).unwrap_or_default()),
+        Span::raw(token.map(counts).unwrap_or_default()),
     ])
 }
 
 /// The last ticks, each with the initial of who ran it.
-fn schedule(picture: &Picture, palette: Palette, width: usize) -> Line<'static> {
-    let ticks = picture.history.ticks();
+fn schedule(record: &Record, palette: Palette, width: usize) -> Line<'static> {
+    let ticks = record.ticks();
     let told = |(number, who, _): (u64, usize, u64)| format!("tick {number} by {}  ", NAMES[who]);
     let last = ticks.max().map(told).unwrap_or_default();
     let every = Span::raw(format!("every {}  {last:<18}", brief(PERIOD)));
     let room = width.saturating_sub(45).min(60);
-    let first = picture.history.ticks().count().saturating_sub(room);
-    let latest = picture.history.ticks().skip(first);
+    let first = record.ticks().count().saturating_sub(room);
+    let latest = record.ticks().skip(first);
     let initials = latest.map(|(_, who, _)| Span::styled(&NAMES[who][..1], palette.one_of(who)));
     about("schedule", palette, [every].into_iter().chain(initials))
 }
 
-fn resource(picture: &Picture, palette: Palette) -> Line<'static> {
-    let (accepted, refused) = (picture.history.accepted.values(), picture.history.refused);
+fn resource(record: &Record, palette: Palette) -> Line<'static> {
+    let (accepted, refused) = (record.accepted(), record.refused);
     let style = match refused {
         0 => Style::new(),
         _ => palette.bad(),
     };
-    let accepted = Span::raw(format!("{} writes accepted, ", accepted.sum::<u64>()));
+    let accepted = Span::raw(format!("{accepted} writes accepted, "));
     let refused = Span::styled(format!("{refused} refused"), style);
     about("resource", palette, [accepted, refused])
 }
@@ -191,15 +187,13 @@ mod tests {
     use super::*;
     use crate::moment;
 
-    fn picture() -> Picture {
-        let mut picture = Picture::new();
-        picture.enter("ada", 11);
-        picture.enter("ben", 12);
-        picture.list[1].state = ProcessState::Leading;
+    fn record() -> Record {
+        let mut record = Record::new([11, 12]);
+        record.processes[1].state = ProcessState::Leading;
         let (at, late) = (moment::now(), Duration::ZERO);
         let until = at + 2_000_000_000;
         for number in 0..100 {
-            picture.note("ada", format!("line {number}"), Tone::Bad);
+            record.note("ada", format!("line {number}"), Tone::Bad);
             let (who, token) = if number > 90 { (1, 42) } else { (0, 41) };
             let did = Did::Tick { number, late };
             let act = Act {
@@ -208,16 +202,16 @@ mod tests {
                 until,
                 did,
             };
-            picture.history.acts.push((who, act));
+            record.acts.push((who, act));
         }
-        picture
+        record
     }
 
     fn drawn(width: u16, height: u16) -> TestBackend {
         let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
-        let (picture, palette) = (picture(), Palette::without_colour());
+        let (record, palette) = (record(), Palette::without_colour());
         terminal
-            .draw(|frame| draw(frame, &picture, palette))
+            .draw(|frame| draw(frame, &record, palette))
             .unwrap();
         terminal.backend().clone()
     }

@@ -5,7 +5,6 @@
 //! say, is the resource they write to, and kills them.
 
 mod contender;
-mod history;
 #[cfg(feature = "views")]
 mod live;
 /// Without views there is no screen.
@@ -19,15 +18,15 @@ mod live {
             None
         }
 
-        pub(super) fn show(&mut self, _: &super::picture::Picture) {
+        pub(super) fn show(&mut self, _: &super::record::Record) {
             match *self {}
         }
     }
 }
+mod processes;
 // Lines tell less of it than a view.
 #[cfg_attr(not(feature = "views"), allow(dead_code))]
-mod picture;
-mod processes;
+mod record;
 mod story;
 
 use std::process::ExitCode;
@@ -127,7 +126,7 @@ async fn tell(story: &mut Story) -> Result<(), String> {
     story.writes(third, picture / 2).await?;
 
     // Who leaves in order is replaced at once.
-    let lease = story.picture.left();
+    let lease = story.record.left();
     let since = std::time::Instant::now();
     story.signal(third, Signal::TERM, "told to end with SIGTERM: resigns");
     let fourth = story.election(Some(third), "takes over").await?;

@@ -9,8 +9,8 @@ use tenure::model::FencingToken;
 use super::PATIENCE;
 use super::contender::{Did, Said};
 use super::live::Live;
-use super::picture::{Picture, ProcessState, Tone};
 use super::processes::{NAMES, Processes};
+use super::record::{ProcessState, Record, Tone};
 use crate::output::{self, brief};
 
 /// As often the viewer is shown what there is to see.
@@ -18,7 +18,7 @@ const GLANCE: Duration = Duration::from_millis(50);
 
 #[derive(Debug)]
 pub(super) struct Story {
-    pub(super) picture: Picture,
+    pub(super) record: Record,
     /// The screen, for a person who watches; others read lines, each when it
     /// happens.
     live: Option<Live>,
@@ -36,8 +36,9 @@ pub(super) struct Story {
 
 impl Story {
     pub(super) fn open(title: &str, processes: Processes) -> Self {
+        let pids: Vec<u32> = processes.pids().collect();
         let mut story = Self {
-            picture: Picture::new(),
+            record: Record::new(pids.iter().copied()),
             live: Live::begin(),
             processes,
             fence: Fence::new(),
@@ -47,9 +48,7 @@ impl Story {
             fulfilled: Vec::new(),
         };
         story.note("demo", title, Tone::Plain);
-        let pids: Vec<u32> = story.processes.pids().collect();
         for (name, pid) in NAMES.into_iter().zip(pids) {
-            story.picture.enter(name, pid);
             story.note(name, format!("starts as process {pid}"), Tone::Plain);
         }
         story
@@ -60,7 +59,7 @@ impl Story {
     }
 
     fn note(&mut self, who: &'static str, what: impl Into<String>, tone: Tone) {
-        let note = self.picture.note(who, what, tone);
+        let note = self.record.note(who, what, tone);
         if self.live.is_none() {
             output::data(note);
         }
@@ -88,7 +87,7 @@ impl Story {
                 return Err(format!("expected within {}: {what}", brief(PATIENCE)));
             }
             if let Some(live) = &mut self.live {
-                live.show(&self.picture);
+                live.show(&self.record);
             }
             let Ok(heard) = tokio::time::timeout(GLANCE, self.processes.next()).await else {
                 continue;
@@ -109,24 +108,24 @@ impl Story {
         }
         match said {
             Said::Act(act) => {
-                let leader = self.picture.history.leader();
+                let leader = self.record.leader();
                 if leader.is_none_or(|(_, token, _)| token < act.token) {
-                    self.picture.list[who].state = ProcessState::Leading;
+                    self.record.processes[who].state = ProcessState::Leading;
                 }
                 match act.did {
                     Did::Write(number) => self.write(who, act.token, number)?,
                     Did::Tick { number, late } => self.tick(who, number, late),
                 }
-                self.picture.history.acts.push((who, act));
+                self.record.acts.push((who, act));
             }
             Said::Deposed => {
-                self.picture.list[who].state = ProcessState::Waiting;
+                self.record.processes[who].state = ProcessState::Waiting;
                 self.deposed = Some(who);
                 let what = "its own clock says that its term is over: writes nothing";
                 self.note(NAMES[who], what, Tone::Plain);
             }
             Said::Trouble(what) => self.note(NAMES[who], what, Tone::Bad),
-            Said::Gone => self.picture.list[who].is_gone = true,
+            Said::Gone => self.record.processes[who].is_gone = true,
         }
         Ok(())
     }
@@ -136,12 +135,12 @@ impl Story {
         let name = NAMES[who];
         let token = FencingToken::from_value(token).map_err(|error| error.to_string())?;
         if self.fence.admit(token).is_err() {
-            self.picture.history.refused += 1;
+            self.record.refused += 1;
             let what = format!("REFUSES write {number} of {name}: token {token} is stale");
             self.note("resource", what, Tone::Bad);
             return Ok(());
         }
-        let writes = self.picture.history.accepted.entry(who).or_default();
+        let writes = &mut self.record.processes[who].writes;
         *writes += 1;
         // The first ones; the rest would only be noise.
         if *writes <= 2 {
@@ -154,7 +153,7 @@ impl Story {
     /// A run of the schedule; told are the first and those after a take-over.
     fn tick(&mut self, who: usize, number: u64, late: Duration) {
         let (name, late) = (NAMES[who], brief(late));
-        let what = match self.picture.history.ticks().max() {
+        let what = match self.record.ticks().max() {
             None => format!("begins: {name} runs tick {number}"),
             Some((last, by, _)) if by != who && last < number => {
                 format!("goes on: {name} runs tick {number}, due {late} ago")
@@ -171,7 +170,7 @@ impl Story {
         how: &str,
     ) -> Result<usize, String> {
         let next = |story: &Self| {
-            let leader = story.picture.history.leader();
+            let leader = story.record.leader();
             leader.filter(|(who, ..)| Some(*who) != before)
         };
         let is_there = |story: &Self| next(story).is_some();
@@ -186,8 +185,8 @@ impl Story {
 
     /// Waits until `count` writes of `who` have been accepted from now on.
     pub(super) async fn writes(&mut self, who: usize, count: u64) -> Result<(), String> {
-        let goal = self.picture.history.writes(who) + count;
-        let has_written = |story: &Self| story.picture.history.writes(who) >= goal;
+        let goal = self.record.processes[who].writes + count;
+        let has_written = |story: &Self| story.record.processes[who].writes >= goal;
         self.until(has_written, "the leader writes").await
     }
 
@@ -205,16 +204,16 @@ impl Story {
     pub(super) async fn let_through(&mut self, who: usize) -> Result<(), String> {
         let what = "is dead, but what it sent arrives only now";
         self.note(NAMES[who], what, Tone::Plain);
-        let history = &self.picture.history;
-        let (accepted, refused) = (history.writes(who), history.refused);
+        let counts = |story: &Self| (story.record.processes[who].writes, story.record.refused);
+        let before = counts(self);
         for said in self.held_back.take().into_iter().flat_map(|(_, late)| late) {
             self.hear(who, said)?;
         }
-        let is_gone = |story: &Self| story.picture.list[who].is_gone;
+        let is_gone = |story: &Self| story.record.processes[who].is_gone;
         self.until(is_gone, "the line of the dead leader ends")
             .await?;
-        let history = &self.picture.history;
-        let is_refused = history.writes(who) == accepted && history.refused > refused;
+        let (accepted, refused) = counts(self);
+        let is_refused = accepted == before.0 && refused > before.1;
         let what = "the late write of the dead leader was refused by its token";
         self.expect(is_refused, what)
     }
@@ -227,7 +226,7 @@ impl Story {
             _ => (Tone::Plain, ProcessState::Waiting),
         };
         self.note(NAMES[who], what, tone);
-        self.picture.list[who].state = state;
+        self.record.processes[who].state = state;
         self.processes.signal(who, signal);
         self.struck = (signal != Signal::CONT).then(Instant::now);
     }
@@ -235,10 +234,9 @@ impl Story {
     /// Ends all who are left, and judges the whole record.
     pub(super) async fn dismiss(&mut self) -> Result<(), String> {
         (0..NAMES.len()).for_each(|who| self.processes.signal(who, Signal::TERM));
-        let are_gone = |story: &Self| story.picture.list.iter().all(|process| process.is_gone);
+        let are_gone = |story: &Self| story.record.processes.iter().all(|process| process.is_gone);
         self.until(are_gone, "all end when told to").await?;
-        let judged = self.picture.history.judged();
-        let mut judged = judged.into_iter();
+        let mut judged = self.record.judged().into_iter();
         judged.try_for_each(|(holds, what)| self.expect(holds, what))
     }
 
@@ -247,20 +245,16 @@ impl Story {
         let was_watched = self.live.take().is_some();
         if let Some(why) = why {
             // A reader is told what a watcher has seen.
-            for note in self.picture.notes.iter().filter(|_| was_watched) {
+            for note in self.record.notes.iter().filter(|_| was_watched) {
                 output::data(note);
             }
             self.note("demo", format!("FAILED: {why}"), Tone::Bad);
         }
-        let history = &self.picture.history;
-        let (terms, refused) = (history.terms().len(), history.refused);
-        let accepted: u64 = history.accepted.values().sum();
-        let writes = format!("{accepted} writes accepted, {refused} refused");
-        self.note(
-            "demo",
-            format!("{terms} terms of office, {writes}"),
-            Tone::Plain,
-        );
+        let (terms, refused) = (self.record.terms().len(), self.record.refused);
+        let accepted = self.record.accepted();
+        let what =
+            format!("{terms} terms of office, {accepted} writes accepted, {refused} refused");
+        self.note("demo", what, Tone::Plain);
         for what in &self.fulfilled {
             output::data(&format_args!("    ok  {what}"));
         }

@@ -9,7 +9,6 @@ use tenure::model::{MutexName, StoreTime};
 use tenure::schedule::{RunResult, ScheduleReport};
 use tenure_dashboard::status::Row;
 
-use crate::commands::status::kinds::reentrant;
 use crate::output::{brief, plain};
 
 const PAGE: usize = 500;
@@ -95,6 +94,25 @@ impl Kinds {
         }
         told
     }
+}
+
+/// Adds a reentrant lock, or says of its row that it is one.
+fn reentrant(rows: &mut Vec<Row>, hold: Hold) {
+    let name = hold.name.to_string();
+    // One that was asked for, and that no mutex was found of.
+    let at = rows
+        .iter()
+        .position(|row| row.name == name && row.owner.is_none() && row.fault.is_none());
+    let mut row = match at {
+        Some(at) => rows.swap_remove(at),
+        None => Row::free(&hold.name),
+    };
+    row.kind = Some("reentrant");
+    row.holds = Some(hold.count);
+    row.owner = Some(hold.holder.into());
+    row.token = hold.token;
+    row.left_ms = u64::try_from(hold.left.as_millis()).ok();
+    rows.push(row);
 }
 
 async fn schedules(

@@ -106,6 +106,18 @@ impl RedisCluster {
         }
     }
 
+    /// Cuts clients off from a node, one way; the others still reach it. Only after
+    /// [`RedisClusterBuilder::separable`].
+    pub fn part_clients(&self, node: usize, way: Way) {
+        self.proxies[node][0].part_from(IpAddr::V4(Ipv4Addr::LOCALHOST), way);
+    }
+
+    /// The proxy by which everybody but the bus knows a node, after
+    /// [`RedisClusterBuilder::separable`].
+    pub fn front(&self, node: usize) -> Option<&Proxy> {
+        self.proxies.get(node).map(|[front, _]| front)
+    }
+
     /// Ends what [`isolate`](RedisCluster::isolate) did.
     pub fn heal(&self) -> Result<(), ServerError> {
         self.proxies.iter().flatten().try_for_each(Proxy::heal)

@@ -103,6 +103,17 @@ impl RedisSentinel {
         }
     }
 
+    /// Cuts clients off from a server, one way; sentinels and the other server still reach it. Only
+    /// after [`RedisSentinelBuilder::separable`].
+    pub fn part_clients(&self, node: usize, way: Way) {
+        self.proxies[node].part_from(IpAddr::V4(Ipv4Addr::LOCALHOST), way);
+    }
+
+    /// The proxy by which everybody knows a server, after [`RedisSentinelBuilder::separable`].
+    pub fn front(&self, node: usize) -> Option<&Proxy> {
+        self.proxies.get(node)
+    }
+
     /// The port by which sentinels and clients know a server: its own, or that of its proxy.
     pub fn known_port(&self, node: usize) -> u16 {
         let proxy = self.proxies.get(node).map(Proxy::port);

@@ -1,0 +1,13 @@
+//! The dashboard's page in a real browser: Debian's Chromium, driven over
+//! WebDriver, with owners in other processes.
+
+mod driver;
+mod hands;
+mod keys;
+mod login;
+mod many;
+mod names;
+mod outage;
+mod pictures;
+mod revoke;
+mod support;

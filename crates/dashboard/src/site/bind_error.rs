@@ -1,0 +1,44 @@
+//! [`BindError`]: why a dashboard does not begin.
+
+use std::net::SocketAddr;
+use std::{error, fmt, io};
+
+/// Why a dashboard does not begin.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum BindError {
+    /// There is no such address, or it is taken.
+    Listen(io::Error),
+    /// Certificate or key cannot be used.
+    Tls(String),
+    /// Others than this host could come without a token.
+    NeedsToken(SocketAddr),
+    /// They could even free mutexes.
+    RevokeNeedsToken(SocketAddr),
+}
+
+impl fmt::Display for BindError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Listen(error) => error.fmt(f),
+            Self::Tls(why) => f.write_str(why),
+            Self::NeedsToken(address) => write!(
+                f,
+                "others can reach {address}, and there is no token that they must know"
+            ),
+            Self::RevokeNeedsToken(address) => write!(
+                f,
+                "others can reach {address}, and without a token all of them could revoke"
+            ),
+        }
+    }
+}
+
+impl error::Error for BindError {
+    fn source(&self) -> Option<&(dyn error::Error + 'static)> {
+        match self {
+            Self::Listen(error) => Some(error),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,14 @@
+//! The dashboard's server, over TCP. Every answer is held against its OpenAPI
+//! description.
+
+mod access;
+mod events;
+mod history;
+mod hostile;
+mod load;
+mod openapi;
+mod outage;
+mod revoke;
+mod routes;
+mod schedules;
+mod support;
