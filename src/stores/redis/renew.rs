@@ -99,14 +99,17 @@ async fn ask(redis: Redis, held: Vec<Held>, manner: Manner) -> Result<Vec<Result
     send(&redis, &call, &held, &manner, read).await
 }
 
+/// Of each that was asked for.
+pub(super) type Answers = Vec<Result<Answer>>;
+
 /// Sends a renewal of `held`, and waits for replicas where that is asked for.
 pub(super) async fn send(
     redis: &Redis,
     call: &Call,
     held: &[Held],
     manner: &Manner,
-    read: fn(Value, &[Held]) -> Result<Vec<Result<Answer>>>,
-) -> Result<Vec<Result<Answer>>> {
+    read: fn(Value, &[Held]) -> Result<Answers>,
+) -> Result<Answers> {
     let (config, servers) = (&redis.0.config, &redis.0.servers);
     let wanted = config.wait_replicas;
     if wanted == 0 {
