@@ -174,7 +174,7 @@ fn run(report: &ScheduleReport) -> Option<Run> {
     Some(Run {
         at: store_stamp(ledger.begun_at.unwrap_or(ledger.due_at))?,
         run: ledger.last_tick,
-        outcome: result.word(),
+        outcome: Some(result.word()),
         late_ms: report.late_by().map(millis),
         duration_ms: report.took().map(millis),
         token: ledger.token,
