@@ -113,6 +113,11 @@ impl Board {
         self.whole
     }
 
+    /// Why what there is is not all.
+    pub(crate) fn cut(&self) -> Option<&str> {
+        self.cut.as_deref()
+    }
+
     /// Whether the store has told anything yet.
     pub(crate) fn has_told(&self) -> bool {
         self.whole.is_some() || !self.rows.is_empty()

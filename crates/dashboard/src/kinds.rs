@@ -27,18 +27,22 @@ const LATE: Duration = Duration::from_secs(1);
 pub struct Kinds {
     schedules: Vec<(ScheduleReport, StoreTime)>,
     holds: Vec<Hold>,
-    /// What cannot be learned, because this user may not, and why.
-    unknown: Vec<(&'static str, Error)>,
+    /// When the store told of the holds.
     seen: Instant,
+    /// What could not be learned: this user may not, or the store did not answer.
+    unknown: Vec<(&'static str, Error)>,
 }
+
+const SCHEDULES: &str = "schedules";
+const REENTRANT: &str = "reentrant locks";
 
 impl Default for Kinds {
     fn default() -> Self {
         Self {
             schedules: Vec::new(),
             holds: Vec::new(),
-            unknown: Vec::new(),
             seen: Instant::now(),
+            unknown: Vec::new(),
         }
     }
 }
@@ -51,11 +55,11 @@ impl Kinds {
     pub async fn gather(coordinator: &Coordinator, names: &[MutexName]) -> Self {
         let mut kinds = Self::default();
         if let Err(error) = kinds.gather_schedules(coordinator, names).await {
-            kinds.unknown.push(("schedules", error));
+            kinds.unknown.push((SCHEDULES, error));
         }
         match coordinator.reentrant_locks(names).await {
             Ok(holds) => kinds.holds = holds,
-            Err(error) => kinds.unknown.push(("reentrant locks", error)),
+            Err(error) => kinds.unknown.push((REENTRANT, error)),
         }
         kinds.seen = Instant::now();
         kinds
@@ -86,6 +90,23 @@ impl Kinds {
             };
             page = next;
         }
+    }
+
+    /// The same with what is known from `before` of each part that could not be
+    /// learned now: not to know of a lock does not make it free.
+    #[must_use]
+    pub(crate) fn or_as_before(mut self, before: Self) -> Self {
+        if self.is_unknown(SCHEDULES) {
+            self.schedules = before.schedules;
+        }
+        if self.is_unknown(REENTRANT) {
+            (self.holds, self.seen) = (before.holds, before.seen);
+        }
+        self
+    }
+
+    fn is_unknown(&self, part: &str) -> bool {
+        self.unknown.iter().any(|(unknown, _)| *unknown == part)
     }
 
     /// What could not be learned, and why.

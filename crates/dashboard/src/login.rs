@@ -67,14 +67,18 @@ impl Access {
     }
 
     fn judge(&self, token: &str, peer: SocketAddr) -> Judged {
-        if let Some(wait) = self.attempts.must_wait(peer.ip()) {
-            return Judged::TooMany(wait);
-        }
+        // First: behind a proxy all have one address, and the wrong tokens of one must
+        // not keep the right one of another away. A long token cannot be guessed anyway.
         if HMAC::verify(token, self.secret, &self.expected) {
             return Judged::Right;
         }
-        self.attempts.note_wrong(peer.ip());
-        Judged::Wrong
+        match self.attempts.must_wait(peer.ip()) {
+            Some(wait) => Judged::TooMany(wait),
+            None => {
+                self.attempts.note_wrong(peer.ip());
+                Judged::Wrong
+            }
+        }
     }
 
     /// A cookie's value: until when it is good, in seconds of this process, and
@@ -115,8 +119,11 @@ impl Access {
         })
     }
 
-    fn set_cookie(&self, value: &str, lasts: Duration) -> String {
-        let secure = if self.is_secure { "; Secure" } else { "" };
+    /// Also behind a proxy with TLS the cookie goes no other way.
+    fn set_cookie(&self, value: &str, lasts: Duration, headers: &HeaderMap) -> String {
+        let origin = headers.get(header::ORIGIN).map(|origin| origin.as_bytes());
+        let is_secure = self.is_secure || origin.is_some_and(|at| at.starts_with(b"https://"));
+        let secure = if is_secure { "; Secure" } else { "" };
         let (name, lasts) = (&self.cookie, lasts.as_secs());
         format!("{name}={value}; Path=/; HttpOnly; SameSite=Strict; Max-Age={lasts}{secure}")
     }
@@ -204,7 +211,7 @@ pub(crate) async fn log_in(
     };
     match access.judge(token.trim(), peer) {
         Judged::Right => {
-            let cookie = access.set_cookie(&access.session(), SESSION);
+            let cookie = access.set_cookie(&access.session(), SESSION, &headers);
             ([(header::SET_COOKIE, cookie)], see("/")).into_response()
         }
         Judged::TooMany(wait) => too_many(wait),
@@ -226,7 +233,7 @@ pub(crate) async fn log_out(State(site): State<Arc<Site>>, headers: HeaderMap) -
     }
     match &site.access {
         Some(access) => {
-            let cookie = access.set_cookie("", Duration::ZERO);
+            let cookie = access.set_cookie("", Duration::ZERO, &headers);
             ([(header::SET_COOKIE, cookie)], see("/login")).into_response()
         }
         None => see("/"),
@@ -262,11 +269,21 @@ mod tests {
     #[test]
     fn a_cookie_is_for_this_server_alone() {
         let access = Access::new("t", 4080, true).unwrap();
-        let cookie = access.set_cookie("v", SESSION);
+        let cookie = access.set_cookie("v", SESSION, &HeaderMap::new());
         let start = "__Host-tenure-4080=v; Path=/; HttpOnly; SameSite=Strict; ";
         assert!(
             cookie.starts_with(start) && cookie.ends_with("; Secure"),
             "{cookie}"
         );
+        let access = Access::new("t", 4080, false).unwrap();
+        let mut headers = HeaderMap::new();
+        for (origin, is_secure) in [
+            ("http://dash.example", false),
+            ("https://dash.example", true),
+        ] {
+            headers.insert(header::ORIGIN, origin.parse().unwrap());
+            let cookie = access.set_cookie("v", SESSION, &headers);
+            assert_eq!(cookie.ends_with("; Secure"), is_secure, "{cookie}");
+        }
     }
 }

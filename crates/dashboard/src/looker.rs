@@ -7,7 +7,7 @@ use std::time::{Duration, Instant, SystemTime};
 use serde::Serialize;
 use tenure::backend::StoreClock;
 use tenure::model::{FencingToken, MutexName};
-use tenure::{Coordinator, Error};
+use tenure::{Coordinator, Error, ErrorKind};
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinHandle;
 
@@ -62,6 +62,8 @@ struct Health {
     latency: Option<Duration>,
     /// By how many milliseconds the store's clock is ahead.
     clock_difference: Option<i64>,
+    /// What of its kinds could not be learned, and why.
+    unknown: Vec<String>,
 }
 
 /// The store, as the API tells of it.
@@ -75,6 +77,9 @@ pub(crate) struct StoreView {
     last_look: Option<String>,
     age_ms: Option<u64>,
     error: Option<String>,
+    /// Why what there is is not all.
+    cut: Option<String>,
+    unknown: Vec<String>,
     mutexes: usize,
     looking_since: String,
     allow_revoke: bool,
@@ -155,6 +160,8 @@ impl Looker {
             last_look: board.whole().map(|whole| shown(whole.wall)),
             age_ms: board.age_ms(),
             error: health.error.clone(),
+            cut: board.cut().map(str::to_owned),
+            unknown: health.unknown.clone(),
             mutexes: board.total(),
             looking_since: board.looking_since(),
             allow_revoke,
@@ -170,7 +177,7 @@ impl Looker {
         loop {
             let start = *began.get_or_insert_with(Instant::now);
             let looked = self.look_once(&mut looks, &mut kinds).await;
-            self.tell(looked);
+            self.tell(looked, kinds.unknown());
             if looks.is_under_way() {
                 // It goes on by itself, and may have more to tell.
                 tokio::time::sleep(FRESH).await;
@@ -182,13 +189,21 @@ impl Looker {
     }
 
     async fn look_once(&self, looks: &mut Looks, kinds: &mut KindsSeen) -> Result<(), Error> {
-        // While a long look goes on, one small question is enough.
-        self.greet().await?;
+        kinds.begin(&self.coordinator);
+        // While a long look goes on, one small question is enough. One that only
+        // this question has to do with, as a damaged row of its name, hides nothing else.
+        if let Err(error) = self.greet().await {
+            let mut health = locked(&self.health);
+            (health.latency, health.clock_difference) = (None, None);
+            if is_of_the_store(&error) {
+                return Err(error);
+            }
+        }
         let told = looks.rows(&self.coordinator).await?;
         if told.age.is_some() {
             return Ok(());
         }
-        kinds.renew(&self.coordinator).await;
+        kinds.renew().await;
         let cut = told.cut.as_ref().map(ToString::to_string);
         self.board().take(told.rows.clone(), &kinds.kinds, cut);
         // A part is told, and what kept the rest away.
@@ -216,13 +231,15 @@ impl Looker {
         Ok(())
     }
 
-    fn tell(&self, looked: Result<(), Error>) {
+    fn tell(&self, looked: Result<(), Error>, unknown: Vec<String>) {
         let error = looked.err().map(|error| told(&error));
         let has_changed = {
             let mut health = locked(&self.health);
             let is_well = error.is_none();
-            let has_changed = health.is_well != is_well || health.error != error;
+            let has_changed =
+                health.is_well != is_well || health.error != error || health.unknown != unknown;
             (health.is_well, health.error) = (is_well, error);
+            health.unknown = unknown;
             has_changed
         };
         let version = self.board().version();
@@ -262,28 +279,53 @@ impl Looker {
 struct KindsSeen {
     kinds: Kinds,
     due: Option<Instant>,
-    under_way: Option<(Instant, JoinHandle<Kinds>)>,
+    /// When it began; what comes of it, and when it ended.
+    under_way: Option<(Instant, JoinHandle<(Kinds, Instant)>)>,
 }
 
 impl KindsSeen {
-    /// Takes what the store tells at once. What takes longer goes on beside the
-    /// next looks, and no mutex waits for it.
-    async fn renew(&mut self, coordinator: &Coordinator) {
+    /// Asks beside the look, when it is time.
+    fn begin(&mut self, coordinator: &Coordinator) {
         let now = Instant::now();
         if self.under_way.is_none() && self.due.is_none_or(|due| now >= due) {
             let coordinator = coordinator.clone();
-            let gather = async move { Kinds::gather(&coordinator, &[]).await };
+            let gather = async move { (Kinds::gather(&coordinator, &[]).await, Instant::now()) };
             self.under_way = Some((now, tokio::spawn(gather)));
         }
+    }
+
+    /// Takes what the store has told meanwhile. No mutex waits for the rest, except at
+    /// the beginning, when nothing is known.
+    async fn renew(&mut self) {
         let Some((start, gathering)) = &mut self.under_way else {
             return;
         };
-        if let Ok(gathered) = tokio::time::timeout(FRESH, gathering).await {
-            let rest = (start.elapsed() * REST * 2).min(LONGEST_REST);
-            self.due = Some(*start + FRESH.max(rest));
-            self.kinds = gathered.unwrap_or_default();
-            self.under_way = None;
+        let is_first = self.due.is_none();
+        if !is_first && !gathering.is_finished() {
+            return;
         }
+        let Ok(gathered) = tokio::time::timeout(FRESH, gathering).await else {
+            return;
+        };
+        let start = *start;
+        self.under_way = None;
+        let end = match gathered {
+            Ok((gathered, end)) => {
+                let before = std::mem::take(&mut self.kinds);
+                self.kinds = gathered.or_as_before(before);
+                end
+            }
+            Err(_) => Instant::now(),
+        };
+        let rest = ((end - start) * REST * 2).min(LONGEST_REST);
+        self.due = Some(start + FRESH.max(rest));
+    }
+
+    /// What could not be learned, and why.
+    fn unknown(&self) -> Vec<String> {
+        let unknown = self.kinds.unknown().iter();
+        let unknown = unknown.map(|(what, error)| format!("{what}: {}", told(error)));
+        unknown.collect()
     }
 }
 
@@ -303,6 +345,12 @@ impl Drop for Following {
     fn drop(&mut self) {
         self.0.followers.fetch_sub(1, Ordering::Relaxed);
     }
+}
+
+/// Whether another question would fare no better.
+fn is_of_the_store(error: &Error) -> bool {
+    use ErrorKind::{Closed, Denied, Timeout, Unreachable};
+    matches!(error.kind(), Closed | Denied | Timeout | Unreachable)
 }
 
 /// The error and what caused it, each once.

@@ -9,7 +9,7 @@ use tokio::task::JoinHandle;
 
 use crate::status::{Row, gather_each};
 
-/// However many look, the store is asked only so often.
+/// While a page is open the store is asked so often.
 pub const FRESH: Duration = Duration::from_millis(500);
 /// The store's time for an answer. Then the one who asks is told what there is, and
 /// the look goes on.
@@ -30,13 +30,11 @@ pub struct Told {
     pub age: Option<Duration>,
 }
 
-/// How looking goes. The one who asks has it alone: the others wait, and share the
-/// answer.
+/// How looking goes. The one who asks has it alone, and says how often.
 #[derive(Debug, Default)]
 pub struct Looks {
     /// Only these, if there are any.
     names: Arc<[MutexName]>,
-    last: Option<(Instant, Answer)>,
     /// The last look that told all, and when it had.
     whole: Option<(Instant, Arc<Told>)>,
     under_way: Option<Look>,
@@ -60,17 +58,12 @@ impl Looks {
     /// # Cancel safety
     /// Dropped, the look goes on for the next who asks.
     pub async fn rows(&mut self, coordinator: &Coordinator) -> Answer {
-        if let Some((at, answer)) = &self.last
-            && at.elapsed() < FRESH
-        {
-            return answer.clone();
-        }
         let begin = || Look::begin(coordinator.clone(), Arc::clone(&self.names));
         // It stays here: the one who asks may go away before it has ended.
         let look = self.under_way.get_or_insert_with(begin);
         // Who asks after one that waited long does not wait as long again.
         let left = PATIENCE.saturating_sub(look.since.elapsed()).max(FRESH);
-        let answer = match tokio::time::timeout(left, &mut look.work).await {
+        match tokio::time::timeout(left, &mut look.work).await {
             Ok(ended) => {
                 let broken = |_| Error::new(ErrorKind::Closed, Outcome::DidNot);
                 let ended = ended.map_err(broken).and_then(|told| told);
@@ -82,9 +75,7 @@ impl Looks {
                 let (since, rows) = (look.since.elapsed(), look.told());
                 self.meanwhile(since, rows)
             }
-        };
-        self.last = Some((Instant::now(), answer.clone()));
-        answer
+        }
     }
 
     /// Whether the store is being asked at this moment.

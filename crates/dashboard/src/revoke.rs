@@ -1,5 +1,6 @@
 //! `/api/v1/mutexes/{name}/revoke`: freeing a mutex by force, behind many doors.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -22,6 +23,7 @@ const LONGEST: usize = 8 * 1024;
 const PATIENCE: Duration = Duration::from_secs(10);
 /// No form of another site can send it, and no script of one without asking first.
 const MARK: &str = "x-tenure-request";
+const MAY_HAVE: &str = "it may have been revoked";
 
 /// What was asked for.
 #[derive(Debug, Deserialize)]
@@ -57,16 +59,27 @@ pub(crate) async fn revoke(
         Ok(wish) => wish,
         Err(refusal) => return refusal,
     };
-    let answer = free(&site, &name, &wish).await;
+    // A task of its own: what is done is also said when the one who asked has gone.
+    let doing = tokio::spawn(async move { carry_out(&site, peer, &name, &wish).await });
+    doing
+        .await
+        .unwrap_or_else(|_| Answer::refusal(504, MAY_HAVE))
+}
+
+/// Frees it, and tells a person what came of it.
+async fn carry_out(site: &Site, peer: SocketAddr, name: &str, wish: &Wish) -> Answer {
     let token = wish.token.map(|token| format!(" with token {token}"));
-    let (shown, token) = (&name, token.unwrap_or_default());
+    let token = token.unwrap_or_default();
+    let begin = || site.log(&format!("{peer} is freeing {name:?} by force{token}"));
+    let answer = free(site, name, wish, begin).await;
     site.log(&match &answer {
         Ok(done) if done.revoked => {
             let owner = done.owner.as_deref().unwrap_or("an unknown owner");
-            format!("{peer} has freed {shown:?} by force from {owner:?}{token}")
+            format!("{peer} has freed {name:?} by force from {owner:?}{token}")
         }
-        Ok(_) => format!("{peer} would have freed {shown:?} by force, which is free"),
-        Err((_, why)) => format!("{peer} has not freed {shown:?} by force{token}: {why}"),
+        Ok(_) => format!("{peer} would have freed {name:?} by force, which is free"),
+        Err((504, why)) => format!("{peer} may have freed {name:?} by force{token}: {why}"),
+        Err((_, why)) => format!("{peer} has not freed {name:?} by force{token}: {why}"),
     });
     match answer {
         Ok(done) => Answer::json(200, &done),
@@ -107,8 +120,13 @@ async fn wish(site: &Site, name: &str, headers: &HeaderMap, body: Body) -> Resul
     Ok(wish)
 }
 
-/// Frees it, if it is as the one who asks has seen it.
-async fn free(site: &Site, name: &str, wish: &Wish) -> Result<Done, (u16, String)> {
+/// Frees it, if it is as the one who asks has seen it; says so before it does.
+async fn free(
+    site: &Site,
+    name: &str,
+    wish: &Wish,
+    begin: impl Fn(),
+) -> Result<Done, (u16, String)> {
     let unavailable = |error: Error| (503, error.to_string());
     let coordinator = site.looker.coordinator();
     let found = found(coordinator, name).await.map_err(unavailable)?;
@@ -143,15 +161,25 @@ async fn free(site: &Site, name: &str, wish: &Wish) -> Result<Done, (u16, String
         (Some(meant), None) => token == Some(meant),
         (None, None) => token.is_none() && done.owner == wish.owner,
         // What is damaged is mended by force, whatever its token: that may be what is wrong.
-        (wished, Some(_)) => wished.is_none(),
+        (None, Some(_)) => wish.owner.is_none() || done.owner == wish.owner,
+        (Some(_), Some(_)) => {
+            let why = "it is damaged, and its token with it: ask without one";
+            return Err((409, why.to_owned()));
+        }
     };
     if !is_meant {
         let why = "another owns it by now, or with another token: nothing was done";
         return Err((409, why.to_owned()));
     }
-    // Only that grant, whatever has happened since.
+    begin();
+    // With a token only that grant, whatever has happened since. Without one there is
+    // nothing to name a grant by: one that came since the look above is freed as well.
     let revocation = coordinator.revoke_found(&entry.name, wish.token).await;
-    match revocation.map_err(unavailable)? {
+    let revocation = revocation.map_err(|error| match error.may_have_happened() {
+        true => (504, format!("{MAY_HAVE}: {error}")),
+        false => unavailable(error),
+    });
+    match revocation? {
         Revocation::Freed(_) => {
             done.revoked = true;
             site.looker.revoked(name, wish.token);

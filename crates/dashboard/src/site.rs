@@ -85,11 +85,13 @@ impl Dashboard {
             .map_err(BindError::Listen)?;
         let address = listener.local_addr().map_err(BindError::Listen)?;
         let is_local = address.ip().is_loopback();
+        // One that has a name besides is there for others, as behind a proxy.
+        let is_for_others = !is_local || !options.hosts.is_empty();
         let has_token = options.token.is_some();
-        if !is_local && !has_token && options.allow_revoke {
+        if is_for_others && !has_token && options.allow_revoke {
             return Err(BindError::RevokeNeedsToken(address));
         }
-        if !is_local && !has_token && !options.open_to_all {
+        if is_for_others && !has_token && !options.open_to_all {
             return Err(BindError::NeedsToken(address));
         }
         let reach = match (is_local, has_token) {

@@ -82,13 +82,18 @@ fn options(
 
 fn refused(dashboard: &args::Dashboard, error: &BindError) -> Failure {
     let listen = &dashboard.listen;
+    // What lets others come.
+    let way = match dashboard.host.first() {
+        Some(name) => format!("--listen {listen} --host {name}"),
+        None => format!("--listen {listen}"),
+    };
     Failure::usage(match error {
         BindError::Tls(why) => format!("--tls-cert and --tls-key: {why}"),
-        BindError::NeedsToken(_) => format!(
-            "--listen {listen}: {error}: give --token-file FILE, or --open-to-all if they may come"
-        ),
+        BindError::NeedsToken(_) => {
+            format!("{way}: {error}: give --token-file FILE, or --open-to-all if they may come")
+        }
         BindError::RevokeNeedsToken(_) => {
-            format!("--listen {listen}: {error}: give --token-file FILE")
+            format!("{way}: {error}: give --token-file FILE")
         }
         error => {
             let hint = "an address is HOST:PORT, as in 127.0.0.1:4080";

@@ -66,3 +66,23 @@ fn hostile_names_are_text_in_the_list_the_detail_and_the_address() {
     assert_eq!(browser.run("return document.images.length", &[]), json!(0));
     browser.has_no_errors();
 }
+
+#[test]
+fn a_free_mutex_may_have_the_name_of_what_every_object_has() {
+    let home = Home::new();
+    let names = ["__proto__", "constructor", "toString", "valueOf"];
+    for name in names {
+        home.owner("first", name).release();
+    }
+    // It begins to look when all are free: it knows no history of them.
+    let dashboard = home.dashboard(&[]);
+    let browser = dashboard.open();
+    for name in names {
+        browser.shows(name, "owner", "free");
+        let is_drawn = format!("{ROW} return row.querySelectorAll('svg.timeline .nobody').length");
+        browser.until("nobody has owned it", &is_drawn, &[name]);
+    }
+    let _owner = home.owner("second", "other");
+    browser.shows("other", "owner", "second");
+    browser.has_no_errors();
+}

@@ -70,3 +70,21 @@ fn a_dashboard_that_was_restarted_is_found_again() {
     browser.shows("other", "owner", "second");
     browser.has_no_errors();
 }
+
+#[test]
+fn a_dashboard_that_stands_still_is_not_taken_for_a_live_one() {
+    let home = Home::new();
+    let dashboard = home.dashboard(&[]);
+    let browser = dashboard.open();
+    let _owner = home.owner("first", "billing");
+    browser.shows("billing", "owner", "first");
+    browser.until("all is well", IS_WELL, &[]);
+    // Its connections stay open, and nothing comes.
+    dashboard.signal("-STOP");
+    browser.until("the page says that it is old", IS_OLD, &[]);
+    let notice = browser.text("#notice");
+    assert!(notice.contains("does not answer"), "{notice}");
+    dashboard.signal("-CONT");
+    browser.until("the page is live again", IS_WELL, &[]);
+    browser.has_no_errors();
+}

@@ -84,10 +84,7 @@ impl Home {
         let mut process = Started(command.spawn().unwrap());
         let mut lines = BufReader::new(process.0.stdout.take().unwrap()).lines();
         let url = lines.next().expect("it says where it is").unwrap();
-        Dashboard {
-            _process: process,
-            url,
-        }
+        Dashboard { process, url }
     }
 
     /// A process that owns `name` as `id`, or waits for it.
@@ -115,7 +112,7 @@ impl Home {
 
 /// `tenure dashboard`, and where it is.
 pub(crate) struct Dashboard {
-    _process: Started,
+    process: Started,
     pub(crate) url: String,
 }
 
@@ -123,6 +120,13 @@ impl Dashboard {
     /// `127.0.0.1:PORT`
     pub(crate) fn address(&self) -> &str {
         self.url.trim_start_matches("http://").trim_end_matches('/')
+    }
+
+    /// Sends it a signal, as in `kill -STOP`.
+    pub(crate) fn signal(&self, name: &str) {
+        let process = self.process.0.id().to_string();
+        let sent = Command::new("kill").args([name, &process]).status();
+        assert!(sent.unwrap().success(), "{name}");
     }
 
     pub(crate) fn open(&self) -> Browser {

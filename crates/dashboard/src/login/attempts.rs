@@ -1,4 +1,4 @@
-//! [`Attempts`]: wrong tokens are counted, so that guessing is slow.
+//! [`Attempts`]: wrong tokens are counted, and those who go on are sent away.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
@@ -8,8 +8,11 @@ use std::time::{Duration, Instant};
 /// So many are heard out from one place in this time.
 const MOST: u32 = 10;
 const WITHIN: Duration = Duration::from_secs(60);
-/// Of so many places at once. When there are more, new ones have to wait.
+/// Of so many places at once. When there are more, new ones are counted together.
 const MOST_PLACES: usize = 4_096;
+
+/// All places for which there is no room.
+const OTHERS: IpAddr = IpAddr::V6(Ipv6Addr::UNSPECIFIED);
 
 /// The wrong tokens of the last minute.
 #[derive(Debug, Default)]
@@ -27,11 +30,10 @@ impl Attempts {
         if places.len() >= MOST_PLACES {
             places.retain(|_, (since, _)| !left(*since).is_zero());
         }
-        match places.get(&place(from)) {
+        match places.get(&counted_as(&places, from)) {
             Some((since, count)) if *count >= MOST => {
                 Some(left(*since)).filter(|left| !left.is_zero())
             }
-            None if places.len() >= MOST_PLACES => Some(WITHIN),
             _ => None,
         }
     }
@@ -43,11 +45,20 @@ impl Attempts {
 
     fn note_wrong_at(&self, from: IpAddr, now: Instant) {
         let mut places = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let (since, count) = places.entry(place(from)).or_insert((now, 0));
+        let counted = counted_as(&places, from);
+        let (since, count) = places.entry(counted).or_insert((now, 0));
         if now.saturating_duration_since(*since) >= WITHIN {
             (*since, *count) = (now, 0);
         }
         *count += 1;
+    }
+}
+
+fn counted_as(places: &HashMap<IpAddr, (Instant, u32)>, from: IpAddr) -> IpAddr {
+    let place = place(from);
+    match places.contains_key(&place) || places.len() < MOST_PLACES {
+        true => place,
+        false => OTHERS,
     }
 }
 
@@ -105,7 +116,9 @@ mod tests {
                 attempts.note_wrong_at(from, now);
             }
         }
-        assert_eq!(attempts.0.lock().unwrap().len(), MOST_PLACES);
+        assert_eq!(attempts.0.lock().unwrap().len(), MOST_PLACES + 1);
+        let wait = attempts.must_wait_at([9, 9, 9, 9].into(), now);
+        assert_eq!(wait, Some(WITHIN), "with the others");
         let later = now + WITHIN;
         assert_eq!(attempts.must_wait_at([9, 9, 9, 9].into(), later), None);
         assert!(attempts.0.lock().unwrap().is_empty());

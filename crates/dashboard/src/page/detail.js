@@ -48,8 +48,19 @@ const cover = () => {
   mark(detail, "aria-modal", is_covered ? "true" : null);
 };
 
+// No event tells of a row that is on no page here. At most once a second.
+let detail_soon = 0, detail_asked = 0;
+const ask_detail_soon = () => {
+  if (opened === null || rows.has(opened)) return;
+  detail_soon ||= setTimeout(() => {
+    detail_soon = 0;
+    if (opened !== null && !rows.has(opened)) ask_detail();
+  }, Math.max(0, detail_asked + 1000 - performance.now()));
+};
+
 const ask_detail = async () => {
   const name = opened;
+  detail_asked = performance.now();
   try {
     const answer = await ask("/api/v1/mutexes/" + encodeURIComponent(name));
     if (name !== opened) return;
@@ -60,7 +71,9 @@ const ask_detail = async () => {
       const row = { ...answer.mutex };
       row.began = row.held_ms == null ? null : performance.now() - row.held_ms;
       row.ends = row.left_ms == null ? null : performance.now() + row.left_ms;
+      row.late_from = late_from(row, opened_row, performance.now());
       row.full = row.lease_ms || row.left_ms || 1;
+      find("detail-gone").hidden = true;
       fill_detail(row);
     }
     fill_history();
@@ -106,7 +119,8 @@ const fill_detail = row => {
     return item;
   }));
   fill_run_table(row.runs || []);
-  find("detail-revoke").hidden = !(store?.allow_revoke && row.owner);
+  // A reentrant lock is freed by its holder; what is damaged can be mended without an owner.
+  find("detail-revoke").hidden = !(store?.allow_revoke && (row.owner || row.fault) && row.kind !== "reentrant");
   pass_detail(now());
 };
 

@@ -1,8 +1,9 @@
 // The head: the store, how it is, and how old what is shown is.
 
-let last_word = 0, is_connected = true;
+let last_word = 0, is_connected = true, is_back = false;
 
 const trouble = () => {
+  if (!is_connected && is_back) return "This page was not looked at for a while, and asks again.";
   if (!is_connected) return "The dashboard's server does not answer; it is asked again.";
   if (store && !store.reachable) return "The store does not answer" + (store.error ? ": " + plain(store.error).replace(/[.;:]$/, "") : "") + ".";
   return null;
@@ -17,6 +18,10 @@ const fill_head = () => {
   if (Boolean(why) !== was_old) say(why || "the store is well");
   pass_head();
   if (!store) return;
+  const missing = (store.unknown || []).map(what => "not known now, shown as seen before: " + what);
+  if (store.cut) missing.unshift("not all is shown: " + store.cut);
+  find("missing").hidden = !missing.length;
+  write(find("missing"), plain(missing.join("; ")));
   write(find("store"), plain(store.store));
   find("store").title = plain(store.store) + (store.version ? "; tenure " + plain(store.version) : "");
   document.title = (why ? "! " : "") + "tenure · " + plain(store.store);

@@ -8,9 +8,13 @@ const ask = async (path, options = {}) => {
   throw Object.assign(new Error(body.error || "the server answered " + answer.status), { status: answer.status });
 };
 
-let events = null, again = 0;
+// The server has something to say every 5 s. One that is silent for so long is not there any more,
+// whatever the browser thinks. By the wall clock, which goes on while the machine sleeps.
+const SILENCE = 15_000;
+let events = null, again = 0, heard = 0;
 const listen = () => {
   clearTimeout(again);
+  heard = Date.now();
   events?.close();
   events = new EventSource("/api/v1/events?limit=" + LIMIT);
   events.addEventListener("store", event => hear_store(JSON.parse(event.data)));
@@ -21,10 +25,12 @@ const listen = () => {
     if (events.readyState === EventSource.CLOSED) again = setTimeout(come_again, 2000);
   });
 };
+const is_silent = () => events !== null && Math.abs(Date.now() - heard) > SILENCE;
 const come_again = () => { ask("/api/v1/store").then(listen, () => { again = setTimeout(come_again, 2000); }); };
-const lose = () => {
+const lose = (how = {}) => {
   if (!is_connected) return;
   is_connected = false;
+  is_back = Boolean(how.is_back);
   fill_head();
   draw();
 };
@@ -33,9 +39,10 @@ const hear_store = word => {
   const was_well = trouble() === null, could_revoke = store?.allow_revoke;
   store = word;
   is_connected = true;
+  heard = Date.now();
   is_now(word.last_look, word.age_ms || 0);
-  if (word.reachable) last_word = performance.now() - Math.min(word.age_ms || 0, 60_000);
-  else if (word.age_ms != null) last_word = performance.now() - word.age_ms;
+  // Rows that are still to come are not as new as the store's last look.
+  if (!is_behind && (word.reachable || word.age_ms != null)) last_word = performance.now() - (word.age_ms ?? 0);
   fill_head();
   if (opened !== null && opened_row && could_revoke !== word.allow_revoke) fill_detail(opened_row);
   draw(was_well !== (trouble() === null));
@@ -43,13 +50,16 @@ const hear_store = word => {
 
 const hear_mutexes = word => {
   is_connected = true;
+  heard = Date.now();
   has_rows = true;
+  is_behind = Boolean(word.too_many);
   // Of a store that does not answer they are what was last seen.
-  if (store?.reachable !== false) last_word = performance.now();
+  if (!is_behind && store?.reachable !== false) last_word = performance.now();
   if (word.too_many) {
     if (!is_paged) { is_paged = true; rows.clear(); }
     total = word.total;
     ask_page_soon();
+    ask_detail_soon();
     fill_head();
     draw(true);
     return;
@@ -93,19 +103,25 @@ const forget = () => {
   }
 };
 
-// Pages of a store that has more than the server tells by itself. At most one a second.
-let turning = null, soon = 0, turned = 0;
-const ask_page_soon = () => { soon ||= setTimeout(ask_page, Math.max(0, turned + 1000 - performance.now())); };
+// Pages of a store that has more than the server tells by itself. At most one a second. While one is
+// under way one more waits for its end, or on a slow link none would ever come; only another
+// choice of rows gives it up.
+let turning = null, soon = 0, turned = 0, is_behind = false, is_due = false;
+const ask_page_soon = () => {
+  if (turning !== null) is_due = true;
+  else soon ||= setTimeout(ask_page, Math.max(0, turned + 1000 - performance.now()));
+};
 const ask_page = async () => {
   clearTimeout(soon);
   soon = 0;
+  is_due = false;
   turned = performance.now();
   turning?.abort();
   const mine = turning = new AbortController();
   const given = Object.entries({ ...view, offset, limit: PAGE }).filter(([, value]) => value !== "");
   const query = new URLSearchParams(given);
   try {
-    const answer = await ask("/api/v1/mutexes?" + query, { signal: mine.signal });
+    const answer = await ask("/api/v1/mutexes?" + query, { signal: AbortSignal.any([mine.signal, AbortSignal.timeout(10_000)]) });
     if (mine !== turning || !is_paged) return;
     const names = new Set(answer.mutexes.map(row => row.name)), before = new Map(rows);
     rows.clear();
@@ -121,10 +137,20 @@ const ask_page = async () => {
     total = answer.total;
     matched = answer.matched;
     if (offset && !answer.mutexes.length && matched) { offset = 0; ask_page(); return; }
+    is_behind = is_due;
+    last_word = performance.now() - answer.age_ms;
+    fill_head();
     if (opened !== null) follow();
+    ask_detail_soon();
     draw(true);
   } catch {
-    // The next event asks again.
+    is_due = true;
+  } finally {
+    if (mine === turning) {
+      turning = null;
+      // Who has lost the server is told all when it is there again.
+      if (is_due && is_paged && is_connected) ask_page_soon();
+    }
   }
 };
 
@@ -133,11 +159,12 @@ let leaving = 0;
 document.addEventListener("visibilitychange", () => {
   clearTimeout(leaving);
   if (document.hidden) leaving = setTimeout(() => { clearTimeout(again); events.close(); events = null; }, 30_000);
-  else if (!events) listen();
+  else if (!events) { lose({ is_back: true }); listen(); }
 });
 
 setInterval(() => {
   if (document.hidden) return;
+  if (is_silent()) { lose(); listen(); }
   pass_head();
   if (stands !== null) return;
   forget();

@@ -10,12 +10,20 @@ const place = new Map();
 
 const kind_of = row => row.kind || "mutex";
 
+// Since when a run is late. The server tells of it once; what it tells again is as of a while ago.
+const late_from = (row, before, at) => {
+  if (row.late_ms == null) return null;
+  const known = before?.next_run === row.next_run ? before?.late_from ?? at : at;
+  return Math.min(known, at - row.late_ms);
+};
+
 // A row is kept with the moments that its lengths mean.
 const keep = row => {
   const before = rows.get(row.name), at = now();
   row.began = row.held_ms == null ? null : at - row.held_ms;
   row.ends = row.left_ms == null ? null : at + row.left_ms;
   const same = before && before.owner === row.owner && before.token === row.token;
+  row.late_from = late_from(row, before, at);
   row.full = row.lease_ms || Math.max(row.left_ms || 1, same ? before.full : 0);
   row.changed = same ? before.changed : before ? at : row.began ?? -Infinity;
   row.is_fresh = Boolean(before) && !same;

@@ -7,9 +7,11 @@ let meant = null;
 const is_confirmed = () => meant !== null && (typed.value === meant.name || typed.value === plain(meant.name));
 
 find("revoke").addEventListener("click", () => {
-  meant = { name: opened_row.name, owner: opened_row.owner, token: opened_row.token };
+  const { name, owner, fault } = opened_row;
+  // What is damaged has no token to be trusted.
+  meant = { name, owner, token: fault ? null : opened_row.token };
   write(revoking.querySelector("h2 bdi"), plain(meant.name));
-  write(find("revoking-owner"), plain(meant.owner));
+  write(find("revoking-owner"), meant.owner ? plain(meant.owner) : "whoever has it");
   write(find("revoking-result"), "");
   typed.value = "";
   find("revoking-go").disabled = true;
@@ -29,13 +31,14 @@ revoking.querySelector("form").addEventListener("submit", async event => {
     const answer = await ask("/api/v1/mutexes/" + encodeURIComponent(name) + "/revoke", {
       method: "POST",
       headers: { "content-type": "application/json", "x-tenure-request": "1" },
-      body: JSON.stringify({ confirm: name, token, ...(token ? {} : { owner }) }),
+      body: JSON.stringify({ confirm: name, token, ...(token || !owner ? {} : { owner }) }),
     });
     if (!answer.revoked) throw new Error("it was free already");
     revoking.close();
-    say(plain(name) + " was revoked from " + plain(owner));
+    say(plain(name) + " was revoked" + (owner ? " from " + plain(owner) : ""));
   } catch (error) {
-    const why = error.status === 409 ? "Its owner has changed meanwhile; nothing was revoked." : "Not revoked: " + plain(error.message);
-    write(find("revoking-result"), why);
+    // Without an answer of the server, or of its store (504), it is not known what was done.
+    const how = error.status === undefined ? "It may have been revoked, look again: " : error.status === 504 ? "Look again: " : "Not revoked: ";
+    write(find("revoking-result"), how + plain(error.message));
   }
 });

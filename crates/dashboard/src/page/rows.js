@@ -40,7 +40,8 @@ const fill = (node, row) => {
   swatch(node.swatch, row.owner);
   node.copy.hidden = !row.token;
   if (row.token) {
-    if (!node.copy.dataset.was) write(node.copy, shortened(row.token));
+    if (node.copy.dataset.was) node.copy.dataset.was = shortened(row.token); // "copied" gives way to it
+    else write(node.copy, shortened(row.token));
     node.copy.title = "token " + row.token + ": copy";
     mark(node.copy, "aria-label", "token " + row.token + ", copy");
   }
@@ -94,8 +95,8 @@ const pass_lease = (bar, left, row, at) => {
 
 const pass_next = (node, row) => {
   const due = Date.parse(row.next_run), until = due - wall();
-  const is_late = row.late_ms > 1000;
-  const text = is_late ? brief(row.late_ms) + " late" : Number.isNaN(due) ? "–" : until < 1000 ? "due now" : "in " + whole(until);
+  const is_late = row.late_from != null;
+  const text = is_late ? whole(now() - row.late_from) + " late" : Number.isNaN(due) ? "–" : until < 1000 ? "due now" : "in " + whole(until);
   write(node, text);
   node.classList.toggle("late-word", is_late);
   node.title = Number.isNaN(due) ? "" : moment(due);

@@ -60,14 +60,16 @@ const want = name => {
   asking ||= setTimeout(ask_histories, 120);
 };
 const ask_histories = async () => {
-  const names = [...wanted].filter(name => place.has(name)).slice(0, 50);
-  wanted = new Set();
+  const here = [...wanted].filter(name => place.has(name)), names = here.slice(0, 50);
+  // The others in the next turn.
+  wanted = new Set(here.slice(50));
   try {
     if (names.length) {
       const answer = await ask("/api/v1/history?names=" + names.map(encodeURIComponent).join(","));
       is_now(answer.now);
       looking_since = Date.parse(answer.looking_since);
-      for (const name of names) histories.set(name, answer.histories[name] || []);
+      // A name may be that of something which every object has.
+      for (const name of names) histories.set(name, Object.hasOwn(answer.histories, name) ? answer.histories[name] : []);
       draw();
     }
   } catch {

@@ -1,9 +1,12 @@
 //! A store that fails, and is well again.
 
+use std::time::Duration;
+
 use tenure::Coordinator;
 use tenure::backend::{Backend, Bid};
 use tenure::clock::Clock;
 use tenure::model::{ContenderId, LeaseTerms, MutexName};
+use tenure::schedule::ScheduleConfig;
 use tenure::stores::memory::Memory;
 use tenure_dashboard::site::DashboardOptions;
 use tenure_testkit::fault::{Call, Fault, FaultBackend, Faults};
@@ -100,4 +103,39 @@ async fn a_part_is_shown_as_a_part_and_takes_no_owner_away() {
     server
         .until("/api/v1/mutexes", |told| told["cut"].is_null())
         .await;
+}
+
+#[tokio::test]
+async fn a_schedule_that_cannot_be_asked_about_stays_as_it_was_seen() {
+    let (server, faults) = faulty(1).await;
+    let every = ScheduleConfig::rate(Duration::ZERO, Duration::from_millis(500)).unwrap();
+    let scheduler = server.coordinator.scheduler("tidy", every).unwrap();
+    let handle = scheduler.start(|_| async {}).unwrap();
+    let has_runs = |row: &serde_json::Value| row["runs"].as_array().map_or(0, Vec::len) >= 2;
+    server.row("tidy", has_runs).await;
+    handle.stop().await.unwrap();
+    let before = server.row("tidy", |row| row["late_ms"].is_u64()).await;
+    faults.always(Call::ListLedgers, Fault::Fail);
+    let is_unknown = |store: &serde_json::Value| store["unknown"].as_array().map_or(0, Vec::len);
+    let store = server
+        .until("/api/v1/store", |store| is_unknown(store) == 1)
+        .await;
+    assert_eq!(store["reachable"], true, "all mutexes are told: {store}");
+    let why = store["unknown"][0].as_str().unwrap();
+    assert!(why.starts_with("schedules: "), "{why}");
+    // A look that began after the failure.
+    let looked = store["last_look"].clone();
+    server
+        .until("/api/v1/store", |store| store["last_look"] != looked)
+        .await;
+    let row = server.row("tidy", |_| true).await;
+    assert_eq!(
+        (&row["kind"], &row["runs"]),
+        (&before["kind"], &before["runs"])
+    );
+    faults.heal();
+    server
+        .until("/api/v1/store", |store| is_unknown(store) == 0)
+        .await;
+    assert_eq!(server.row("tidy", |_| true).await["runs"], before["runs"]);
 }

@@ -3,7 +3,12 @@
 use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
+use tenure::Coordinator;
+use tenure::clock::Clock;
+use tenure::model::LeaseTerms;
+use tenure::stores::memory::Memory;
 use tenure_dashboard::site::DashboardOptions;
+use tenure_testkit::fault::{Call, Fault, FaultBackend, Faults};
 
 use crate::support::{Reply, Server};
 
@@ -151,9 +156,10 @@ async fn an_owner_that_came_meanwhile_is_left_alone_and_all_is_logged() {
     let fresh = json!({ "confirm": "m", "token": second.token().unwrap() });
     assert_eq!(revoke(&server, &[MARK, JSON], &fresh).await.status, 200);
     let log = log.lock().unwrap();
-    let [refused, freed] = log.as_slice() else {
+    let [refused, begun, freed] = log.as_slice() else {
         panic!("{log:?}")
     };
+    assert!(begun.contains("is freeing \"m\" by force"), "{begun}");
     assert!(
         refused.contains("127.0.0.1:") && refused.contains("not freed \"m\""),
         "{refused}"
@@ -163,4 +169,28 @@ async fn an_owner_that_came_meanwhile_is_left_alone_and_all_is_logged() {
         freed.contains("has freed \"m\" by force from"),
         "{freed} {token:?}"
     );
+}
+
+#[tokio::test]
+async fn what_may_have_been_freed_is_not_told_as_left_alone() {
+    let log = Arc::new(Mutex::new(Vec::new()));
+    let told = Arc::clone(&log);
+    let options = DashboardOptions::default().allow_revoke(true);
+    let options = options.log(move |text| told.lock().unwrap().push(text.to_owned()));
+    let faults = Faults::new(Clock::boot());
+    let backend = FaultBackend::new(Memory::new(), &faults);
+    let coordinator = Coordinator::with_backend(backend, LeaseTerms::default()).unwrap();
+    let server = Server::of(coordinator, options).await;
+    let lock = server.coordinator.lock("m").unwrap();
+    let guard = lock.acquire().await.unwrap();
+    let body = json!({ "confirm": "m", "token": guard.token().unwrap() });
+    faults.always(Call::Revoke, Fault::Fail);
+    assert_eq!(revoke(&server, &[MARK, JSON], &body).await.status, 503);
+    faults.always(Call::Revoke, Fault::LoseAnswer);
+    let reply = revoke(&server, &[MARK, JSON], &body).await;
+    assert_eq!(reply.status, 504, "{reply:?}");
+    assert!(reply.body.contains("may have been revoked"), "{reply:?}");
+    let log = log.lock().unwrap();
+    assert!(log[1].contains("has not freed"), "{log:?}");
+    assert!(log[3].contains("may have freed \"m\""), "{log:?}");
 }

@@ -56,10 +56,17 @@ impl Kinds {
         let age = self
             .holds_at
             .map_or(Duration::ZERO, |at| now.saturating_duration_since(at));
+        // One that was asked for, and that no mutex was found of.
+        let free = rows.iter().enumerate();
+        let free = free.filter(|(_, row)| row.owner.is_none() && row.fault.is_none());
+        let mut free: HashMap<String, usize> =
+            free.map(|(at, row)| (row.name.clone(), at)).collect();
         for hold in &self.holds {
-            let mut hold = hold.clone();
-            hold.left = hold.left.saturating_sub(age);
-            reentrant(rows, hold);
+            let at = free.remove(hold.name.as_str()).unwrap_or_else(|| {
+                rows.push(Row::free(&hold.name));
+                rows.len() - 1
+            });
+            reentrant(&mut rows[at], hold, age);
         }
     }
 
@@ -96,23 +103,14 @@ impl Kinds {
     }
 }
 
-/// Adds a reentrant lock, or says of its row that it is one.
-fn reentrant(rows: &mut Vec<Row>, hold: Hold) {
-    let name = hold.name.to_string();
-    // One that was asked for, and that no mutex was found of.
-    let at = rows
-        .iter()
-        .position(|row| row.name == name && row.owner.is_none() && row.fault.is_none());
-    let mut row = match at {
-        Some(at) => rows.swap_remove(at),
-        None => Row::free(&hold.name),
-    };
+/// Says of a row that it is a reentrant lock, which was seen so long ago.
+fn reentrant(row: &mut Row, hold: &Hold, age: Duration) {
     row.kind = Some("reentrant");
     row.holds = Some(hold.count);
-    row.owner = Some(hold.holder.into());
+    row.owner = Some(hold.holder.to_string());
     row.token = hold.token;
-    row.left_ms = u64::try_from(hold.left.as_millis()).ok();
-    rows.push(row);
+    let left = hold.left.saturating_sub(age);
+    row.left_ms = u64::try_from(left.as_millis()).ok();
 }
 
 async fn schedules(
