@@ -8,9 +8,9 @@
 
 pub mod corpus;
 mod input;
-#[path = "../../cli/src/guardian/line.rs"]
+#[path = "../../cli/src/guardian/orders.rs"]
 #[expect(dead_code)] // The program's, which asks more of it.
-mod line;
+mod orders;
 mod targets;
 
 /// Something that reads what comes from outside.

@@ -6,7 +6,7 @@ use tenure::backend::LedgerEntry;
 use tenure::stores::{StoreOptions, check, mysql, redis, zookeeper};
 
 use crate::input::Input;
-use crate::line::{Order, Word};
+use crate::orders::{Order, Word};
 
 /// A store's URL, for every store: it is understood or refused, and its password is not
 /// shown either way.
