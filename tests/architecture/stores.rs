@@ -55,6 +55,7 @@ const STORES: &[(&str, &[&str], &[&str])] = &[
             "acquire",
             "calls",
             "dialect",
+            "fuzzing",
             "ledger_statements",
             "renew",
             "skew",
@@ -87,6 +88,7 @@ const STORES: &[(&str, &[&str], &[&str])] = &[
             "connect",
             "connection",
             "dead_waiters",
+            "fuzzing",
             "hash",
             "keys",
             "look",
@@ -152,6 +154,7 @@ const STORES: &[(&str, &[&str], &[&str])] = &[
         &[
             "acquire",
             "cleanup",
+            "fuzzing",
             "nodes",
             "observe",
             "own_process",

@@ -3,12 +3,12 @@
 use crate::client::{GIVE_UP_PLACE, Phase};
 use crate::store::{InUse, Names, Store};
 use crate::words::{Answer, CONTENDERS, Id, Nonce, Request, Token};
-use crate::world::{Late, Replicas, Setting, State};
+use crate::world::{Late, Replicas, Setting, WorldState};
 
 /// The world under the names that all worlds like it have: numbers without gaps, and if
-/// they are to be `symmetric`, without what nobody can ask for any more, and contenders in
+/// they are to be `symmetric`, without what no contender can ask for any more, and contenders in
 /// the least order.
-pub(crate) fn named<S: Store>(mut state: State<S>, setting: &Setting) -> State<S> {
+pub(crate) fn named<S: Store>(mut state: WorldState<S>, setting: &Setting) -> WorldState<S> {
     if state.clock <= state.master.fence() {
         // A clock behind the fence decides nothing.
         state.clock = 0;
@@ -16,7 +16,7 @@ pub(crate) fn named<S: Store>(mut state: State<S>, setting: &Setting) -> State<S
     if setting.symmetric {
         forget(&mut state, setting.writes);
         if setting.replicas != Replicas::Asynchronous {
-            // Nobody asks.
+            // No property asks.
             state.since = setting.lease;
         }
     }
@@ -51,7 +51,7 @@ pub(crate) fn named<S: Store>(mut state: State<S>, setting: &Setting) -> State<S
 }
 
 /// All that a world has of one contender: who have the same here are the same.
-fn key<S: Store>(state: &State<S>, by: Id) -> impl Ord + use<S> {
+fn key<S: Store>(state: &WorldState<S>, by: Id) -> impl Ord + use<S> {
     let mut late = state.late.map(|late| late.filter(|late| late.by == by));
     late.sort_unstable();
     let late = late.map(|late| late.map(|late| late.request));
@@ -62,7 +62,7 @@ fn key<S: Store>(state: &State<S>, by: Id) -> impl Ord + use<S> {
 
 /// Forgets what can make no difference any more. A grant that no server has will not come
 /// back: what names it finds nothing, whatever its number was.
-fn forget<S: Store>(state: &mut State<S>, writes: bool) {
+fn forget<S: Store>(state: &mut WorldState<S>, writes: bool) {
     let (master, replica) = (state.master, state.replica);
     let grants = |by: Id, nonce: Nonce| {
         let theirs = replica.and_then(|replica| replica.grant(by, nonce));
@@ -138,19 +138,19 @@ fn forget<S: Store>(state: &mut State<S>, writes: bool) {
 }
 
 /// The order in which requests were given up means nothing.
-fn sorted<S>(mut state: State<S>) -> State<S> {
+fn sorted<S>(mut state: WorldState<S>) -> WorldState<S> {
     state
         .late
         .sort_unstable_by_key(|late| (late.is_none(), *late));
     state
 }
 
-fn renamed<S: Store>(state: State<S>, names: &Names) -> State<S> {
+fn renamed<S: Store>(state: WorldState<S>, names: &Names) -> WorldState<S> {
     let late = |late: Late| Late {
         by: names.id(late.by),
         request: late.request.renamed(names),
     };
-    State {
+    WorldState {
         clients: names.each(state.clients.map(|client| client.renamed(names))),
         late: state.late.map(|one| one.map(late)),
         master: state.master.renamed(names),

@@ -2,7 +2,7 @@
 //! ensemble knows of it (decision 13).
 //!
 //! One owner, its server and the leader are told in full. The two other contenders are as
-//! quick as can be: one of them owns the moment the leader ends the session. So whoever
+//! quick as can be: one of them owns the moment the leader ends the session. So an owner that
 //! believes for longer than its session lives has another owner beside it, and whether the
 //! first or the third of three does so makes no difference.
 //!
@@ -34,7 +34,7 @@ pub enum Rule {
     /// T after the last request that was answered T/4 before the last one was sent: the
     /// leader's questions may have stood still on their way.
     AnsweredBefore,
-    /// What the leader answers counts, though nobody may follow it any more.
+    /// What the leader answers counts, though no server may follow it any more.
     LeaderAlone,
 }
 
@@ -98,12 +98,12 @@ impl Way {
 
 /// A session at a moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct State {
+pub struct SessionState {
     /// For how long the owner believes yet.
     pub believes: u8,
     /// For how long the session lives yet.
     pub left: u8,
-    /// The leader that our server follows leads nobody else.
+    /// The leader that our server follows leads no other server.
     pub deposed: bool,
     /// The requests on their way, the oldest first.
     asked: [Option<Asked>; MOST],
@@ -158,7 +158,7 @@ impl Session {
         self.0.timeout / 4
     }
 
-    fn send(&self, state: &mut State, is_write: bool) -> Option<()> {
+    fn send(&self, state: &mut SessionState, is_write: bool) -> Option<()> {
         let place = state.asked.iter().position(Option::is_none)?;
         if place >= usize::from(self.0.requests) {
             return None;
@@ -175,7 +175,7 @@ impl Session {
 
     /// The request that the leader has in front of it: those after it are still on their
     /// way to it, those before it have been answered.
-    fn at_leader(state: &State) -> Option<Asked> {
+    fn at_leader(state: &SessionState) -> Option<Asked> {
         let requests = |way: &Way| {
             let items = way.0.iter().flatten();
             items.filter(|item| **item == Item::Request).count()
@@ -184,13 +184,13 @@ impl Session {
         state.asked[answered]
     }
 
-    fn leader_gets(&self, state: &mut State) -> Option<()> {
+    fn leader_gets(&self, state: &mut SessionState) -> Option<()> {
         if !state.deposed && state.left == 0 {
-            // It answers nobody whose session is over.
+            // It answers no client whose session is over.
             return None;
         }
         if state.deposed && Self::at_leader(state).is_some_and(|asked| asked.is_write) {
-            // Nobody takes part; and what comes after it is answered after it.
+            // No other server takes part; and what comes after it is answered after it.
             let is_it = state.to_leader.0[0] == Some(Item::Request);
             if is_it {
                 return None;
@@ -204,7 +204,7 @@ impl Session {
         Some(())
     }
 
-    fn hear(&self, state: &mut State) -> Option<()> {
+    fn hear(&self, state: &mut SessionState) -> Option<()> {
         state.to_client = state.to_client.checked_sub(1)?;
         let one = state.asked[0].take()?;
         state.asked.rotate_left(1);
@@ -227,7 +227,7 @@ impl Session {
         Some(())
     }
 
-    fn tick(&self, state: &mut State) {
+    fn tick(&self, state: &mut SessionState) {
         let timeout = self.0.timeout;
         let older = |age: &mut u8| *age = (*age + 1).min(timeout);
         state.believes = state.believes.saturating_sub(1);
@@ -251,14 +251,14 @@ impl Session {
 }
 
 impl Model for Session {
-    type State = State;
+    type State = SessionState;
     type Action = Action;
 
     /// The leader has just made the session, when it was asked to.
-    fn init_states(&self) -> Vec<State> {
+    fn init_states(&self) -> Vec<SessionState> {
         let never = self.0.timeout;
         (0..self.quarter())
-            .map(|since_asked| State {
+            .map(|since_asked| SessionState {
                 believes: 0,
                 left: self.0.timeout,
                 deposed: false,
@@ -277,7 +277,7 @@ impl Model for Session {
             .collect()
     }
 
-    fn actions(&self, state: &State, actions: &mut Vec<Action>) {
+    fn actions(&self, state: &SessionState, actions: &mut Vec<Action>) {
         actions.extend([Action::Send(false), Action::Send(true), Action::Hear]);
         actions.extend([Action::ServerGets, Action::LeaderGets, Action::ServerHears]);
         if state.left > 0 {
@@ -289,7 +289,7 @@ impl Model for Session {
         actions.push(Action::Tick);
     }
 
-    fn next_state(&self, last: &State, action: Action) -> Option<State> {
+    fn next_state(&self, last: &SessionState, action: Action) -> Option<SessionState> {
         let mut state = *last;
         match action {
             Action::Send(is_write) => self.send(&mut state, is_write)?,

@@ -8,11 +8,11 @@ use crate::action::Action;
 use crate::client::Phase;
 use crate::store::Store;
 use crate::words::{Answer, Id, NO_BID, Request, name};
-use crate::world::State;
+use crate::world::WorldState;
 
 /// The steps of `path`, each with what it came to.
 #[must_use]
-pub fn told<S: Store>(path: Path<State<S>, Action>) -> String {
+pub fn told<S: Store>(path: Path<WorldState<S>, Action>) -> String {
     let mut text = String::new();
     let steps = path.into_vec();
     for (step, pair) in steps.windows(2).enumerate() {
@@ -64,7 +64,7 @@ fn answer(answer: Answer) -> String {
     }
 }
 
-fn sentence<S: Store>(before: &State<S>, action: Action, after: &State<S>) -> String {
+fn sentence<S: Store>(before: &WorldState<S>, action: Action, after: &WorldState<S>) -> String {
     let was = |id: Id| &before.clients[usize::from(id)];
     let is = |id: Id| &after.clients[usize::from(id)];
     let late_or = |late: bool, other: &'static str| match late {

@@ -3,7 +3,7 @@
 //! Each of three contenders bids once, owns for as long as it likes within its lease,
 //! releases and is done. Calls are answered at once; what can go wrong is that one dies,
 //! or that a word is lost, [`faults`](Setting::faults) times in all. Time passes only
-//! when nobody has anything to do at once, as hearing a word or looking when the lease
+//! when no contender has anything to do at once, as hearing a word or looking when the lease
 //! of another is over. So every history ends, and what has not happened by then never
 //! does: that everybody who lives comes to own is checked where nothing more can happen,
 //! and that it is in time by a limit that is never reached.
@@ -30,7 +30,7 @@ pub struct Setting {
     /// By when the last contender begins.
     pub begins: u8,
     /// Whether waiters look when what refused them is over. Without it, a lost word is one
-    /// that nobody makes up for.
+    /// that nothing makes up for.
     pub looks: bool,
 }
 
@@ -72,7 +72,7 @@ pub enum Life {
 
 /// The world at a moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct State {
+pub struct WaitingState {
     /// The contenders.
     pub lives: [Life; CONTENDERS],
     /// The store.
@@ -105,7 +105,7 @@ pub enum Action {
 pub struct Waiting(pub Setting);
 
 impl Waiting {
-    fn around(&self, state: &State) -> Around {
+    fn around(&self, state: &WaitingState) -> Around {
         Around {
             lease: self.0.lease,
             reserve: self.0.reserve,
@@ -118,7 +118,7 @@ impl Waiting {
     }
 
     /// Carries out `request`, and tells whom it makes the next.
-    fn run(&self, state: &mut State, by: Id, request: Request) -> Answer {
+    fn run(&self, state: &mut WaitingState, by: Id, request: Request) -> Answer {
         let before = state.keys;
         let mut around = self.around(state);
         // Who asks listens by the time it is sent away.
@@ -132,7 +132,7 @@ impl Waiting {
         answer
     }
 
-    fn ask(&self, state: &mut State, by: Id) {
+    fn ask(&self, state: &mut WaitingState, by: Id) {
         let score = match state.lives[usize::from(by)] {
             Life::Waiting { score, .. } => score,
             _ => 0,
@@ -163,7 +163,7 @@ impl Waiting {
         state.lives[usize::from(by)] = life;
     }
 
-    fn tick(&self, state: &mut State) {
+    fn tick(&self, state: &mut WaitingState) {
         state.time += 1;
         state.keys.tick();
         for life in &mut state.lives {
@@ -187,7 +187,7 @@ impl Waiting {
     }
 
     /// Places in the queue without gaps, and numbers too.
-    fn named(mut state: State) -> State {
+    fn named(mut state: WaitingState) -> WaitingState {
         let mut in_use = InUse::default();
         state.keys.uses(&mut in_use);
         for life in state.lives {
@@ -211,14 +211,14 @@ impl Waiting {
 }
 
 impl Model for Waiting {
-    type State = State;
+    type State = WaitingState;
     type Action = Action;
 
-    fn init_states(&self) -> Vec<State> {
-        vec![State::default()]
+    fn init_states(&self) -> Vec<WaitingState> {
+        vec![WaitingState::default()]
     }
 
-    fn actions(&self, state: &State, actions: &mut Vec<Action>) {
+    fn actions(&self, state: &WaitingState, actions: &mut Vec<Action>) {
         let mut due = false;
         let mut alive = false;
         for (life, id) in state.lives.into_iter().zip(0..) {
@@ -243,7 +243,7 @@ impl Model for Waiting {
         }
     }
 
-    fn next_state(&self, last: &State, action: Action) -> Option<State> {
+    fn next_state(&self, last: &WaitingState, action: Action) -> Option<WaitingState> {
         let mut state = *last;
         match action {
             Action::Ask(id) => self.ask(&mut state, id),
@@ -289,7 +289,7 @@ impl Model for Waiting {
     }
 }
 
-/// A released mutex, or one whose owner has died, is taken by whoever waits.
+/// A released mutex, or one whose owner has died, is taken by the next waiter.
 pub const ALL_OWN: &str = "whoever waits and lives comes to own";
 /// The limit of time is not what ends a history.
 pub const IN_TIME: &str = "nobody waits for longer than leases and kept places last";

@@ -15,7 +15,7 @@ pub fn name(id: Id) -> char {
 }
 
 /// What tells one bid of a contender from its others. Only whether two are the same is
-/// ever asked, so those that nobody has any more are used again.
+/// ever asked, so those that no bid has any more are used again.
 pub type Nonce = u8;
 
 /// The nonce of no bid: what is undone under it frees no grant.
@@ -26,7 +26,7 @@ pub const NO_BID: Nonce = 0;
 pub struct Token {
     /// As the store counts it, and as a resource compares it. Zero is none.
     pub number: u8,
-    /// When it was granted, among all grants. Nobody in the model can see this; the
+    /// When it was granted, among all grants. No contender can see this; the
     /// properties can.
     pub order: u8,
 }

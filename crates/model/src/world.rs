@@ -8,7 +8,7 @@
 //! and stand for histories of any length.
 //!
 //! A contender does not bring back the place in the queue that it had: who comes first is
-//! the business of [`waiting`](crate::waiting), and nobody owns by being first.
+//! the business of [`waiting`](crate::waiting), and no contender owns by being first.
 //!
 //! All clocks go alike. What clocks that do not may cost is the margin's business, and
 //! that of `src/engine/tests/sim`.
@@ -58,7 +58,7 @@ pub struct Setting {
     pub symmetric: bool,
 }
 
-/// A request that nobody waits for any more.
+/// A request that its sender does not wait for any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Late {
     /// Who sent it.
@@ -69,7 +69,7 @@ pub struct Late {
 
 /// A world at a moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct State<S> {
+pub struct WorldState<S> {
     /// The contenders.
     pub clients: [Client; CONTENDERS],
     /// What was given up and is on its way.
@@ -118,7 +118,7 @@ impl<S: Store> World<S> {
     }
 
     /// Carries out `request`, and answers.
-    fn run(&self, state: &mut State<S>, by: Id, request: Request) -> Answer {
+    fn run(&self, state: &mut WorldState<S>, by: Id, request: Request) -> Answer {
         let around = Around {
             lease: self.setting.lease,
             reserve: self.setting.reserve,
@@ -140,7 +140,7 @@ impl<S: Store> World<S> {
     }
 
     /// What becomes of a contender by what it hears.
-    fn hear(&self, state: &mut State<S>, by: Id) -> Option<()> {
+    fn hear(&self, state: &mut WorldState<S>, by: Id) -> Option<()> {
         let client = &mut state.clients[usize::from(by)];
         let Heard { answer, confirmed } = client.heard.take()?;
         if self.waits() && !confirmed {
@@ -168,14 +168,14 @@ impl<S: Store> World<S> {
     }
 
     /// Puts `late` on its way, if there is room.
-    fn give_up(&self, state: &mut State<S>, late: Late) -> Option<()> {
+    fn give_up(&self, state: &mut WorldState<S>, late: Late) -> Option<()> {
         let mut room = state.late[..self.setting.late].iter_mut();
         *room.find(|place| place.is_none())? = Some(late);
         Some(())
     }
 
     /// Has `request` carried out now, or late.
-    fn do_or_give_up(&self, state: &mut State<S>, late: Late, is_late: bool) -> Option<()> {
+    fn do_or_give_up(&self, state: &mut WorldState<S>, late: Late, is_late: bool) -> Option<()> {
         if is_late {
             return self.give_up(state, late);
         }
@@ -184,15 +184,15 @@ impl<S: Store> World<S> {
     }
 
     /// Loses `request`, or lets it come late.
-    fn lose_or_give_up(&self, state: &mut State<S>, late: Late, is_late: bool) -> Option<()> {
+    fn lose_or_give_up(&self, state: &mut WorldState<S>, late: Late, is_late: bool) -> Option<()> {
         match is_late {
             true => self.give_up(state, late),
             false => Some(()),
         }
     }
 
-    /// The smallest nonce that no bid of `by` has, as far as anybody knows.
-    fn nonce(state: &State<S>, by: Id) -> Nonce {
+    /// The smallest nonce that no bid of `by` has, as far as is known.
+    fn nonce(state: &WorldState<S>, by: Id) -> Nonce {
         let is_known = |nonce: &Nonce| {
             let late = state.late.iter().flatten();
             let mut late = late.filter(|late| late.by == by);
@@ -206,7 +206,7 @@ impl<S: Store> World<S> {
         (1..).find(|nonce| !is_known(nonce)).unwrap_or_default()
     }
 
-    fn tick(&self, state: &mut State<S>) {
+    fn tick(&self, state: &mut WorldState<S>) {
         state.master.tick();
         if let Some(replica) = &mut state.replica {
             replica.tick();
@@ -218,7 +218,7 @@ impl<S: Store> World<S> {
         state.since = (state.since + 1).min(self.setting.lease);
     }
 
-    fn fail_over(&self, state: &mut State<S>) {
+    fn fail_over(&self, state: &mut WorldState<S>) {
         self.tick(state);
         state.master = state.replica.unwrap_or_default();
         state.since = 0;
@@ -229,7 +229,7 @@ impl<S: Store> World<S> {
     }
 
     /// Carries out `request` of `by`, which hears what it came to.
-    fn ask(&self, state: &mut State<S>, by: Id, request: Request) {
+    fn ask(&self, state: &mut WorldState<S>, by: Id, request: Request) {
         let answer = self.run(state, by, request);
         let client = &mut state.clients[usize::from(by)];
         match answer {
@@ -253,7 +253,7 @@ impl<S: Store> World<S> {
     }
 
     /// Does what a contender does by itself.
-    fn act(&self, state: &mut State<S>, by: Id, action: Action) -> Option<()> {
+    fn act(&self, state: &mut WorldState<S>, by: Id, action: Action) -> Option<()> {
         let nonce = Self::nonce(state, by);
         let client = &mut state.clients[usize::from(by)];
         match action {
@@ -361,18 +361,18 @@ impl<S: Store> World<S> {
 }
 
 impl<S: Store> Model for World<S> {
-    type State = State<S>;
+    type State = WorldState<S>;
     type Action = Action;
 
-    fn init_states(&self) -> Vec<State<S>> {
-        vec![State {
+    fn init_states(&self) -> Vec<WorldState<S>> {
+        vec![WorldState {
             replica: (self.setting.replicas != Replicas::None).then(S::default),
             since: self.setting.lease,
-            ..State::default()
+            ..WorldState::default()
         }]
     }
 
-    fn actions(&self, state: &State<S>, actions: &mut Vec<Action>) {
+    fn actions(&self, state: &WorldState<S>, actions: &mut Vec<Action>) {
         for (client, by) in state.clients.iter().zip(0..) {
             self.client_actions(client, by, actions);
         }
@@ -390,12 +390,12 @@ impl<S: Store> Model for World<S> {
         actions.push(Action::Tick);
     }
 
-    fn next_state(&self, last: &State<S>, action: Action) -> Option<State<S>> {
+    fn next_state(&self, last: &WorldState<S>, action: Action) -> Option<WorldState<S>> {
         let mut state = *last;
         match action {
             Action::Late(place) => {
                 let late = state.late[place].take()?;
-                // Nobody hears what it comes to.
+                // No contender hears what it comes to.
                 self.run(&mut state, late.by, late.request);
             }
             Action::Lost(place) => state.late[place] = None,
@@ -432,7 +432,7 @@ impl<S: Store> Model for World<S> {
 
     fn properties(&self) -> Vec<Property<Self>> {
         let sometimes = Property::<Self>::sometimes;
-        let found = |_: &Self, state: &State<S>| {
+        let found = |_: &Self, state: &WorldState<S>| {
             let heard = state.clients.iter().filter_map(|client| client.heard);
             let mut answers = heard.map(|heard| heard.answer);
             answers.any(|answer| matches!(answer, Answer::Won { found: true, .. }))
@@ -462,7 +462,7 @@ impl<S: Store> Model for World<S> {
 }
 
 /// A register that compares tokens takes what is not smaller than the last.
-fn write<S>(state: &mut State<S>, token: Token) -> Option<()> {
+fn write<S>(state: &mut WorldState<S>, token: Token) -> Option<()> {
     if token.number < state.register.number {
         return None;
     }

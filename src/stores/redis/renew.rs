@@ -131,7 +131,8 @@ pub(super) async fn send(
     Ok(answers)
 }
 
-fn read(value: Value, held: &[Held]) -> Result<Vec<Result<Answer>>> {
+/// What the script says of each.
+pub(super) fn read(value: Value, held: &[Held]) -> Result<Vec<Result<Answer>>> {
     let parts = parts(value)?;
     let Some((now, parts)) = parts
         .split_first()

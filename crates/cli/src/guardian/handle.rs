@@ -11,7 +11,7 @@ use std::time::Duration;
 use rustix::process::Pid;
 use tokio::time::Instant;
 
-use super::line::Word;
+use super::orders::Word;
 use super::{Role, WORD};
 use crate::gate;
 use crate::moment;

@@ -4,7 +4,7 @@ use std::io;
 use std::time::Duration;
 
 use super::handle::GuardianHandle;
-use super::line::Word;
+use super::orders::Word;
 use super::{Report, Role};
 use crate::tree::Script;
 

@@ -16,7 +16,7 @@ use tokio::sync::mpsc;
 use super::Role;
 use super::enclosure::Enclosure;
 use super::handle::GuardianHandle;
-use super::line::Word;
+use super::orders::Word;
 use crate::supervise::Variable;
 use crate::tree::{self, Cgroup, MARK, Step, Stranger, Sweep, Tree};
 use crate::{moment, reaper};

@@ -21,7 +21,7 @@ use rustix::time::{
 };
 
 use super::deadline::{Act, Deadline};
-use super::line::Order;
+use super::orders::Order;
 use super::{Role, speech};
 use crate::tree::{Cgroup, MARK, Script, Signs, Step, Sweep, Tree, start_of};
 use crate::{exit, gate, moment};

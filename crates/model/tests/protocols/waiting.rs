@@ -2,7 +2,7 @@
 
 use stateright::Path;
 use tenure_model::explore::{counterexample, explore};
-use tenure_model::waiting::{ALL_OWN, Action, Setting, State, Waiting, sentence};
+use tenure_model::waiting::{ALL_OWN, Action, Setting, Waiting, WaitingState, sentence};
 
 use crate::say;
 
@@ -14,7 +14,7 @@ const WAITING: Setting = Setting {
     looks: true,
 };
 
-fn told(path: Path<State, Action>) -> String {
+fn told(path: Path<WaitingState, Action>) -> String {
     let steps = path.into_actions().into_iter().enumerate();
     let told = steps.map(|(step, action)| format!("{:>3}. {}\n", step + 1, sentence(action)));
     told.collect()

@@ -2,7 +2,7 @@
 
 use stateright::Path;
 use tenure_model::explore::{counterexample, explore};
-use tenure_model::session::{Action, Rule, Session, Setting, State, sentence};
+use tenure_model::session::{Action, Rule, Session, SessionState, Setting, sentence};
 use tenure_model::world::NEVER_TWO;
 
 use crate::say;
@@ -13,7 +13,7 @@ const SESSION: Setting = Setting {
     rule: Rule::Now,
 };
 
-fn told(path: Path<State, Action>) -> String {
+fn told(path: Path<SessionState, Action>) -> String {
     let steps = path.into_vec();
     let pairs = steps.windows(2).enumerate().map(|(step, pair)| {
         let (before, after) = (&pair[0], &pair[1].0);
