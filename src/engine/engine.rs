@@ -34,6 +34,8 @@ pub(crate) struct Engine(Arc<EngineParts>);
 
 struct EngineParts {
     backend: AnyBackend,
+    /// Of the store's URLs.
+    scheme: &'static str,
     clock: Clock,
     runtime: Handle,
     settings: Settings,
@@ -69,7 +71,8 @@ impl Engine {
         settings: Settings,
         random: Random,
     ) -> Self {
-        let meters = Meters::new(backend.profile().scheme);
+        let scheme = backend.profile().scheme;
+        let meters = Meters::new(scheme);
         let own = || (TroubleBoard::new(meters.clone()), StatusFeed::new());
         let (troubles, feed) = told.unwrap_or_else(own);
         let roster = Roster::new(
@@ -80,6 +83,7 @@ impl Engine {
         );
         Self(Arc::new(EngineParts {
             backend,
+            scheme,
             clock,
             runtime,
             settings,
@@ -110,6 +114,11 @@ impl Engine {
 
     pub(crate) fn backend(&self) -> &AnyBackend {
         &self.0.backend
+    }
+
+    /// The scheme of the store's URLs.
+    pub(super) fn scheme(&self) -> &'static str {
+        self.0.scheme
     }
 
     pub(crate) fn clock(&self) -> &Clock {

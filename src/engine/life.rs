@@ -4,7 +4,6 @@ use super::Engine;
 use super::event::GivenBack;
 use super::feed::{ContenderStatus, Standing};
 use super::settings::ContentionSettings;
-use crate::backend::Backend;
 use crate::clock::Moment;
 use crate::error::LossCause;
 use crate::model::{ContenderId, FencingToken, MutexName, Purpose};
@@ -28,7 +27,7 @@ impl ContentionView {
     pub(super) fn new(engine: &Engine, of: &ContentionSettings, now: Moment) -> Self {
         Self {
             purpose: of.purpose,
-            store: engine.backend().profile().scheme,
+            store: engine.scheme(),
             mutex: of.name.clone(),
             contender: of.contender.clone(),
             stage: Mutex::new((Standing::Waiting, now)),
@@ -116,11 +115,13 @@ impl ContentionLife {
     }
 
     pub(super) fn owns(&mut self, view: &ContentionView, token: FencingToken, now: Moment) {
-        let (_, since) = std::mem::replace(&mut *view.stage.lock(), (Standing::Owning(token), now));
+        let (_, since) = *view.stage.lock();
         self.is_changed = true;
         self.spans.owns(&view.subject(), token);
         story::owns(&view.subject(), token, now.since(since));
         self.meters.owns();
+        // Last: should a listener have panicked, nothing is told of its end either.
+        *view.stage.lock() = (Standing::Owning(token), now);
         if let Some(waits) = self.waits.take() {
             waits.won_after(|| now.since(since));
         }

@@ -55,6 +55,7 @@ const STORES: &[(&str, &[&str], &[&str])] = &[
             "acquire",
             "calls",
             "dialect",
+            "fuzzing",
             "ledger_statements",
             "renew",
             "skew",
@@ -87,6 +88,7 @@ const STORES: &[(&str, &[&str], &[&str])] = &[
             "connect",
             "connection",
             "dead_waiters",
+            "fuzzing",
             "hash",
             "keys",
             "look",
@@ -152,6 +154,7 @@ const STORES: &[(&str, &[&str], &[&str])] = &[
         &[
             "acquire",
             "cleanup",
+            "fuzzing",
             "nodes",
             "observe",
             "own_process",
@@ -177,6 +180,7 @@ fn every_store_has_the_same_rooms() {
         let declared: BTreeSet<&str> = map
             .lines()
             .map(|line| line.trim_start_matches("pub(super) "))
+            .map(|line| line.trim_start_matches("pub "))
             .filter_map(|line| line.strip_prefix("mod ")?.strip_suffix(';'))
             .collect();
         let rooms = ROOMS.iter().filter(|room| !lacks.contains(room));

@@ -4,12 +4,12 @@ use super::support::{holder, over, patient, servers};
 
 #[allow(dead_code)] // their `main` reads the command line
 #[path = "../../examples"]
-mod examples {
+mod shown {
     pub(super) mod blocking_combination;
     pub(super) mod combination_lock;
 }
 
-use examples::{blocking_combination as threads, combination_lock as tasks};
+use shown::{blocking_combination as threads, combination_lock as tasks};
 
 #[tokio::test]
 async fn they_run_and_leave_nothing_behind() {

@@ -164,7 +164,7 @@ async fn where_names_are_not_unique_none_is_granted() {
         for name in ["m", "n"] {
             let answer = store.acquire(&bid(name, "a")).await;
             assert!(
-                !answer.as_ref().is_ok_and(|answer| answer.is_won()),
+                !answer.as_ref().is_ok_and(tenure::backend::Answer::is_won),
                 "{answer:?}"
             );
         }

@@ -18,6 +18,8 @@ pub(crate) enum Command {
     },
     /// Break stores under workers, and judge.
     Faults(BenchArgs),
+    /// Let a fuzzer make up what comes from outside.
+    Fuzz(FuzzArgs),
     CheckFeatures,
     /// The embedded store beside other users of SQLite.
     CheckSqlite,
@@ -50,6 +52,14 @@ pub(crate) struct BenchArgs {
     pub(crate) write_docs: bool,
     /// What the program itself is given.
     pub(crate) words: Vec<String>,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct FuzzArgs {
+    /// The targets of crates/fuzz; empty means all of them.
+    pub(crate) targets: Vec<String>,
+    /// For how long each.
+    pub(crate) minutes: u64,
 }
 
 pub(crate) const USAGE: &str = "\
@@ -91,6 +101,11 @@ usage: cargo xtask <command>
       stores: sqlite, redis, sentinel, cluster, combination, mariadb, postgres,
               zookeeper, ensemble
 
+  fuzz [--target TARGET[,TARGET…]] [--minutes M]
+      Let LLVM's fuzzer make up what comes from outside, for M minutes (10) a
+      target, and keep in crates/fuzz/corpus what has reached code that nothing
+      else has. What was found is in target/fuzz. Needs a C++ compiler.
+
   counts [--write]
       Compare the instructions of the engine with crates/bench/counts.txt, or
       write them there.
@@ -131,6 +146,7 @@ pub(crate) fn parse(args: impl IntoIterator<Item = String>) -> Result<Command, S
         "test" => parse_test(args),
         "bench" => parse_bench(args),
         "faults" => parse_faults(args),
+        "fuzz" => parse_fuzz(args),
         "counts" => write_only("counts", args).map(|write| Command::Counts { write }),
         "check-features" => alone(Command::CheckFeatures, &name, args),
         "check-sqlite" => alone(Command::CheckSqlite, &name, args),
@@ -191,6 +207,27 @@ fn parse_bench(mut args: impl Iterator<Item = String>) -> Result<Command, String
         }
     }
     Ok(Command::Bench(bench))
+}
+
+fn parse_fuzz(mut args: impl Iterator<Item = String>) -> Result<Command, String> {
+    let mut fuzz = FuzzArgs {
+        targets: Vec::new(),
+        minutes: 10,
+    };
+    while let Some(arg) = args.next() {
+        let mut value = || args.next().ok_or(format!("{arg} needs a value"));
+        match arg.as_str() {
+            "--target" => fuzz.targets = value()?.split(',').map(str::to_owned).collect(),
+            "--minutes" => {
+                let minutes = value()?;
+                let number = minutes.parse().ok().filter(|number| *number > 0);
+                fuzz.minutes = number.ok_or(format!("`{minutes}` is no number of minutes"))?;
+            }
+            "--help" | "-h" => return Ok(Command::Help),
+            other => return Err(format!("unknown argument `{other}`")),
+        }
+    }
+    Ok(Command::Fuzz(fuzz))
 }
 
 fn parse_faults(mut args: impl Iterator<Item = String>) -> Result<Command, String> {
@@ -403,6 +440,25 @@ mod tests {
         assert_eq!(args.words, words);
         assert!(args.write_docs && !args.no_install);
         for line in ["bench --store etcd", "bench --json", "bench fast"] {
+            assert!(parsed(line).is_err(), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_fuzzer_tries_everything_for_ten_minutes_unless_told() {
+        let fuzz = |line: &str| match parsed(line) {
+            Ok(Command::Fuzz(args)) => (args.targets.join(" "), args.minutes),
+            other => panic!("{line}: {other:?}"),
+        };
+        assert_eq!(fuzz("fuzz"), (String::new(), 10));
+        let some = fuzz("fuzz --target urls,sql --minutes 1");
+        assert_eq!(some, ("urls sql".to_owned(), 1));
+        for line in [
+            "fuzz urls",
+            "fuzz --minutes 0",
+            "fuzz --minutes",
+            "fuzz --target",
+        ] {
             assert!(parsed(line).is_err(), "{line}");
         }
     }

@@ -9,6 +9,7 @@ mod features;
 // Shared with the launchers, so that both look for the same programs in the same places.
 #[path = "../../crates/testkit/src/servers/find.rs"]
 mod find;
+mod fuzz;
 mod install;
 mod job;
 mod missing;
@@ -32,6 +33,10 @@ use args::Command;
 use test::End;
 
 fn main() -> ExitCode {
+    if std::env::var_os(fuzz::WRAPPER).is_some() {
+        let ran = fuzz::wrap(std::env::args_os().skip(1));
+        return ran.unwrap_or(ExitCode::FAILURE);
+    }
     let mut words = std::env::args_os().skip(1);
     if words.next().is_some_and(|word| word == job::NOTE) {
         let directory = words.next().unwrap_or_default();
@@ -61,6 +66,7 @@ fn execute(command: &Command) -> io::Result<ExitCode> {
         Command::Test(args) => Ok(code(test::test(&root, args)?)),
         Command::Bench(args) => Ok(code(bench::bench(&root, args)?)),
         Command::Faults(args) => Ok(code(bench::faults(&root, args)?)),
+        Command::Fuzz(args) => Ok(code(fuzz::fuzz(&root, args)?)),
         Command::Counts { write } => Ok(code(bench::counts(&root, *write)?)),
         Command::Api { write } => Ok(match api::look(&root, *write)? {
             api::Look::Same => ExitCode::SUCCESS,

@@ -11,7 +11,7 @@ pub(crate) enum Load {
 
 /// The jobs that take long, the longest first, and those that compute. What is not named here
 /// takes seconds and comes after them.
-const KNOWN: [(&str, Load); 27] = [
+const KNOWN: [(&str, Load); 28] = [
     ("jvm", Load::Waits),
     ("zookeeper", Load::Waits),
     ("contention", Load::Computes),
@@ -32,6 +32,7 @@ const KNOWN: [(&str, Load); 27] = [
     ("bench", Load::Waits),
     ("doc-tests", Load::Computes),
     ("counts", Load::Computes),
+    ("protocols", Load::Computes),
     ("queue", Load::Computes),
     ("blocking", Load::Waits),
     ("cancellation", Load::Computes),

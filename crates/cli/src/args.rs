@@ -35,6 +35,7 @@ const LOCK: &str = "The lock";
 const COMMAND: &str = "The command";
 const WHAT: &str = "What is done";
 /// Of a server.
+#[cfg_attr(not(feature = "http"), allow(dead_code))]
 const ACCESS: &str = "Who may come";
 const STORE: &str = "The store";
 const LEASE: &str = "The lease";

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use serde::Serialize;
 use tenure::model::{FencingToken, MutexName};
+use tenure::schedule::RunResult;
 
 pub(crate) use ask::Ask;
 
@@ -182,7 +183,15 @@ impl Board {
             match runs.back_mut() {
                 // The same, further on; or begun again by the next leader.
                 Some(last) if last.run == run.run => *last = run,
-                _ => runs.push_back(run),
+                last => {
+                    // It has ended since, however.
+                    if let Some(last) = last
+                        && last.outcome == Some(RunResult::Running.word())
+                    {
+                        last.outcome = None;
+                    }
+                    runs.push_back(run);
+                }
             }
             if runs.len() > MOST_RUNS {
                 runs.pop_front();

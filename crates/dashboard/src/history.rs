@@ -303,6 +303,9 @@ mod tests {
 
     use super::*;
 
+    /// Owner, beginning and end of a span, and how.
+    type Told = (String, i128, Began, Option<(i128, Ended)>);
+
     /// A story of one mutex, told in milliseconds.
     struct Story {
         histories: Histories,
@@ -353,8 +356,7 @@ mod tests {
             self
         }
 
-        /// Owner, beginning and end of each, and how.
-        fn told(&self) -> Vec<(String, i128, Began, Option<(i128, Ended)>)> {
+        fn told(&self) -> Vec<Told> {
             let since = |at: SystemTime| match at.duration_since(self.start.wall) {
                 Ok(later) => later.as_millis() as i128,
                 Err(earlier) => -(earlier.duration().as_millis() as i128),

@@ -8,10 +8,14 @@ use std::time::{Duration, Instant, SystemTime};
 
 use tenure::backend::{Hold, Page};
 use tenure::model::{MutexName, StoreTime};
-use tenure::schedule::{RunResult, ScheduleReport};
+#[cfg(feature = "http")]
+use tenure::schedule::RunResult;
+use tenure::schedule::ScheduleReport;
 use tenure::{Coordinator, Error};
 
-use crate::status::{Row, Run, millis};
+#[cfg(feature = "http")]
+use crate::status::Run;
+use crate::status::{Row, millis};
 use crate::text::stamp;
 
 const PAGE: usize = 500;
@@ -90,6 +94,7 @@ impl Kinds {
 
     /// The same with what is known from `before` of each part that could not be
     /// learned now: not to know of a lock does not make it free.
+    #[cfg(feature = "http")]
     #[must_use]
     pub(crate) fn or_as_before(mut self, before: Self) -> Self {
         if self.is_unknown(SCHEDULES) {
@@ -101,6 +106,7 @@ impl Kinds {
         self
     }
 
+    #[cfg(feature = "http")]
     fn is_unknown(&self, part: &str) -> bool {
         self.unknown.iter().any(|(unknown, _)| *unknown == part)
     }
@@ -158,6 +164,7 @@ impl Kinds {
     }
 
     /// The last run of each schedule.
+    #[cfg(feature = "http")]
     pub(crate) fn runs(&self) -> impl Iterator<Item = (&MutexName, Run)> {
         let reports = self.schedules.iter();
         reports.filter_map(|(report, _)| Some((&report.name, run(report)?)))
@@ -180,6 +187,7 @@ fn reentrant(row: &mut Row, hold: &Hold, seen: Instant) {
     row.seen = seen;
 }
 
+#[cfg(feature = "http")]
 fn run(report: &ScheduleReport) -> Option<Run> {
     let ledger = report.ledger.as_ref()?;
     let result = report.result?;
@@ -189,7 +197,7 @@ fn run(report: &ScheduleReport) -> Option<Run> {
     Some(Run {
         at: store_stamp(ledger.begun_at.unwrap_or(ledger.due_at))?,
         run: ledger.last_tick,
-        outcome: result.word(),
+        outcome: Some(result.word()),
         late_ms: report.late_by().map(millis),
         duration_ms: report.took().map(millis),
         token: ledger.token,

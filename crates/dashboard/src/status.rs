@@ -67,8 +67,10 @@ pub struct Run {
     pub at: String,
     /// Its number.
     pub run: u64,
-    /// How it went, in the words of [`RunResult`](tenure::schedule::RunResult).
-    pub outcome: &'static str,
+    /// How it went, in the words of [`RunResult`](tenure::schedule::RunResult); none
+    /// where its end was not seen.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<&'static str>,
     /// How late it began.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub late_ms: Option<u64>,

@@ -11,7 +11,7 @@ use super::bidding::Bidding;
 use super::freeing::Freeing;
 use super::owning::Owning;
 use super::quieting::Quieting;
-use crate::backend::Bid;
+use crate::backend::{Bid, Nonce};
 use crate::clock::Moment;
 use crate::error::LossCause;
 use crate::model::FencingToken;
@@ -90,6 +90,12 @@ impl Machine {
     /// Whether it owns, by its own account.
     pub(crate) fn is_owner(&self) -> bool {
         matches!(self.state, MachineState::Owning(_))
+    }
+
+    /// Whether it owns by the bid of this nonce. What is told of another is about a
+    /// tenure that has ended, and must not pass for news of this one.
+    pub(crate) fn owns_by(&self, nonce: Nonce) -> bool {
+        matches!(&self.state, MachineState::Owning(owning) if owning.is_of(nonce))
     }
 
     /// Whether its tenure is over and the local side has not ended.

@@ -27,12 +27,16 @@
 //! | `skew` | whether the clocks of a cluster's nodes agree |
 //! | `stamp` | a grant's number and the server's time, in the answer to an UPDATE |
 //! | `error` | the driver's errors as ours |
+//! | `fuzzing` | rows that a fuzzer makes up |
 
 mod acquire;
 mod calls;
 mod config;
 mod dialect;
 mod error;
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing;
 mod health;
 mod ledger;
 mod ledger_statements;

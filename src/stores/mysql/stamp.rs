@@ -35,10 +35,11 @@ impl Stamp {
     /// The time of the stamp, which is near `about`.
     pub(super) fn near(self, about: StoreTime) -> StoreTime {
         let about = about.as_millis();
-        let base = about - about % SCALE + self.low;
-        StoreTime::from_millis(if base + SCALE / 2 < about {
-            base + SCALE
-        } else if base > about + SCALE / 2 {
+        // A server may say any time.
+        let base = (about - about % SCALE).saturating_add(self.low);
+        StoreTime::from_millis(if base.saturating_add(SCALE / 2) < about {
+            base.saturating_add(SCALE)
+        } else if base > about.saturating_add(SCALE / 2) {
             base.saturating_sub(SCALE)
         } else {
             base
@@ -52,6 +53,15 @@ mod tests {
 
     fn near(stamp: Stamp, about: u64) -> u64 {
         stamp.near(StoreTime::from_millis(about)).as_millis()
+    }
+
+    #[test]
+    fn a_clock_at_its_end_is_a_time_too() {
+        let stamp = Stamp::new(SCALE).unwrap();
+        assert!(near(stamp, u64::MAX) > u64::MAX - SCALE);
+        let stamp = Stamp::new(2 * SCALE - 1).unwrap();
+        assert!(near(stamp, u64::MAX) > u64::MAX - SCALE);
+        assert!(near(stamp, 0) < SCALE);
     }
 
     #[test]

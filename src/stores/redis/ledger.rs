@@ -47,7 +47,28 @@ pub(super) async fn claim(redis: &Redis, held: &Held, claim: &Claim) -> Result<C
         &note,
         redis.waits(),
     ];
-    let value = send(redis, held, &Lua::Claim.call(&names, &arguments)).await?;
+    let call = Lua::Claim.call(&names, &arguments);
+    let (value, short) = send(redis, held, &call, |value| !is_lost(value)).await?;
+    let answer = read_claim(value)?;
+    // Only what was written can be forgotten.
+    let is_written = match &answer {
+        ClaimAnswer::Refused(entry) => entry.last_tick == claim.tick && entry.token == held.token,
+        answer => *answer == ClaimAnswer::Claimed,
+    };
+    match short {
+        Some(error) if is_written => Err(error),
+        _ => Ok(answer),
+    }
+}
+
+fn is_lost(value: &Value) -> bool {
+    let Value::Array(parts) = value else {
+        return false;
+    };
+    matches!(parts.first(), Some(Value::BulkString(word)) if word == b"lost")
+}
+
+fn read_claim(value: Value) -> Result<ClaimAnswer> {
     let Value::Array(parts) = value else {
         return Err(nonsense("a claim's answer that is no list"));
     };
@@ -64,22 +85,26 @@ pub(super) async fn claim(redis: &Redis, held: &Held, claim: &Claim) -> Result<C
     }
 }
 
-/// Sends a claim. Where replicas are asked for it counts only once enough of them have it: a tick
-/// whose claim a fail-over forgets would be run again.
-async fn send(redis: &Redis, held: &Held, call: &Call) -> Result<Value> {
+/// Sends what changes the ledger. Where replicas are asked for it counts only once enough of them
+/// have it, which the error denies: a tick that a fail-over forgets would be run again.
+async fn send(
+    redis: &Redis,
+    held: &Held,
+    call: &Call,
+    is_written: impl Fn(&Value) -> bool,
+) -> Result<(Value, Option<Error>)> {
     let wanted = redis.0.config.wait_replicas;
     if wanted == 0 {
-        return redis.run(call).await;
+        return Ok((redis.run(call).await?, None));
     }
     redis.check_open()?;
     let (manner, limit) = (Manner::default(), wait_limit(&held.terms));
     let servers = &redis.0.servers;
-    let waited = servers.run_and_wait(call, &manner, |_| true, wanted, limit);
+    let waited = servers.run_and_wait(call, &manner, is_written, wanted, limit);
     let (value, number) = Box::pin(waited).await?;
-    if number < u64::from(wanted) {
-        return Err(too_few(number, wanted, Outcome::MayHave));
-    }
-    Ok(value)
+    let is_short = number < u64::from(wanted);
+    let short = is_short.then(|| too_few(number, wanted, Outcome::MayHave));
+    Ok((value, short))
 }
 
 pub(super) async fn finish(redis: &Redis, held: &Held, end: &TickEnd) -> Result<bool> {

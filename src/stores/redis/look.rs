@@ -6,6 +6,7 @@ use tokio::task::JoinSet;
 use super::batches::together;
 use super::client::Redis;
 use super::error::nonsense;
+use super::keys::Keys;
 use super::messages::{OwnerWord, grant_number};
 use super::reply::{owner, read_time, read_word, texts};
 use super::scripts::{Call, Lua};
@@ -24,7 +25,11 @@ const END: u64 = 1 << 53;
 /// Who owns `name`.
 pub(super) async fn look(redis: &Redis, name: &MutexName) -> Result<Answer> {
     let call = Lua::Look.about(&redis.keys(name), &["0"]);
-    let value = redis.run(&call).await?;
+    read(redis.run(&call).await?)
+}
+
+/// What the script says to a look.
+pub(super) fn read(value: Value) -> Result<Answer> {
     let Value::Array(parts) = value else {
         return Err(nonsense("a look that is no list"));
     };
@@ -68,7 +73,7 @@ pub(super) async fn survey(redis: &Redis, names: &[MutexName]) -> Result<(Vec<En
             return Err(nonsense("a look of another length"));
         }
         for (at, seen) in batch.into_iter().zip(seen) {
-            found[at] = entry(redis, &names[at], seen, at_time);
+            found[at] = entry(&redis.keys(&names[at]), &names[at], seen, at_time);
         }
     }
     Ok((found.into_iter().flatten().collect(), now))
@@ -128,7 +133,7 @@ fn key_of(redis: &Redis, name: &MutexName, end: &str) -> Vec<u8> {
 }
 
 /// One mutex as the script saw it.
-struct SeenMutex {
+pub(super) struct SeenMutex {
     owner: Option<Vec<u8>>,
     left: i64,
     grant: Vec<u8>,
@@ -139,7 +144,12 @@ struct SeenMutex {
 }
 
 async fn ask(redis: &Redis, call: &Call) -> Result<(StoreTime, Vec<SeenMutex>)> {
-    let Value::Array(parts) = redis.run(call).await? else {
+    read_all(redis.run(call).await?)
+}
+
+/// What the script says of many.
+pub(super) fn read_all(value: Value) -> Result<(StoreTime, Vec<SeenMutex>)> {
+    let Value::Array(parts) = value else {
         return Err(nonsense("a look that is no list"));
     };
     let mut parts = parts.into_iter();
@@ -170,7 +180,12 @@ async fn ask(redis: &Redis, call: &Call) -> Result<(StoreTime, Vec<SeenMutex>)> 
 }
 
 /// One line of a listing; `None` when it is not in use.
-fn entry(redis: &Redis, name: &MutexName, seen: SeenMutex, now: StoreTime) -> Option<Entry> {
+pub(super) fn entry(
+    keys: &Keys,
+    name: &MutexName,
+    seen: SeenMutex,
+    now: StoreTime,
+) -> Option<Entry> {
     let damaged = |fault: String| Some(Entry::damaged(name.clone(), fault));
     if !seen.strange.is_empty() {
         return damaged(format!(
@@ -189,10 +204,7 @@ fn entry(redis: &Redis, name: &MutexName, seen: SeenMutex, now: StoreTime) -> Op
     let waiters: Vec<_> = ids.collect();
     let id = seen.owner.filter(|_| !seen.is_kept);
     if let Some(fault) = fence_fault(&fence, last.as_ref()) {
-        return damaged(format!(
-            "{fault} (redis-cli DEL \"{}\")",
-            redis.keys(name).fence()
-        ));
+        return damaged(format!("{fault} (redis-cli DEL \"{}\")", keys.fence()));
     }
     let word = match id {
         None if seen.waiters.is_empty() => return None,

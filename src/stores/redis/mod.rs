@@ -40,6 +40,7 @@
 //! | `skew` | whether the clocks of the servers agree |
 //! | `schema` | what has to be made before the first use: a user, and what it must be permitted |
 //! | `error` | the driver's errors as ours |
+//! | `fuzzing` | answers that a fuzzer makes up |
 //! | `hash` | the layout of reentrant locks, shared with Redisson |
 
 mod batches;
@@ -50,6 +51,9 @@ mod connect;
 mod connection;
 mod dead_waiters;
 mod error;
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing;
 mod hash;
 mod health;
 mod keys;

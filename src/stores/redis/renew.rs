@@ -96,8 +96,11 @@ async fn ask(redis: Redis, held: Vec<Held>, manner: Manner) -> Result<Vec<Result
     }
     let arguments: Vec<&str> = owned.iter().map(String::as_str).collect();
     let call = Lua::Renew.call(&names, &arguments);
-    read(send(&redis, &call, &held, &manner).await?, &held)
+    send(&redis, &call, &held, &manner, read).await
 }
+
+/// Of each that was asked for.
+pub(super) type Answers = Vec<Result<Answer>>;
 
 /// Sends a renewal of `held`, and waits for replicas where that is asked for.
 pub(super) async fn send(
@@ -105,22 +108,31 @@ pub(super) async fn send(
     call: &Call,
     held: &[Held],
     manner: &Manner,
-) -> Result<Value> {
+    read: fn(Value, &[Held]) -> Result<Answers>,
+) -> Result<Answers> {
     let (config, servers) = (&redis.0.config, &redis.0.servers);
-    if config.wait_replicas == 0 {
-        return servers.run(call, manner).await;
+    let wanted = config.wait_replicas;
+    if wanted == 0 {
+        return read(servers.run(call, manner).await?, held);
     }
     let limit = limit_of(held);
-    let waited = servers.run_and_wait(call, manner, |_| true, config.wait_replicas, limit);
+    let waited = servers.run_and_wait(call, manner, |_| true, wanted, limit);
     let (value, number) = waited.await?;
-    // What a fail-over would forget is no renewal; it is tried again.
-    if number < u64::from(config.wait_replicas) {
-        return Err(too_few(number, config.wait_replicas, Outcome::Did));
+    let mut answers = read(value, held)?;
+    if number < u64::from(wanted) {
+        // What a fail-over would forget is no renewal; it is tried again. That a
+        // grant is another's is so, however few have heard of it.
+        for answer in &mut answers {
+            if answer.as_ref().is_ok_and(Answer::is_won) {
+                *answer = Err(too_few(number, wanted, Outcome::Did));
+            }
+        }
     }
-    Ok(value)
+    Ok(answers)
 }
 
-fn read(value: Value, held: &[Held]) -> Result<Vec<Result<Answer>>> {
+/// What the script says of each.
+pub(super) fn read(value: Value, held: &[Held]) -> Result<Vec<Result<Answer>>> {
     let parts = parts(value)?;
     let Some((now, parts)) = parts
         .split_first()

@@ -128,7 +128,7 @@ impl Store {
     }
 }
 
-fn print(entry: &LedgerEntry) -> String {
+pub(super) fn print(entry: &LedgerEntry) -> String {
     let plan = utf8_percent_encode(&entry.plan, NON_ALPHANUMERIC);
     let state = entry.state.word();
     let mut text = format!(

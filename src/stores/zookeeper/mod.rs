@@ -45,6 +45,7 @@
 //! | `path` | names as paths |
 //! | `clock` | the store's time: that of the ensemble's leader |
 //! | `error` | the driver's errors as ours |
+//! | `fuzzing` | nodes that a fuzzer makes up |
 
 mod acquire;
 mod cleanup;
@@ -52,6 +53,9 @@ mod client;
 mod clock;
 mod config;
 mod error;
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing;
 mod health;
 mod ledger;
 mod ledgers;

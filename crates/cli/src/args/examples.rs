@@ -54,10 +54,13 @@ Examples:
   tenure top                             all that the store knows of
   tenure top billing nightly-report      only these";
 
+#[cfg(feature = "http")]
 pub(super) const DASHBOARD: &str = "\
 Examples:
   tenure dashboard                                   http://127.0.0.1:4080/
   tenure dashboard --listen 127.0.0.1:0              on any free port, which it prints
+  tenure dashboard --allow-revoke                    and mutexes can be freed by force
+  tenure dashboard --listen 0.0.0.0:4080 --token-file token --tls-cert c.pem --tls-key k.pem
   ssh -L 4080:127.0.0.1:4080 host tenure dashboard   from another host";
 
 pub(super) const WATCH: &str = "\

@@ -45,7 +45,7 @@ pub(crate) fn parse(words: Vec<OsString>) -> Cli {
 fn overview() -> clap::Command {
     Cli::command()
         .mut_args(|option| option.hide(true))
-        .help_template("{about}\n\n{usage-heading} {usage}\n\n{subcommands}{after-help}\n")
+        .help_template("{about}\n{usage-heading} {usage}\n\n{subcommands}{after-help}\n")
 }
 
 /// What was meant, if it can be told from what was given.

@@ -347,7 +347,12 @@ fn of_argument(command: &Command, arg: &Arg) -> Vec<Case> {
         ));
     }
     let twice = vec![spoken(long), "1s".into(), spoken(long), "1s".into()];
-    cases.push(case(twice, Fate::Refused));
+    // Some may be given more than once.
+    let fate = match arg.get_action() {
+        clap::ArgAction::Append => Fate::Either,
+        _ => Fate::Refused,
+    };
+    cases.push(case(twice, fate));
     // Without its value: whatever follows is none, or the word that was needed.
     let mut cut = before.clone();
     cut.push(spoken(long));

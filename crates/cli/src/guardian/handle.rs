@@ -11,6 +11,7 @@ use std::time::Duration;
 use rustix::process::Pid;
 use tokio::time::Instant;
 
+use super::orders::Word;
 use super::{Role, WORD};
 use crate::gate;
 use crate::moment;
@@ -23,53 +24,6 @@ const SILENCE: Duration = Duration::from_secs(2);
 /// a busy machine, and another in its place would have to wait as well. The
 /// command waits behind its gate meanwhile, or has the other guardian.
 const LONGEST_START: Duration = Duration::from_secs(30);
-
-/// What a guardian says.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Word {
-    /// It guards the command, which has this number.
-    Ready(Option<Pid>),
-    /// It has heard the last line.
-    Heard,
-    /// The deadline is near: it has sent SIGTERM.
-    Stopping,
-    /// The deadline has come: it has sent SIGKILL.
-    Killed,
-    /// A signal has stopped the command.
-    Stopped(i32),
-    /// This one of the tree may not be told to end.
-    Refused(Pid),
-    /// The command has ended, and keeps its number until it is reaped.
-    Ended,
-    /// It is no more, or says nothing any more.
-    Gone,
-}
-
-impl Word {
-    /// Whether the command was told to end.
-    pub(super) fn is_act(&self) -> bool {
-        matches!(self, Self::Stopping | Self::Killed)
-    }
-
-    fn parse(line: &[u8]) -> Self {
-        let line = str::from_utf8(line).unwrap_or_default();
-        let mut words = line.split_whitespace();
-        let word = words.next();
-        let number = words.next().and_then(|number| number.parse().ok());
-        match (word, number) {
-            (Some("ready"), number) => Self::Ready(number.and_then(Pid::from_raw)),
-            (Some("heard"), _) => Self::Heard,
-            (Some("stopping"), _) => Self::Stopping,
-            (Some("killed"), _) => Self::Killed,
-            (Some("stopped"), Some(signal)) => Self::Stopped(signal),
-            (Some("refused"), number) => number
-                .and_then(Pid::from_raw)
-                .map_or(Self::Gone, Self::Refused),
-            (Some("ended"), _) => Self::Ended,
-            _ => Self::Gone,
-        }
-    }
-}
 
 /// A guardian and the line to it. Dropped without [`dismiss`](Self::dismiss),
 /// the line closes, and the guardian ends the command.

@@ -22,6 +22,7 @@
 //! | `pair` | the holder's side: both guardians of a script |
 //! | `enclosure` | the command's cgroup in the making |
 //! | `handle` | one of them, and the line to it |
+//! | `orders` | what is said on that line, both ways |
 //! | `deadline` | when to do what, a pure function of time |
 //! | `speech` | what they say, without waiting for who does not listen |
 //! | `process` | the guardians' own side: poll, timer, kill |
@@ -29,6 +30,7 @@
 mod deadline;
 mod enclosure;
 mod handle;
+mod orders;
 mod pair;
 mod post;
 mod process;

@@ -3,7 +3,8 @@
 use std::io;
 use std::time::Duration;
 
-use super::handle::{GuardianHandle, Word};
+use super::handle::GuardianHandle;
+use super::orders::Word;
 use super::{Report, Role};
 use crate::tree::Script;
 

@@ -15,7 +15,8 @@ use tokio::sync::mpsc;
 
 use super::Role;
 use super::enclosure::Enclosure;
-use super::handle::{GuardianHandle, Word};
+use super::handle::GuardianHandle;
+use super::orders::Word;
 use crate::supervise::Variable;
 use crate::tree::{self, Cgroup, MARK, Step, Stranger, Sweep, Tree};
 use crate::{moment, reaper};

@@ -21,6 +21,7 @@ use rustix::time::{
 };
 
 use super::deadline::{Act, Deadline};
+use super::orders::Order;
 use super::{Role, speech};
 use crate::tree::{Cgroup, MARK, Script, Signs, Step, Sweep, Tree, start_of};
 use crate::{exit, gate, moment};
@@ -188,12 +189,14 @@ impl Guardian {
     }
 
     fn hear(&mut self, line: &str) -> Option<()> {
-        let mut words = line.split_whitespace();
-        match words.next()? {
-            "among" => {
-                let mut pid = || Pid::from_raw(words.next()?.parse().ok()?);
-                let (ancestor, command) = (pid()?, pid()?);
-                let strangers: Vec<_> = std::iter::from_fn(pid)
+        match Order::parse(line)? {
+            Order::Among {
+                ancestor,
+                command,
+                strangers,
+            } => {
+                let strangers = strangers.into_iter();
+                let strangers: Vec<_> = strangers
                     .filter_map(|pid| Some((pid, start_of(pid)?)))
                     .collect();
                 let marks = std::env::var(MARK).unwrap_or_default();
@@ -209,22 +212,21 @@ impl Guardian {
                 self.command = Some(command);
                 self.started = start_of(command);
             }
-            "apart" => {
-                for word in words {
-                    self.tree.keep_apart(Pid::from_raw(word.parse().ok()?)?);
+            Order::Apart(pids) => {
+                for pid in pids {
+                    self.tree.keep_apart(pid);
                 }
             }
-            "cgroup" => {
-                let cgroup = Cgroup::parse(line.strip_prefix("cgroup ")?).map(Arc::new);
+            Order::Cgroup(words) => {
+                let cgroup = Cgroup::parse(&words).map(Arc::new);
                 self.tree = std::mem::take(&mut self.tree).with_cgroup(cgroup);
             }
-            "script" => {
-                let script = Script::parse(words)?;
+            Order::Script(words) => {
+                let script = Script::parse(words.split_whitespace())?;
                 self.tree = script.tree();
                 self.command = Some(script.shell());
             }
-            "until" => {
-                let until = words.next()?.parse().ok()?;
+            Order::Until(until) => {
                 if let Some(deadline) = &mut self.deadline {
                     deadline.move_to(until);
                 } else {
@@ -233,13 +235,11 @@ impl Guardian {
                     self.say(&format!("ready {command}"));
                 }
             }
-            "grace" => {
-                self.grace = words.next()?.parse().ok()?;
-                self.deadline.as_mut()?.ask_before(self.grace);
+            Order::Grace(grace) => {
+                self.grace = grace;
+                self.deadline.as_mut()?.ask_before(grace);
             }
-            // What came with it has opened the gate.
-            "go" => {}
-            _ => return None,
+            Order::Go => {}
         }
         Some(())
     }

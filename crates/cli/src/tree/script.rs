@@ -122,7 +122,9 @@ impl Script {
     pub(crate) fn parse<'a>(mut words: impl Iterator<Item = &'a str>) -> Option<Self> {
         let process = |word: &str| {
             let (pid, start) = word.split_once(':')?;
-            Some((Pid::from_raw(pid.parse().ok()?)?, start.parse().ok()?))
+            // One below zero would be a group.
+            let pid: u32 = pid.parse().ok()?;
+            Some((Pid::from_raw(pid.try_into().ok()?)?, start.parse().ok()?))
         };
         let shell = process(words.next()?)?;
         let mark = words.next()?.to_owned();

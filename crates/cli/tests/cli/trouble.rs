@@ -164,7 +164,7 @@ fn a_table_that_may_not_be_read_any_more_is_given_up() {
         &home,
         "stty rows 20 cols 120; \"$TENURE\" top; echo $? > ended",
     );
-    screen.sees("owned, ");
+    screen.sees("owned,");
     server.command(&[&acl[..], &["-@all"]].concat()).unwrap();
     screen.sees("lacks a permission");
     assert_eq!(home.line("ended"), "78");

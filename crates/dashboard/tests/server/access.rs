@@ -93,7 +93,7 @@ async fn a_program_shows_the_token_and_a_browser_a_cookie() {
         server.ask("GET", "/api/v1/store", &with, "").await.status,
         200
     );
-    let forged = pair.replace(|c: char| c == '1', "2");
+    let forged = pair.replace('1', "2");
     let with = [("cookie", forged.as_str())];
     assert_eq!(
         server.ask("GET", "/api/v1/store", &with, "").await.status,

@@ -31,7 +31,7 @@ async fn ask(redis: Redis, held: Vec<Held>, manner: Manner) -> Result<Vec<Result
         .collect();
     let arguments: Vec<&str> = owned.iter().map(String::as_str).collect();
     let call = Lua::HoldKeep.call(&keys, &arguments);
-    read(send(&redis, &call, &held, &manner).await?, &held)
+    send(&redis, &call, &held, &manner, read).await
 }
 
 fn read(value: Value, held: &[Held]) -> Result<Vec<Result<Answer>>> {

@@ -13,6 +13,8 @@ pub(super) struct Controls {
     pub(super) is_typing: bool,
     /// The name of the row that is selected.
     pub(super) selected: Option<String>,
+    /// Where it was when it was selected: a look there is shorter than a search.
+    pub(super) selected_at: usize,
     /// Whether its details are shown.
     pub(super) has_details: bool,
     /// The first of the rows that there is room for, and for how many there is:
@@ -27,6 +29,7 @@ impl Default for Controls {
             order: Order::default(),
             is_typing: false,
             selected: None,
+            selected_at: 0,
             has_details: true,
             first: 0,
             room: 1,
@@ -72,6 +75,7 @@ impl Controls {
             self.has_details = true;
         }
         self.selected = (wanted < count).then(|| name(wanted));
+        self.selected_at = wanted;
         ControlFlow::Continue(())
     }
 

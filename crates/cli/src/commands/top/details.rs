@@ -74,6 +74,7 @@ fn history(
     let none = none.then(|| ("history", format!("no change of owner for {length}")));
     let told = changes.enumerate().map(move |(number, change)| {
         let ago = brief(now.saturating_duration_since(change.at));
+        let ago = format!("{ago:>7}");
         let label = if number == 0 { "history" } else { "" };
         let text = match (&change.owner, change.token) {
             (None, _) => format!("{ago} ago  free"),

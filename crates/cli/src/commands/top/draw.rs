@@ -98,10 +98,8 @@ fn summary(picture: &Picture, now: Instant, width: usize, palette: Palette) -> L
     if picture.at.is_none() {
         return Line::default();
     }
-    let rows = &picture.rows;
-    let owned = rows.iter().filter(|row| row.owner.is_some()).count();
-    let waiting: usize = rows.iter().map(|row| row.waiters.len()).sum();
-    let mut told = format!(" {owned} owned, {} free", rows.len() - owned);
+    let (owned, waiting) = (picture.owned, picture.waiting);
+    let mut told = format!(" {owned} owned, {} free", picture.rows.len() - owned);
     if waiting > 0 {
         told += &format!(", {waiting} waiting");
     }
@@ -227,12 +225,19 @@ fn keys(picture: &Picture, width: usize, palette: Palette) -> Line<'static> {
         ("Enter", "details"),
         ("r", "turn around"),
     ];
+    let mut used: usize = spans.iter().map(Span::width).sum();
     for (key, what) in keys {
         let key = format!("{}{key}", if spans.is_empty() { " " } else { "  " });
-        spans.push(Span::styled(key, palette.title()));
-        spans.push(Span::styled(format!(" {what}"), palette.quiet()));
+        let key = Span::styled(key, palette.title());
+        let what = Span::styled(format!(" {what}"), palette.quiet());
+        used += key.width() + what.width();
+        // A key says nothing without its word.
+        if used > width {
+            break;
+        }
+        spans.extend([key, what]);
     }
-    fitting(spans, width)
+    Line::from(spans)
 }
 
 /// The line, without what there is no room for at its end; only what is long

@@ -20,6 +20,9 @@ pub(super) struct Picture {
     pub(super) store: &'static str,
     pub(super) lease: Duration,
     pub(super) rows: Vec<Row>,
+    /// How many of them are owned, and how many wait for them.
+    pub(super) owned: usize,
+    pub(super) waiting: usize,
     /// Which of the rows are shown, in this order.
     pub(super) shown: Vec<usize>,
     /// When they were seen.
@@ -39,6 +42,8 @@ impl Picture {
             store,
             lease,
             rows: Vec::new(),
+            owned: 0,
+            waiting: 0,
             shown: Vec::new(),
             at: None,
             took: None,
@@ -102,6 +107,9 @@ impl Picture {
 
     /// Finds out which rows are shown, and in which order.
     pub(super) fn arrange(&mut self) {
+        // Once, not for every frame: there may be tens of thousands.
+        self.owned = self.rows.iter().filter(|row| row.owner.is_some()).count();
+        self.waiting = self.rows.iter().map(|row| row.waiters.len()).sum();
         self.shown = self.controls.order.of(&self.rows, &self.history);
     }
 
@@ -109,7 +117,11 @@ impl Picture {
     pub(super) fn selected(&self) -> Option<usize> {
         let selected = self.controls.selected.as_ref()?;
         let is_it = |at: &usize| self.rows[*at].name == *selected;
-        self.shown.iter().position(is_it)
+        let at = self.controls.selected_at;
+        match self.shown.get(at).is_some_and(is_it) {
+            true => Some(at),
+            false => self.shown.iter().position(is_it),
+        }
     }
 
     /// How old it is.
