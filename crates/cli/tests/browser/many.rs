@@ -91,7 +91,7 @@ fn more_than_the_page_can_keep_come_page_by_page() {
     let redis = Redis::start().unwrap();
     let home = Home::at(format!("redis://{}", redis.address()));
     let runtime = runtime();
-    let _owned = runtime.block_on(own(&home, 2100));
+    let (_coordinator, mut guards) = runtime.block_on(own(&home, 2100));
     let dashboard = home.dashboard(&[]);
     let browser = dashboard.open();
     let range = "return document.getElementById('range').innerText === arguments[0]";
@@ -105,5 +105,13 @@ fn more_than_the_page_can_keep_come_page_by_page() {
     let found = "return document.getElementById('count').innerText === '100 of 2,100'";
     browser.until("the search finds them", found, &[]);
     browser.shows("job-2000", "name", "job-2000");
+    // The detail of one that is on another page follows it all the same.
+    browser.run("location.href = '#job-0001'", &[]);
+    let is_open = "return document.getElementById('detail-name').innerText === 'job-0001' \
+                   && document.getElementById('detail-held').innerText !== '–'";
+    browser.until("its detail is open", is_open, &[]);
+    runtime.block_on(guards.remove(1).release()).unwrap();
+    let is_free = "return document.getElementById('detail-owner').innerText === 'free'";
+    browser.until("the detail tells that it is free", is_free, &[]);
     browser.has_no_errors();
 }
