@@ -189,10 +189,12 @@ impl Driver {
             PolledBy::Nobody | PolledBy::Task => call.over_at,
         });
         let call = call.filter(|over_at| now < *over_at);
-        let limit = self.holding.as_ref().and_then(Holding::limit_at);
-        let limit = limit.filter(|_| self.machine.is_owner());
-        let wanted = [self.machine.wake_at(), call, limit];
-        let wanted = wanted.into_iter().flatten().min();
+        let mut wanted = earlier(self.machine.wake_at(), call);
+        if let Some(holding) = &self.holding
+            && self.machine.is_owner()
+        {
+            wanted = earlier(wanted, holding.limit_at());
+        }
         if wanted != self.alarm {
             let before = std::mem::replace(&mut self.alarm, wanted);
             let roster = self.slot.engine().roster();
@@ -385,6 +387,13 @@ impl fmt::Debug for Driver {
         f.debug_struct("Driver")
             .field("machine", &self.machine)
             .finish_non_exhaustive()
+    }
+}
+
+fn earlier(one: Option<Moment>, other: Option<Moment>) -> Option<Moment> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one.min(other)),
+        (one, other) => one.or(other),
     }
 }
 

@@ -34,6 +34,8 @@ pub(crate) struct Engine(Arc<EngineParts>);
 
 struct EngineParts {
     backend: AnyBackend,
+    /// Of the store's URLs.
+    scheme: &'static str,
     clock: Clock,
     runtime: Handle,
     settings: Settings,
@@ -85,6 +87,7 @@ impl Engine {
             meters.clone(),
         );
         Self(Arc::new(EngineParts {
+            scheme: backend.profile().scheme,
             backend,
             clock,
             runtime,
@@ -117,6 +120,11 @@ impl Engine {
 
     pub(crate) fn backend(&self) -> &AnyBackend {
         &self.0.backend
+    }
+
+    /// The scheme of the store's URLs.
+    pub(super) fn scheme(&self) -> &'static str {
+        self.0.scheme
     }
 
     pub(crate) fn clock(&self) -> &Clock {

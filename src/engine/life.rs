@@ -4,7 +4,6 @@ use super::Engine;
 use super::event::GivenBack;
 use super::feed::{ContenderStatus, Standing};
 use super::settings::ContentionSettings;
-use crate::backend::Backend;
 use crate::clock::Moment;
 use crate::error::LossCause;
 use crate::model::{ContenderId, FencingToken, MutexName, Purpose};
@@ -28,7 +27,7 @@ impl ContentionView {
     pub(super) fn new(engine: &Engine, of: &ContentionSettings, now: Moment) -> Self {
         Self {
             purpose: of.purpose,
-            store: engine.backend().profile().scheme,
+            store: engine.scheme(),
             mutex: of.name.clone(),
             contender: of.contender.clone(),
             stage: Mutex::new((Standing::Waiting, now)),
