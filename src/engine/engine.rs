@@ -82,6 +82,7 @@ impl Engine {
             meters.clone(),
         );
         Self(Arc::new(EngineParts {
+            scheme: backend.profile().scheme,
             backend,
             scheme,
             clock,
