@@ -94,6 +94,7 @@ impl Kinds {
 
     /// The same with what is known from `before` of each part that could not be
     /// learned now: not to know of a lock does not make it free.
+    #[cfg(feature = "http")]
     #[must_use]
     pub(crate) fn or_as_before(mut self, before: Self) -> Self {
         if self.is_unknown(SCHEDULES) {
@@ -105,6 +106,7 @@ impl Kinds {
         self
     }
 
+    #[cfg(feature = "http")]
     fn is_unknown(&self, part: &str) -> bool {
         self.unknown.iter().any(|(unknown, _)| *unknown == part)
     }

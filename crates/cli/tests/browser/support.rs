@@ -33,6 +33,12 @@ impl Drop for Started {
     }
 }
 
+fn send(process: &Started, signal: &str) {
+    let number = process.0.id().to_string();
+    let sent = Command::new("kill").args([signal, &number]).status();
+    assert!(sent.unwrap().success(), "{signal}");
+}
+
 /// A directory, and the store that all of its programs use.
 pub(crate) struct Home {
     dir: tempfile::TempDir,
@@ -102,6 +108,16 @@ impl Home {
         }
     }
 
+    /// Leads a schedule until it has run once.
+    pub(crate) fn schedule_once(&self, name: &str) {
+        let ran = self.path(&format!("{name}.ran"));
+        let mut command = self.tenure(&["schedule", name, "--every", "1s", "--", "touch"]);
+        let mut process = Started(command.arg(&ran).spawn().unwrap());
+        eventually("it has run", || ran.exists());
+        send(&process, "-TERM");
+        let _ = process.0.wait();
+    }
+
     /// The same, when it owns.
     pub(crate) fn owner(&self, id: &str, name: &str) -> Contender {
         let contender = self.contender(id, name);
@@ -124,9 +140,7 @@ impl Dashboard {
 
     /// Sends it a signal, as in `kill -STOP`.
     pub(crate) fn signal(&self, name: &str) {
-        let process = self.process.0.id().to_string();
-        let sent = Command::new("kill").args([name, &process]).status();
-        assert!(sent.unwrap().success(), "{name}");
+        send(&self.process, name);
     }
 
     pub(crate) fn open(&self) -> Browser {

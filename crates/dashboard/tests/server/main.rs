@@ -2,6 +2,7 @@
 //! description.
 
 mod access;
+mod damage;
 mod events;
 mod history;
 mod hostile;
