@@ -82,7 +82,6 @@ impl Engine {
             meters.clone(),
         );
         Self(Arc::new(EngineParts {
-            scheme: backend.profile().scheme,
             backend,
             scheme,
             clock,
