@@ -2,7 +2,9 @@
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use tenure::backend::{Administration as _, Answer, Backend, Claim, ClaimAnswer, Hint, Ledger as _};
+use tenure::backend::{
+    Administration as _, Answer, Backend, Claim, ClaimAnswer, Hint, Ledger as _,
+};
 use tenure::model::StoreTime;
 use tenure::{ErrorKind, Outcome, Retry};
 use tenure_testkit::servers::{Flow, Proxy, Redis, RedisSentinel, Way, wait};
@@ -102,12 +104,17 @@ async fn a_grant_counts_only_when_replicas_have_it() {
     assert!(renewed.is_err_and(|error| error.retry() == Retry::Later));
     // That it is another's by now is told, however few replicas have heard of it.
     let plain = open(&format!("redis://127.0.0.1:{}", master.port())).await;
-    assert!(plain.revoke(&grant.name, None).await.unwrap().is_won(), "freed");
+    assert!(
+        plain.revoke(&grant.name, None).await.unwrap().is_won(),
+        "freed"
+    );
     win(&plain, &bid(&name("m"), "b", long())).await;
     let renewed = client.renew(std::slice::from_ref(&grant)).await.remove(0);
     assert!(!renewed.unwrap().is_won());
     let at = StoreTime::from_millis(1);
-    let claimed = client.claim_tick(&grant, &Claim::new("plan", at, 1, at)).await;
+    let claimed = client
+        .claim_tick(&grant, &Claim::new("plan", at, 1, at))
+        .await;
     assert_eq!(claimed.unwrap(), ClaimAnswer::NotOwner);
     let unconfirmed = bid(&name("n"), "a", terms(2_000, 2_000));
     let error = client.acquire(&unconfirmed).await.unwrap_err();

@@ -121,9 +121,10 @@ impl Access {
 
     /// Also behind a proxy with TLS the cookie goes no other way.
     fn set_cookie(&self, value: &str, lasts: Duration, headers: &HeaderMap) -> String {
-        let origin = headers.get(header::ORIGIN);
-        let is_over_tls = origin.is_some_and(|at| at.as_bytes().starts_with(b"https://"));
-        let is_secure = self.is_secure || is_over_tls;
+        let origin = headers
+            .get(header::ORIGIN)
+            .map(axum::http::HeaderValue::as_bytes);
+        let is_secure = self.is_secure || origin.is_some_and(|at| at.starts_with(b"https://"));
         let secure = if is_secure { "; Secure" } else { "" };
         let (name, lasts) = (&self.cookie, lasts.as_secs());
         format!("{name}={value}; Path=/; HttpOnly; SameSite=Strict; Max-Age={lasts}{secure}")
