@@ -185,6 +185,15 @@ impl Error {
         self
     }
 
+    /// The same error of something that may have happened all the same.
+    #[cfg(feature = "zookeeper")]
+    pub(crate) fn of_what_may_have_happened(mut self) -> Self {
+        if self.0.outcome == Outcome::DidNot {
+            self.0.outcome = Outcome::MayHave;
+        }
+        self
+    }
+
     /// The same error, about this mutex.
     #[must_use]
     pub fn with_mutex(mut self, mutex: &MutexName) -> Self {

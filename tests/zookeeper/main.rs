@@ -6,6 +6,7 @@ mod flood;
 mod interop;
 mod latch;
 mod listing;
+mod orphans;
 mod own_nodes;
 mod quorum;
 mod schedule;

@@ -26,6 +26,16 @@ fn is_used_up(sequence: i64) -> bool {
 
 impl Store {
     pub(super) async fn acquire(&self, bid: &Bid) -> Result<Answer> {
+        let answer = self.attempts(bid).await;
+        answer.map_err(|error| match self.places.knows(bid.nonce) {
+            // Whatever failed, its node may stand there: a contender that takes
+            // the error for "nothing has happened" leaves it in the way of all.
+            true => error.of_what_may_have_happened(),
+            false => error,
+        })
+    }
+
+    async fn attempts(&self, bid: &Bid) -> Result<Answer> {
         let session = self.session()?;
         let dir = self.config.paths.mutex(&bid.name);
         for _ in 0..ATTEMPTS {

@@ -109,6 +109,11 @@ impl BidPlaces {
         }
     }
 
+    /// Whether something of `nonce` is or may be in the store.
+    pub(super) fn knows(&self, nonce: Nonce) -> bool {
+        self.places.lock().contains_key(&nonce) || self.is_doubtful(nonce)
+    }
+
     /// Notes that a node for `bid` is about to be created: from here on it may
     /// be there.
     pub(super) fn begin(&self, bid: &Bid, session: i64) {

@@ -1,0 +1,192 @@
+//! No node of a session that lives stands in the queue without a contender that
+//! knows of it: all others would wait behind it for as long as that process lives.
+
+use std::time::Duration;
+
+use fastrand::Rng;
+use tenure::Coordinator;
+use tenure::backend::{AnyBackend, Backend, Bid};
+use tenure::lock::LockOptions;
+use tenure::model::MutexName;
+use tenure_testkit::servers::{Flow, Proxy, Way};
+use tokio::time::Instant;
+
+use crate::support::{PATIENCE, SERVER, bid, client, coordinator, name, raw};
+
+/// What stands before the mutex `name`.
+async fn queue(raw: &zookeeper_client::Client, name: &str) -> Vec<String> {
+    let listed = raw.list_children(&format!("/simba/{name}")).await;
+    listed.unwrap_or_default()
+}
+
+/// Waits until nothing stands there that `is_ours`.
+async fn until_gone(
+    raw: &zookeeper_client::Client,
+    name: &str,
+    is_ours: impl Fn(&str) -> bool,
+    when: &str,
+) {
+    let end = Instant::now() + PATIENCE;
+    loop {
+        let found = queue(raw, name).await;
+        if !found.iter().any(|child| is_ours(child)) {
+            return;
+        }
+        assert!(Instant::now() < end, "{when}: {found:?}");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
+/// Gives `bid` up as a contender does: what may be there is undone, and nothing
+/// else is.
+async fn withdraw(store: &AnyBackend, bid: &Bid, may_have_happened: bool) {
+    let end = Instant::now() + PATIENCE;
+    while may_have_happened && store.leave(bid).await.is_err() {
+        assert!(Instant::now() < end, "it cannot be left");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
+/// Waits until the store is connected.
+async fn connected(store: &AnyBackend) {
+    let end = Instant::now() + PATIENCE;
+    let other = MutexName::new("another").unwrap();
+    while store.owner(&other).await.is_err() {
+        assert!(Instant::now() < end, "it does not connect");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+#[tokio::test]
+async fn a_bid_that_may_stand_in_the_queue_never_says_that_it_does_not() {
+    let name = name("cut");
+    let others = client(SERVER.address(), "?session_timeout=30s").await;
+    let others = others.unwrap();
+    let proxy = Proxy::start(SERVER.address()).unwrap();
+    let store = client(proxy.address(), "?session_timeout=30s").await;
+    let store = store.unwrap();
+    let raw = raw().await;
+    // With an owner and a waiter before it, a bid reads and watches two nodes.
+    let before = [bid(&name, "owner"), bid(&name, "waiter")];
+    assert!(others.acquire(&before[0]).await.unwrap().is_won());
+    assert!(!others.acquire(&before[1]).await.unwrap().is_won());
+    let mut rounds = 0;
+    for bytes in (0..).step_by(24) {
+        let late = bid(&name, "late");
+        connected(&store).await;
+        proxy.cut_after(Way::ToClient, bytes);
+        let answer = store.acquire(&late).await;
+        let when = format!("cut after {bytes} bytes: {answer:?}");
+        let error = match answer {
+            Ok(answer) => {
+                assert!(!answer.is_won(), "{when}");
+                proxy.heal().unwrap();
+                withdraw(&store, &late, true).await;
+                break;
+            }
+            Err(error) => error,
+        };
+        rounds += 1;
+        withdraw(&store, &late, error.may_have_happened()).await;
+        let uuid = uuid::Uuid::from_u128(late.nonce.bits()).to_string();
+        until_gone(&raw, &name, |child| child.contains(&uuid), &when).await;
+    }
+    assert!(rounds > 10, "only {rounds} answers were cut");
+}
+
+/// Takes the lock again and again, with little patience, until `end`.
+async fn contend(
+    coordinator: Coordinator,
+    name: String,
+    lingers: bool,
+    mut chance: Rng,
+    end: Instant,
+) {
+    let options = match lingers {
+        true => LockOptions::default().with_linger(Duration::from_millis(20)),
+        false => LockOptions::default(),
+    };
+    let lock = coordinator.lock_with(name, options).unwrap();
+    while Instant::now() < end {
+        let patience = Duration::from_millis(chance.u64(1..400));
+        if let Ok(Some(guard)) = lock.acquire_within(patience).await {
+            tokio::time::sleep(Duration::from_millis(chance.u64(0..40))).await;
+            match chance.bool() {
+                true => drop(guard.release().await),
+                false => drop(guard),
+            }
+        }
+        tokio::time::sleep(Duration::from_millis(chance.u64(0..20))).await;
+    }
+}
+
+/// Breaks the way of one process again and again, until `end`.
+async fn disturb(proxy: &Proxy, mut chance: Rng, end: Instant) {
+    while Instant::now() < end {
+        tokio::time::sleep(Duration::from_millis(chance.u64(0..150))).await;
+        let way = *chance.choice(&[Way::ToServer, Way::ToClient]).unwrap();
+        let mut for_ms = chance.u64(0..300);
+        match chance.u8(0..8) {
+            0 => proxy.cut().unwrap(),
+            1 => {
+                proxy.refuse().unwrap();
+                proxy.cut().unwrap();
+            }
+            2..=4 => proxy.cut_after(way, chance.u64(0..1200)),
+            5 => proxy.set(way, Flow::Hold),
+            6 => proxy.set(way, Flow::Delay(Duration::from_millis(chance.u64(1..150)))),
+            _ => proxy.set(way, Flow::Drip(Duration::from_millis(1))),
+        }
+        if chance.u8(0..10) == 0 {
+            for_ms *= 5;
+        }
+        tokio::time::sleep(Duration::from_millis(for_ms)).await;
+        if chance.bool() {
+            proxy.cut().unwrap();
+        }
+        proxy.heal().unwrap();
+    }
+}
+
+/// Two tasks in each of some processes want one lock while their ways to the server break.
+#[tokio::test(flavor = "multi_thread")]
+async fn when_all_have_gone_the_queue_is_empty_whatever_broke() {
+    let seconds = std::env::var("TENURE_STORM").map_or(8, |text| text.parse().unwrap());
+    let seed = std::env::var("TENURE_STORM_SEED")
+        .map_or_else(|_| fastrand::u64(..), |text| text.parse().unwrap());
+    eprintln!("seed {seed}");
+    let mut chance = Rng::with_seed(seed);
+    let raw = raw().await;
+    let name = name("storm");
+    let mut ways = Vec::new();
+    for _ in 0..4 {
+        let proxy = Proxy::start(SERVER.address()).unwrap();
+        let coordinator = coordinator(proxy.address(), "4s").await;
+        ways.push((proxy, coordinator));
+    }
+    let end = Instant::now() + Duration::from_secs(seconds);
+    let mut tasks = Vec::new();
+    for (index, (_, coordinator)) in ways.iter().enumerate() {
+        for _ in 0..2 {
+            let (coordinator, name) = (coordinator.clone(), name.clone());
+            tasks.push(tokio::spawn(contend(
+                coordinator,
+                name,
+                index == 0,
+                chance.fork(),
+                end,
+            )));
+        }
+    }
+    let disturbing = ways
+        .iter()
+        .map(|(proxy, _)| disturb(proxy, chance.fork(), end));
+    futures_util::future::join_all(disturbing).await;
+    for task in tasks {
+        task.await.unwrap();
+    }
+    until_gone(&raw, &name, |_| true, &format!("seed {seed}")).await;
+    for (_, coordinator) in ways {
+        coordinator.close().await.unwrap();
+    }
+}
