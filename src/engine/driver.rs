@@ -174,6 +174,10 @@ impl Driver {
     /// The roster has rung.
     pub(super) fn is_rung(&mut self) {
         self.alarm = None;
+        let now = self.clock().now();
+        if let Some(call) = &mut self.call {
+            call.is_told |= call.over_at <= now;
+        }
     }
 
     pub(super) fn is_finished(&self) -> bool {
@@ -183,14 +187,14 @@ impl Driver {
     /// Lets the roster ring when the machine wants it, or when a call has had
     /// its time or its caller does not come.
     pub(super) fn set_alarm(&mut self, polled_by: PolledBy) {
-        let now = self.clock().now();
         // One that has had its time ends when it is polled: who polls has been
-        // woken, and ringing again would be in vain.
-        let call = self.call.as_ref().map(|call| match polled_by {
+        // woken by the first ring, and another would be in vain. A moment that has
+        // passed before it was asked for rings at once.
+        let call = self.call.as_ref().filter(|call| !call.is_told);
+        let call = call.map(|call| match polled_by {
             PolledBy::Caller => call.is_caller_wanted_by(),
             PolledBy::Nobody | PolledBy::Task => call.over_at,
         });
-        let call = call.filter(|over_at| now < *over_at);
         let mut wanted = earlier(self.machine.wake_at(), call);
         if let Some(holding) = &self.holding
             && self.machine.is_owner()
@@ -406,6 +410,8 @@ struct CallUnderWay {
     limit: Duration,
     /// After this no answer is waited for.
     over_at: Moment,
+    /// Whether it has been rung for since then.
+    is_told: bool,
 }
 
 enum Answering {
@@ -425,6 +431,7 @@ impl CallUnderWay {
             answer,
             limit,
             over_at: now + limit,
+            is_told: false,
         }
     }
 

@@ -10,6 +10,7 @@ mod leader;
 mod linger;
 mod once;
 mod resigning;
+mod slow_polls;
 mod support;
 mod troubles;
 mod unclaimed;
