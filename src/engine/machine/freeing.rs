@@ -91,11 +91,14 @@ impl Freeing {
         MachineState::Freeing(self)
     }
 
-    pub(super) fn woken(self, course: &mut Course, now: Moment) -> MachineState {
+    pub(super) fn woken(mut self, course: &mut Course, now: Moment) -> MachineState {
         if now >= self.until {
             if self.in_flight {
                 course.want(Effect::DropCall);
             }
+            // A place in a store's queue may last for longer than a lease, and
+            // the store may not even have been told to undo it.
+            self.orphan |= self.token.is_none();
             return self.done(course, now, Some(Finish::Unconfirmed));
         }
         if !self.in_flight && now >= self.next_try {

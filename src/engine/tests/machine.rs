@@ -387,3 +387,21 @@ fn who_can_neither_take_nor_undo_says_so_at_once() {
         "{effects:?}"
     );
 }
+
+/// The thread that would have sent the request was held up, or no answer came: what stands in the
+/// store's queue may stand there for longer than a lease.
+#[test]
+fn a_place_in_the_queue_that_could_not_be_left_is_tried_once_more() {
+    let mut machine = start(Mode::Once);
+    for _ in 0..2 {
+        let queued = refused(Duration::from_secs(9)).at_place(1, "place");
+        machine.on(at(1), Event::Acquired(Ok(queued)));
+    }
+    let effects = machine.on(at(2), Event::Stop(Stop::Wanted));
+    let leaves = |effect: &Effect| matches!(effect, Effect::Call(Call::Leave(_), _));
+    assert!(effects.iter().any(leaves), "{effects:?}");
+    let until = machine.wake_at().expect("it does not wait for ever");
+    let effects = machine.on(until, Event::Timer);
+    let is_undone = |effect: &Effect| matches!(effect, Effect::TidyLater(_));
+    assert!(effects.iter().any(is_undone), "{effects:?}");
+}
