@@ -112,13 +112,14 @@ const draw_around = () => {
   }
   write(find("order"), view.order === "asc" ? "↑" : "↓");
   mark(find("order"), "aria-label", view.order === "asc" ? "order: ascending" : "order: descending");
-  const counts = new Map([["", rows.size]]);
-  if (!is_paged) for (const row of rows.values()) counts.set(kind_of(row), (counts.get(kind_of(row)) || 0) + 1);
   for (const tab of find("tabs").children) {
     const is_it = tab.dataset.kind === view.kind;
     mark(tab, "aria-selected", is_it);
     tab.tabIndex = is_it ? 0 : -1;
-    write(tab.lastElementChild, !has_rows || is_paged ? "" : counted(counts.get(tab.dataset.kind) || 0));
+    const count = tab.dataset.kind ? kinds[tab.dataset.kind] || 0 : total;
+    // What most stores never have takes no room before it is there.
+    tab.hidden = "seldom" in tab.dataset && !is_it && !count;
+    write(tab.lastElementChild, has_rows ? counted(count) : "");
   }
 };
 
