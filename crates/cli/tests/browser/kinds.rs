@@ -94,8 +94,8 @@ fn each_kind_has_a_tab_with_its_number_and_says_what_it_is() {
             &[],
         );
         browser.run("document.getElementById('close').click()", &[]);
+        browser.click(&tab(""));
     }
-    browser.click(&tab(""));
     let services = "return document.querySelector(\"[data-kind='service']\").hidden";
     assert_eq!(browser.run(services, &[]), json!(true), "there are none");
 
