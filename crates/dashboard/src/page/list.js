@@ -168,7 +168,12 @@ list.addEventListener("focusin", event => {
   if (node) cursor = node.dataset.name;
 });
 addEventListener("scroll", () => draw(), { passive: true });
-addEventListener("resize", () => { measure(); draw(true); });
+addEventListener("resize", () => {
+  measure();
+  draw(true);
+  // Rows that were drawn while there was no room for their lines.
+  if (!narrow.matches) for (const name of drawn.keys()) if (!histories.has(name)) want(name);
+});
 new ResizeObserver(() => { measure(); draw(); }).observe(find("top"));
 columns.addEventListener("click", event => { if (event.target.dataset.sort) { sort_by(event.target.dataset.sort); find("sort").value = view.sort; } });
 find("sort").addEventListener("change", event => sort_by(event.target.value));
