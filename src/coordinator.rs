@@ -20,7 +20,7 @@ use crate::error::{Error, Result};
 use crate::leader::Elector;
 use crate::lock::reentrant::ReentrantLocks;
 use crate::lock::{Ids, Lock, LockOptions, Locks, ReentrantLock, ReentrantOptions};
-use crate::model::{ContenderIdGenerator, Host, Jitter, LeaseTerms, MutexName};
+use crate::model::{ContenderIdGenerator, Host, Jitter, LeaseTerms, MutexName, Purpose};
 use crate::schedule::{ScheduleConfig, Scheduler};
 use crate::service::{ContendService, Contender, RetrievalService, Retriever};
 use crate::stores::{self, StoreOptions};
@@ -132,10 +132,10 @@ impl Coordinator {
     ) -> Result<ReentrantLock> {
         self.engine.check_open()?;
         let reentrant_locks = self.reentrant_locks.get_or_init(|| match &self.holds {
-            None => ReentrantLocks::new(Arc::clone(&self.locks), None),
+            None => ReentrantLocks::unseen(Arc::clone(&self.locks)),
             Some(holds) => {
                 let engine = self.engine.beside(holds.backend());
-                ReentrantLocks::new(Locks::new(engine, Ids::holders()), Some(holds.clone()))
+                ReentrantLocks::shown_in(holds.clone(), engine, Purpose::Reentrant)
             }
         });
         ReentrantLock::new(reentrant_locks, MutexName::new(name)?, &options)

@@ -2,15 +2,17 @@
 
 use std::fmt;
 
-use crate::model::{ContenderId, FencingToken, LeaseTerms, MutexName, chance};
+use crate::model::{ContenderId, FencingToken, LeaseTerms, MutexName, Purpose, chance};
 
-/// Names one bid for ever: 128 random bits.
+/// Names one bid for ever: 128 bits, random except for those that say what it is
+/// [wanted for](Self::wanted_for).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Nonce(u128);
 
 impl Nonce {
-    /// Set in every one that is made: read as a UUID it is never of version 4,
-    /// and so never one that Curator could have made.
+    /// Set in every one that is made and does not say what it is wanted for: read
+    /// as a UUID it is never of version 4, and so never one that Curator could
+    /// have made, nor of version 0, which says it.
     const MARK: u128 = 1 << 79;
 
     /// A new one that no other bid has.
@@ -23,6 +25,36 @@ impl Nonce {
     #[must_use]
     pub const fn from_bits(bits: u128) -> Self {
         Self(bits)
+    }
+
+    /// The same, except for eight bits that say what the bid is for; the other
+    /// 120 stay.
+    ///
+    /// ```
+    /// use tenure::backend::Nonce;
+    /// use tenure::model::Purpose;
+    ///
+    /// let nonce = Nonce::random();
+    /// assert_eq!(nonce.purpose(), None);
+    /// assert_eq!(nonce.wanted_for(Purpose::Leader).purpose(), Some(Purpose::Leader));
+    /// ```
+    #[must_use]
+    pub const fn wanted_for(self, purpose: Purpose) -> Self {
+        Self(purpose.marked_on(self.0))
+    }
+
+    /// What its bid is for, if it says that.
+    #[must_use]
+    pub fn purpose(self) -> Option<Purpose> {
+        Purpose::read_from(self.0)
+    }
+
+    /// The nonce that is written so; none of other texts.
+    #[allow(dead_code, reason = "not every store writes it as text")]
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        let is_one = text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let bits = u128::from_str_radix(text, 16).ok().filter(|_| is_one);
+        bits.map(Self)
     }
 
     /// Its bits.
@@ -111,6 +143,13 @@ impl Bid {
     #[must_use]
     pub fn with_nonce(self, nonce: Nonce) -> Self {
         Self { nonce, ..self }
+    }
+
+    /// The same bid, whose nonce says what it is for.
+    #[must_use]
+    pub fn wanted_for(self, purpose: Purpose) -> Self {
+        let nonce = self.nonce.wanted_for(purpose);
+        self.with_nonce(nonce)
     }
 
     /// The same bid, whose contender id no other bid carries.

@@ -9,7 +9,7 @@ use super::{
     Administration, Answer, AnyAdministration, AnyBackend, AnyHoldServer, Backend, Bid, Held,
 };
 use crate::error::Result;
-use crate::model::{FencingToken, MutexName};
+use crate::model::{FencingToken, MutexName, Purpose};
 
 /// A [`Backend`] that keeps, beside its holder, how often a lock is held: the
 /// layout that Bedrock and Redisson share. Reentrancy itself is counted in the
@@ -52,6 +52,10 @@ pub struct Hold {
     pub left: Duration,
     /// The last grant's token, where there is one.
     pub token: Option<FencingToken>,
+    /// What its holder says that it is: a reentrant lock, or a combination
+    /// lock's part on this server. Unknown of Redisson's and of those of earlier
+    /// versions.
+    pub purpose: Option<Purpose>,
 }
 
 /// Any [`HoldStore`], its type forgotten; cheap to clone.

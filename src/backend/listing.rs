@@ -4,7 +4,7 @@ use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
-use crate::model::{ContenderId, FencingToken, MutexName, MutexOwner, StoreTime};
+use crate::model::{ContenderId, FencingToken, MutexName, MutexOwner, Purpose, StoreTime};
 
 /// Which part of a listing is wanted.
 #[derive(Clone, Debug)]
@@ -109,6 +109,11 @@ pub struct Entry {
     pub token: Option<FencingToken>,
     /// Who waits for it, first come first, where the store knows.
     pub waiters: Vec<ContenderId>,
+    /// What it is wanted for: as its owner says, or, where that says nothing,
+    /// the first waiter that does. Unknown of contenders of other programs and
+    /// of earlier versions, and where the store has no room for it.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub purpose: Option<Purpose>,
     /// Whether its owner would go on after a revocation: a program of another
     /// kind that never looks at its grant again. Then two believe to own, until
     /// that program is ended.
@@ -133,6 +138,7 @@ impl Entry {
             owner,
             token,
             waiters: Vec::new(),
+            purpose: None,
             owner_goes_on: false,
             fault,
         }
@@ -152,6 +158,12 @@ impl Entry {
     #[must_use]
     pub fn with_waiters(self, waiters: Vec<ContenderId>) -> Self {
         Self { waiters, ..self }
+    }
+
+    /// The same, wanted for this.
+    #[must_use]
+    pub fn wanted_for(self, purpose: Option<Purpose>) -> Self {
+        Self { purpose, ..self }
     }
 }
 

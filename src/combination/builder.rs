@@ -11,8 +11,8 @@ use crate::clock::Clock;
 use crate::engine::{Engine, Random, Settings};
 use crate::error::{Error, ErrorKind, Outcome, Result};
 use crate::lock::reentrant::ReentrantLocks;
-use crate::lock::{Ids, Locks, ReentrantLock, ReentrantOptions};
-use crate::model::{Jitter, MutexName};
+use crate::lock::{ReentrantLock, ReentrantOptions};
+use crate::model::{Jitter, MutexName, Purpose};
 use crate::stores::StoreOptions;
 use crate::stores::combination::{
     Combined, ConnectionUse, Mode, Node, Rules, Wishes, is_twin, join,
@@ -221,7 +221,7 @@ impl CombinationBuilder {
         let backend = AnyBackend::new(combined.clone());
         let engine = Engine::new(backend, clock, runtime()?, settings, Random::unseeded());
         let holds = AnyHoldStore::new(combined.clone());
-        let reentrant_locks = ReentrantLocks::new(Locks::new(engine, Ids::holders()), Some(holds));
+        let reentrant_locks = ReentrantLocks::shown_in(holds, engine, Purpose::Combination);
         let lock = ReentrantLock::new(&reentrant_locks, name, &options)?;
         Ok(CombinationLock::new(lock, combined))
     }

@@ -62,7 +62,7 @@ impl ContentionView {
     /// Whether it stands for an office; the waiters of a lock stand in its local
     /// queue.
     fn is_office(&self) -> bool {
-        self.purpose != Purpose::Lock
+        !self.purpose.is_lock()
     }
 }
 

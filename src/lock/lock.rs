@@ -43,6 +43,8 @@ pub struct Lock {
     name: MutexName,
     options: Arc<LockOptions>,
     queue: Arc<LocalQueue>,
+    /// What it is, to those who look on.
+    purpose: Purpose,
     /// The holder whom its ids name, where ids name one.
     holder: Option<Arc<str>>,
     /// How long its head waiter goes without looking, if not as usual.
@@ -57,9 +59,15 @@ impl Lock {
             name,
             options,
             queue,
+            purpose: Purpose::Lock,
             holder: None,
             safety_look: None,
         }
+    }
+
+    /// The same lock as the ground of another kind of lock.
+    pub(super) fn wanted_for(self, purpose: Purpose) -> Self {
+        Self { purpose, ..self }
     }
 
     /// The same lock, taken in the name of `holder`.
@@ -238,7 +246,7 @@ impl<'a> Acquisition<'a> {
     async fn run(&self, mut place: WaiterPlace) -> Result<Option<LockGuard>> {
         let lock = self.lock;
         let (meters, clock) = (lock.engine().meters(), lock.engine().clock());
-        let meters = meters.of(Purpose::Lock, &lock.name);
+        let meters = meters.of(lock.purpose, &lock.name);
         let waits = Waits::begin(meters.clone());
         let since = Meters::IS_ON.then(|| clock.now());
         let waited = || since.map_or(Duration::ZERO, |since| clock.now().since(since));
@@ -276,7 +284,7 @@ impl<'a> Acquisition<'a> {
         engine.check_open()?;
         let ids = &lock.locks.ids;
         let (name, id) = (lock.name.clone(), ids.next(lock.holder.as_deref())?);
-        let mut settings = engine.contention_settings(Purpose::Lock, name, id, self.mode);
+        let mut settings = engine.contention_settings(lock.purpose, name, id, self.mode);
         settings.terms = lock.terms();
         settings.unique_id = ids.are_unique();
         settings.shares_fence = lock.options.shares_fence;

@@ -9,7 +9,7 @@ use super::local_queue::LocalQueue;
 use super::options::LockOptions;
 use crate::engine::{Engine, LocalWaiters};
 use crate::error::Result;
-use crate::model::{ContenderId, ContenderIdGenerator, MutexName, chance};
+use crate::model::{ContenderId, ContenderIdGenerator, MutexName, Purpose, chance};
 use crate::sync::Mutex;
 
 /// The locks of a coordinator: two of the same name share one local queue.
@@ -76,7 +76,9 @@ pub(crate) enum Ids {
     Made(Arc<dyn ContenderIdGenerator>),
     /// `<client>:<holder>:<number>`, as Bedrock and Redisson begin them. The
     /// layout has no room for a nonce, so the number is one: random for each
-    /// bid, by the system, so that a copy of this process has others too.
+    /// bid, by the system, so that a copy of this process has others too. The
+    /// client's UUID says what the lock is; Redisson's are of version 4, and
+    /// say nothing.
     Holders {
         client: Uuid,
     },
@@ -87,10 +89,11 @@ impl Ids {
         Self::Made(Arc::clone(generator))
     }
 
-    /// Ids that name their holder.
-    pub(crate) fn holders() -> Self {
+    /// Ids that name their holder, and say what it wants.
+    pub(crate) fn holders(purpose: Purpose) -> Self {
+        let client = purpose.marked_on(chance::bits());
         Self::Holders {
-            client: chance::uuid(),
+            client: Uuid::from_u128(client),
         }
     }
 

@@ -166,11 +166,11 @@ impl NameMeters {
             ("purpose", purpose.word().to_owned()),
             ("mutex", label.to_owned()),
         ];
-        let hand_overs = match purpose {
-            Purpose::Lock => counter!(COUNTER_HAND_OVERS, "mutex" => label.to_owned()),
-            _ => Counter::noop(),
+        let hand_overs = match purpose.is_lock() {
+            true => counter!(COUNTER_HAND_OVERS, "mutex" => label.to_owned()),
+            false => Counter::noop(),
         };
-        let leading = (purpose != Purpose::Lock).then(|| gauge!(GAUGE_LEADING, &labels));
+        let leading = (!purpose.is_lock()).then(|| gauge!(GAUGE_LEADING, &labels));
         let meters = Self(Arc::new(NameMetersParts {
             purpose,
             label: label.to_owned(),
@@ -190,7 +190,7 @@ impl NameMeters {
     /// a counter at one does not see it rise. Not of locks, of which there are
     /// many.
     fn begin_at_zero(&self) {
-        if self.0.purpose != Purpose::Lock {
+        if !self.0.purpose.is_lock() {
             for cause in LOSSES {
                 self.losses(cause).increment(0);
             }

@@ -16,6 +16,6 @@ impl Subject<'_> {
     /// Whether it is told at DEBUG what is told of others at INFO: locks come
     /// and go by the thousand.
     pub(super) fn is_quiet(&self) -> bool {
-        self.purpose == Purpose::Lock
+        self.purpose.is_lock()
     }
 }

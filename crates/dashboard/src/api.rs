@@ -2,19 +2,17 @@
 
 use std::sync::Arc;
 
-use axum::extract::rejection::PathRejection;
-use axum::extract::{Path, RawQuery, State};
+use axum::extract::{RawQuery, State};
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 
 use crate::answer::Answer;
 use crate::board::Ask;
+use crate::named::Named;
 use crate::query::{Query, decoded};
 use crate::site::Site;
 
 const OPENAPI: &str = include_str!("openapi.json");
-/// Of a name in a path.
-pub(crate) const NO_TEXT: &str = "the name is no text";
 /// How many histories are told at once.
 const MOST_NAMES: usize = 200;
 
@@ -34,17 +32,11 @@ pub(crate) async fn mutexes(State(site): State<Arc<Site>>, RawQuery(query): RawQ
     Answer::json(200, &told)
 }
 
-pub(crate) async fn mutex(
-    State(site): State<Arc<Site>>,
-    name: Result<Path<String>, PathRejection>,
-) -> Answer {
-    let Ok(Path(name)) = name else {
-        return Answer::refusal(400, NO_TEXT);
-    };
+pub(crate) async fn mutex(State(site): State<Arc<Site>>, name: Named) -> Answer {
     if let Some(refusal) = nothing_told(&site).await {
         return refusal;
     }
-    let detail = site.looker.board().detail(&name);
+    let detail = site.looker.board().detail(&name.0);
     match detail {
         Some(detail) => Answer::json(200, &detail),
         None => Answer::refusal(404, "the store has no mutex of this name"),

@@ -149,6 +149,9 @@ impl Board {
             }
             let known_row = known.as_ref().map(|placed| &placed.row);
             merge::complete(&mut row, known_row, self.lease);
+            if row.owner.is_none() && row.kind.is_none() {
+                row.kind = self.histories.last_kind(&name);
+            }
             self.histories.see(&name, &row, is_first, now);
             let changed = match &known {
                 Some(placed) if !merge::is_news(&placed.row, &row) => placed.changed,
@@ -241,8 +244,13 @@ impl Board {
         if row.is_none() && history.is_none() {
             return None;
         }
+        let gone = || {
+            let mut row = Row::free(&MutexName::found(name));
+            row.kind = self.histories.last_kind(name);
+            row
+        };
         Some(Detail {
-            mutex: row.unwrap_or_else(|| Row::free(&MutexName::found(name))),
+            mutex: row.unwrap_or_else(gone),
             history: history.unwrap_or_default(),
             looking_since: self.looking_since(),
         })
@@ -265,10 +273,10 @@ impl Board {
         self.histories.revoked(name, token, Now::read());
     }
 
-    /// Whether a name is that of a reentrant lock with a layout of its own.
+    /// Whether a name is that of a lock in the layout of reentrant locks.
     pub(crate) fn is_reentrant(&self, name: &str) -> bool {
         let placed = self.rows.get(name);
-        placed.is_some_and(|placed| placed.row.kind == Some("reentrant"))
+        placed.is_some_and(|placed| placed.row.holds.is_some())
     }
 
     /// How old what was seen is.

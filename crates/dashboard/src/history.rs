@@ -28,6 +28,9 @@ pub(crate) struct Span {
     owner: Box<str>,
     #[serde(serialize_with = "token_text")]
     token: Option<FencingToken>,
+    /// What it was wanted for then, where that was said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kind: Option<&'static str>,
     #[serde(serialize_with = "moment")]
     from: SystemTime,
     #[serde(serialize_with = "moment_or_none")]
@@ -190,6 +193,11 @@ impl Histories {
         Some(history.spans.iter().cloned().collect())
     }
 
+    /// What the last owner of one wanted it for, where that was said.
+    pub(crate) fn last_kind(&self, name: &str) -> Option<&'static str> {
+        self.of.get(name)?.spans.back()?.kind
+    }
+
     /// Notes what a look saw. `is_first` in the first look of all: what is
     /// owned then has been owned before.
     pub(crate) fn see(&mut self, name: &Arc<str>, row: &Row, is_first: bool, now: Now) {
@@ -231,6 +239,7 @@ impl Histories {
         history.spans.push_back(Span {
             owner: owner.into(),
             token: row.token,
+            kind: row.kind,
             from,
             until: None,
             began,

@@ -1,13 +1,12 @@
-//! Which mutexes are more than that: schedules, and reentrant locks.
-//!
-//! No store keeps what a mutex is wanted for, so the office of a leader and a
-//! combination lock's part on one server look like any other.
+//! What mutexes are wanted for, where more than their owners tell it: schedules
+//! have a ledger, and in Redis reentrant locks and the parts of combination locks
+//! lie elsewhere.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant, SystemTime};
 
 use tenure::backend::{Hold, Page};
-use tenure::model::{MutexName, StoreTime};
+use tenure::model::{MutexName, Purpose, StoreTime};
 #[cfg(feature = "http")]
 use tenure::schedule::RunResult;
 use tenure::schedule::ScheduleReport;
@@ -172,14 +171,16 @@ impl Kinds {
 }
 
 fn scheduled(row: &mut Row, report: &ScheduleReport, now: StoreTime) {
-    row.kind = Some("schedule");
+    // Also while it is held for something else, as by a person who keeps it from running.
+    row.kind = Some(Purpose::Schedule.word());
     row.next_run = report.next_due.and_then(store_stamp);
     let late = report.next_due.map(|due| now.since(due));
     row.late_ms = late.filter(|late| *late >= LATE).map(millis);
 }
 
 fn reentrant(row: &mut Row, hold: &Hold, seen: Instant) {
-    row.kind = Some("reentrant");
+    // Redisson's say nothing, and are no other.
+    row.kind = Some(hold.purpose.unwrap_or(Purpose::Reentrant).word());
     row.holds = Some(hold.count);
     row.owner = Some(hold.holder.to_string());
     row.token = hold.token;

@@ -40,6 +40,8 @@ mod login;
 mod looker;
 pub mod looks;
 #[cfg(feature = "http")]
+mod named;
+#[cfg(feature = "http")]
 mod options;
 #[cfg(feature = "http")]
 mod page;

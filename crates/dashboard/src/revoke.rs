@@ -5,15 +5,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
-use axum::extract::rejection::PathRejection;
-use axum::extract::{Extension, Path, State};
+use axum::extract::{Extension, State};
 use axum::http::{HeaderMap, header};
 use serde::{Deserialize, Serialize};
 use tenure::model::FencingToken;
 use tenure::{Error, Revocation};
 
 use crate::answer::Answer;
-use crate::api::NO_TEXT;
+use crate::named::Named;
 use crate::serve::Peer;
 use crate::site::Site;
 use crate::status::found;
@@ -48,13 +47,10 @@ struct Done {
 pub(crate) async fn revoke(
     State(site): State<Arc<Site>>,
     Extension(Peer(peer)): Extension<Peer>,
-    name: Result<Path<String>, PathRejection>,
+    Named(name): Named,
     headers: HeaderMap,
     body: Body,
 ) -> Answer {
-    let Ok(Path(name)) = name else {
-        return Answer::refusal(400, NO_TEXT);
-    };
     let wish = match wish(&site, &name, &headers, body).await {
         Ok(wish) => wish,
         Err(refusal) => return refusal,

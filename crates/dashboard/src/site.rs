@@ -29,6 +29,9 @@ use crate::page::PAGE;
 use crate::tls::TlsFiles;
 use crate::{api, events, guard, revoke, serve};
 
+/// A token of fewer characters can be guessed: others could come.
+pub const SHORTEST_TOKEN: usize = 16;
+
 /// A server that has its port and waits for [`run`](Self::run).
 ///
 /// ```
@@ -68,8 +71,8 @@ impl Dashboard {
     ///
     /// # Errors
     /// When there is no such address, or it is taken; when others could come
-    /// without a token, and that was not asked for; when the files of TLS cannot be
-    /// used.
+    /// without a token, and that was not asked for, or with one that can be
+    /// guessed; when the files of TLS cannot be used.
     ///
     /// # Cancel safety
     /// Dropping it frees the port.
@@ -93,6 +96,10 @@ impl Dashboard {
         }
         if is_for_others && !has_token && !options.open_to_all {
             return Err(BindError::NeedsToken(address));
+        }
+        let is_short = |token: &String| token.len() < SHORTEST_TOKEN;
+        if is_for_others && options.token.as_ref().is_some_and(is_short) {
+            return Err(BindError::ShortToken(address));
         }
         let reach = match (is_local, has_token) {
             (true, _) => Reach::ThisHost,
@@ -213,6 +220,8 @@ fn router(site: &Arc<Site>, names: ServerNames) -> Router {
         .route("/api/v1/mutexes", get(api::mutexes))
         .route("/api/v1/mutexes/{name}", get(api::mutex))
         .route("/api/v1/mutexes/{name}/revoke", post(revoke::revoke))
+        .route("/api/v1/mutex", get(api::mutex))
+        .route("/api/v1/mutex/revoke", post(revoke::revoke))
         .route("/api/v1/history", get(api::history))
         .route("/api/v1/store", get(api::store))
         .route("/api/v1/events", get(events::events))

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant, SystemTime};
 use serde::Serialize;
 use tenure::Coordinator;
 use tenure::backend::{Entry, Page};
-use tenure::model::{FencingToken, MutexName, StoreTime};
+use tenure::model::{FencingToken, MutexName, Purpose, StoreTime};
 
 use crate::text::stamp;
 
@@ -33,7 +33,8 @@ pub struct Row {
     pub lease_ms: Option<u64>,
     /// Who waits for it, in order, where the store knows them.
     pub waiters: Vec<String>,
-    /// What it is, when it is more than a mutex: `schedule` or `reentrant`.
+    /// What it is wanted for, in the words of [`Purpose`](tenure::model::Purpose);
+    /// unknown of owners of other programs and earlier versions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kind: Option<&'static str>,
     /// When a schedule's next run is due, on the store's clock.
@@ -45,7 +46,8 @@ pub struct Row {
     /// A schedule's last runs that were seen, the newest last.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub runs: Vec<Run>,
-    /// How often its holder holds a reentrant lock.
+    /// How often its holder holds a lock that lies in the layout of reentrant
+    /// locks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub holds: Option<u64>,
     /// What is wrong with what the store has of it, and what can be done.
@@ -110,6 +112,7 @@ impl Row {
         row.token = entry.token;
         row.fault = entry.fault.as_deref().map(str::to_owned);
         row.waiters = entry.waiters.iter().map(ToString::to_string).collect();
+        row.kind = entry.purpose.map(Purpose::word);
         if entry.owner.has_owner(now) {
             let owner = &entry.owner;
             row.owner = owner.owner_id().map(ToString::to_string);

@@ -36,8 +36,8 @@ pub(super) struct Bidding {
 impl Bidding {
     /// A new bid: new nonce, first attempt.
     pub(super) fn begin(course: &mut Course, now: Moment) -> MachineState {
-        let nonce = course.random.nonce();
         let settings = &course.settings;
+        let nonce = course.random.nonce().wanted_for(settings.purpose);
         let (name, contender) = (settings.name.clone(), settings.contender.clone());
         let mut bid = Bid::under(nonce, name, contender, settings.terms);
         bid.unique_id = settings.unique_id;

@@ -54,7 +54,7 @@ fn lost_answer() -> Error {
 
 /// The nonce of the first bid of this seed.
 fn nonce() -> Nonce {
-    Random::seeded(1).nonce()
+    Random::seeded(1).nonce().wanted_for(Purpose::Lock)
 }
 
 fn start(mode: Mode) -> Machine {

@@ -11,12 +11,14 @@ use crate::backend::{AnyHoldStore, Nonce};
 use crate::engine::{ContenderStatus, Engine, LocalWaiters, Tenure};
 use crate::error::{LeaseLost, LossCause, Result};
 use crate::lock::guard::LockGuard;
-use crate::lock::locks::Locks;
-use crate::model::MutexName;
+use crate::lock::locks::{Ids, Locks};
+use crate::model::{MutexName, Purpose};
 use crate::sync::Mutex;
 
 /// The reentrant locks of a coordinator.
 pub(crate) struct ReentrantLocks {
+    /// Reentrant locks, or locks over several servers.
+    purpose: Purpose,
     /// The locks that are held, whose holds are counted.
     below: Arc<Locks>,
     /// Where the counts are shown, if they are.
@@ -25,12 +27,32 @@ pub(crate) struct ReentrantLocks {
 }
 
 impl ReentrantLocks {
-    pub(crate) fn new(below: Arc<Locks>, shown_in: Option<AnyHoldStore>) -> Arc<Self> {
+    /// On the locks of a store, whose holds no other process sees.
+    pub(crate) fn unseen(below: Arc<Locks>) -> Arc<Self> {
+        Self::new(Purpose::Reentrant, below, None)
+    }
+
+    /// In a store that shows how often each is held, and what its holders want
+    /// it for.
+    pub(crate) fn shown_in(holds: AnyHoldStore, engine: Engine, purpose: Purpose) -> Arc<Self> {
+        Self::new(
+            purpose,
+            Locks::new(engine, Ids::holders(purpose)),
+            Some(holds),
+        )
+    }
+
+    fn new(purpose: Purpose, below: Arc<Locks>, shown_in: Option<AnyHoldStore>) -> Arc<Self> {
         Arc::new(Self {
+            purpose,
             below,
             shown_in,
             holds: Mutex::default(),
         })
+    }
+
+    pub(super) fn purpose(&self) -> Purpose {
+        self.purpose
     }
 
     pub(super) fn below(&self) -> &Arc<Locks> {

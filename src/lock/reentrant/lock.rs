@@ -58,7 +58,9 @@ impl ReentrantLock {
     ) -> Result<Self> {
         let lock_options = Arc::new(options.checked()?);
         let holds = locks.holds(&name);
-        let lock = Lock::new(locks.below(), name, lock_options).looking_every(options.spin_wait);
+        let lock = Lock::new(locks.below(), name, lock_options)
+            .wanted_for(locks.purpose())
+            .looking_every(options.spin_wait);
         Ok(Self {
             locks: Arc::clone(locks),
             holds,

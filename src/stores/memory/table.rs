@@ -9,7 +9,7 @@ use crate::backend::{
     Page, Prune, Pruned, TickEnd,
 };
 use crate::error::Result;
-use crate::model::{ContenderId, FencingToken, MutexName, MutexOwner, StoreTime};
+use crate::model::{ContenderId, FencingToken, MutexName, MutexOwner, Purpose, StoreTime};
 
 /// All mutexes and ledgers of one memory store. No clock, no waiting: the
 /// caller says what time it is. Ordered maps, so that a simulation replays.
@@ -68,6 +68,14 @@ impl Mutex {
             .as_ref()
             .filter(|grant| grant.transition_at >= now);
         live.map_or(MutexOwner::NONE, Grant::owner)
+    }
+
+    /// What its owner wants it for, or the first waiter that says it.
+    fn purpose(&self, now: StoreTime) -> Option<Purpose> {
+        let live = self.grant.iter().filter(|grant| grant.transition_at >= now);
+        let waiters = self.queue.waiters().map(|waiter| waiter.nonce);
+        let mut nonces = live.map(|grant| grant.nonce).chain(waiters);
+        nonces.find_map(Nonce::purpose)
     }
 
     /// Ends the grant and calls the next in the queue.
@@ -218,7 +226,9 @@ impl Table {
                     .ok()
                     .filter(|_| mutex.fence > 0);
                 let waiters = mutex.queue.waiters().map(|waiter| waiter.contender.clone());
-                Entry::new(name.clone(), mutex.owner(now), token).with_waiters(waiters.collect())
+                Entry::new(name.clone(), mutex.owner(now), token)
+                    .with_waiters(waiters.collect())
+                    .wanted_for(mutex.purpose(now))
             });
         Listing::of(entries.collect(), page, now)
     }

@@ -7,7 +7,7 @@ use super::batches::together;
 use super::client::Redis;
 use super::error::nonsense;
 use super::keys::Keys;
-use super::messages::{OwnerWord, grant_number};
+use super::messages::{OwnerWord, grant_number, grant_purpose};
 use super::reply::{owner, read_time, read_word, texts};
 use super::scripts::{Call, Lua};
 use crate::backend::{Answer, Entry};
@@ -234,7 +234,11 @@ pub(super) fn entry(
         Some(_) => owner.token(),
         None => last,
     };
-    let mut entry = Entry::new(name.clone(), owner, token).with_waiters(waiters);
+    // A grant beside a foreign owner's key is one that has ended.
+    let purpose = word.owner.as_ref().and_then(|_| grant_purpose(&grant));
+    let mut entry = Entry::new(name.clone(), owner, token)
+        .with_waiters(waiters)
+        .wanted_for(purpose);
     if word.owner.is_some() && word.left == -1 {
         entry.fault = Some(
             "it is owned for ever: its key has no expiry (somebody ran PERSIST, or SET it \

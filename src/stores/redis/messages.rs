@@ -1,7 +1,8 @@
 //! The texts that JVM peers and ours exchange: events on channels, and the
 //! word on an owner.
 
-use crate::model::ContenderId;
+use crate::backend::Nonce;
+use crate::model::{ContenderId, Purpose};
 
 /// What stands between the parts of a text; no id contains it.
 const MARK: &str = "@@";
@@ -60,6 +61,12 @@ impl OwnerWord {
 pub(super) fn grant_number(grant: &str) -> Option<u64> {
     let (number, _nonce) = grant.split_once(' ')?;
     number.parse().ok()
+}
+
+/// What its bid was for, if the grant says that.
+pub(super) fn grant_purpose(grant: &str) -> Option<Purpose> {
+    let (_number, nonce) = grant.split_once(' ')?;
+    Nonce::parse(nonce)?.purpose()
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::backend::{Answer, Entry};
+use crate::backend::{Answer, Entry, Nonce};
 use crate::error::{Error, Outcome, Result};
 use crate::model::text::shown;
 use crate::model::{ContenderId, FencingToken, MutexName, MutexOwner, StoreTime};
@@ -21,7 +21,6 @@ pub(in crate::stores) struct Row {
     pub(in crate::stores) transition_at: u64,
     pub(in crate::stores) version: u64,
     /// Of the bid that won; empty where the table has no column for it.
-    #[cfg_attr(not(feature = "postgres"), expect(dead_code))]
     pub(in crate::stores) nonce: String,
     /// The server's time when it answered.
     pub(in crate::stores) now: u64,
@@ -118,7 +117,11 @@ impl Row {
     pub(in crate::stores) fn entry(&self, owner: Result<MutexOwner>) -> Entry {
         let name = MutexName::found(&self.mutex);
         match (self.fault(), owner) {
-            (None, Ok(owner)) => Entry::new(name, owner, self.token().ok()),
+            (None, Ok(owner)) => {
+                let nonce = Nonce::parse(&self.nonce);
+                Entry::new(name, owner, self.token().ok())
+                    .wanted_for(nonce.and_then(Nonce::purpose))
+            }
             (Some(fault), _) => Entry::damaged(name, format!("{fault}; revoke it")),
             (None, Err(error)) => Entry::damaged(name, error.to_string()),
         }

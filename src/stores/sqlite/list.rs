@@ -10,7 +10,7 @@ use rusqlite::{OptionalExtension, Row, params};
 
 use super::error::failed;
 use super::table::{Table, signed};
-use crate::backend::{Answer, Entry, Listing, Page};
+use crate::backend::{Answer, Entry, Listing, Nonce, Page};
 use crate::error::{Error, Result};
 use crate::model::text::shown;
 use crate::model::{ContenderId, FencingToken, MutexName, MutexOwner, StoreTime};
@@ -22,7 +22,7 @@ pub(super) const LONGEST: Duration = Duration::from_secs(2 * 366 * 24 * 3600);
 macro_rules! list {
     ($range:literal) => {
         concat!(
-            "SELECT mutex, owner_id, acquired_at, ttl_at, transition_at, version \
+            "SELECT mutex, owner_id, acquired_at, ttl_at, transition_at, version, nonce \
              FROM simba_mutex WHERE ",
             $range,
             " AND (owner_id <> '' AND boot_id = ?2 AND transition_at >= ?3 \
@@ -147,7 +147,10 @@ impl Table<'_> {
             return Entry::damaged(name, fault);
         }
         let owner = MutexOwner::new(id, at(acquired_at), at(ttl_at), at(transition_at));
+        let nonce = <[u8; 16]>::try_from(bytes(6)).ok();
+        let nonce = nonce.map(|bytes| Nonce::from_bits(u128::from_be_bytes(bytes)));
         Entry::new(name, owner.with_token(token), Some(token))
+            .wanted_for(nonce.and_then(Nonce::purpose))
     }
 
     /// Makes a damaged row a free one; `None` when it is not damaged.

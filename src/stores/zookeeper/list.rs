@@ -97,6 +97,7 @@ impl Store {
         let mut entry: Option<Entry> = None;
         let mut waiters = Vec::new();
         let mut trouble = None;
+        let mut purpose = None;
         for (child, read) in children.iter().zip(read) {
             let (data, stat) = match read {
                 Ok(read) => read,
@@ -120,6 +121,7 @@ impl Store {
                 trouble = trouble.or(Some(fault));
                 continue;
             }
+            purpose = purpose.or_else(|| path::nonce_of(child)?.purpose());
             if entry.is_some() {
                 waiters.extend(id(&data, child));
                 continue;
@@ -134,7 +136,7 @@ impl Store {
             entry = Some(first);
         }
         Ok(entry.map(|entry| {
-            let mut entry = entry.with_waiters(waiters);
+            let mut entry = entry.with_waiters(waiters).wanted_for(purpose);
             if let Some(trouble) = trouble {
                 entry.fault = Some(trouble.into());
             }

@@ -40,14 +40,15 @@ pub(super) struct Levels {
 /// Of a table that is written once.
 pub(super) const WRITTEN: Levels = Levels {
     columns: &[
-        &[Name, Owner, Token, Held, Left, Waiters],
-        &[Name, Owner, ShortToken, Held, Left, Waiters],
+        &[Name, Kind, Owner, Token, Held, Left, Waiters],
+        &[Name, Kind, Owner, ShortToken, Held, Left, Waiters],
+        &[Name, Kind, Owner, ShortToken, Held, Left, WaiterCount],
         &[Name, Owner, ShortToken, Held, Left, WaiterCount],
         &[Name, Owner, Held, Left, WaiterCount],
         &[Name, Owner, Left, WaiterCount],
         &[Name, Owner, Left],
     ],
-    whole_owners: 1,
+    whole_owners: 2,
     mark: 0,
 };
 

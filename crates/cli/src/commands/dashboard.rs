@@ -95,6 +95,9 @@ fn refused(dashboard: &args::Dashboard, error: &BindError) -> Failure {
         BindError::RevokeNeedsToken(_) => {
             format!("{way}: {error}: give --token-file FILE")
         }
+        BindError::ShortToken(_) => {
+            format!("{way}: {error}: openssl rand -hex 32 makes a good one")
+        }
         error => {
             let hint = "an address is HOST:PORT, as in 127.0.0.1:4080";
             format!("--listen {listen}: {error}; {hint}")

@@ -67,6 +67,7 @@ fn table(rows: &[Row], room: Option<usize>) -> String {
     };
     let texts = |row: &Row| Texts {
         name: plain(&row.name),
+        kind: row.kind.unwrap_or("-"),
         owner: match (&row.owner, &row.fault) {
             (Some(owner), _) => plain(owner),
             (None, Some(_)) => "?".into(),

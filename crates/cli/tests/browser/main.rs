@@ -4,6 +4,7 @@
 mod driver;
 mod hands;
 mod keys;
+mod kinds;
 mod login;
 mod many;
 mod names;

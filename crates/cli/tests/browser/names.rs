@@ -5,7 +5,10 @@ use serde_json::json;
 use crate::support::{Home, ROW};
 
 /// As they are stored; what is shown of them begins with the second.
-const HOSTILE: [(&str, &str); 9] = [
+const HOSTILE: [(&str, &str); 11] = [
+    // An address takes them for a way through it.
+    (".", "."),
+    ("..", ".."),
     ("<img src=x onerror=window.evil=1>", "<img src=x"),
     ("</script><script>window.evil=1</script>", "</script>"),
     ("a\u{202e}gnp.exe", "a\\u{202e}gnp.exe"),

@@ -5,6 +5,7 @@ use std::process::Stdio;
 use serde_json::json;
 use tenure_testkit::servers::Redis;
 
+use crate::kinds::Holds;
 use crate::support::{Home, Started};
 
 /// A small fleet: locks, waiters, leaders, schedules.
@@ -63,9 +64,11 @@ fn pictures_of_the_page_wide_and_narrow_light_and_dark() {
     );
     browser.picture("empty");
     let _fleet = fleet(&home);
+    let second = Redis::start().unwrap();
+    let _holds = Holds::take([&redis, &second], "stock-import", "ledger-transfer");
     browser.until(
         "all are there",
-        "return document.querySelectorAll('.row').length >= 10",
+        "return document.querySelectorAll('.row').length >= 12",
         &[],
     );
     let runs = "return document.querySelectorAll('.runs i.done').length >= 6";

@@ -58,7 +58,7 @@ fn status_tells_owner_token_and_times() {
     let lines: Vec<&str> = out.lines().collect();
     assert_eq!(
         shape(lines[0], &["owner", "token", "since", "held_ms", "left_ms"]),
-        r#"name="m" owner="text" token="number in a string" since="time" held_ms="number" left_ms="number" waiters=[]"#
+        r#"name="m" owner="text" token="number in a string" since="time" held_ms="number" left_ms="number" waiters=[] kind="lock""#
     );
     assert!(
         parsed(lines[0])["owner"]

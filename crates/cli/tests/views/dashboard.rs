@@ -313,6 +313,8 @@ fn beyond_this_host_it_wants_a_token_or_to_be_told_that_all_may_come() {
     refused(&["--token-file", "nothing"], "cannot read nothing");
     std::fs::write(home.path("empty"), "\n").unwrap();
     refused(&["--token-file", "empty"], "is empty");
+    std::fs::write(home.path("short"), "fifteen letters\n").unwrap();
+    refused(&["--token-file", "short"], "openssl rand -hex 32");
     refused(&["--open-to-all", "--tls-cert", "x"], "--tls-key");
     let tls = ["--open-to-all", "--tls-cert", "x", "--tls-key", "y"];
     refused(&tls, "--tls-cert and --tls-key: x: ");

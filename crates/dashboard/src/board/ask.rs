@@ -1,10 +1,12 @@
 //! [`Ask`]: which rows are wanted, and in which order.
 
 use std::cmp::Ordering;
+use std::collections::BTreeMap;
 use std::str::FromStr;
 use std::time::Instant;
 
 use serde::Serialize;
+use tenure::model::Purpose;
 
 use super::{Board, Placed};
 use crate::query::Query;
@@ -12,6 +14,8 @@ use crate::status::Row;
 
 const USUAL: usize = 200;
 const MOST: usize = 1_000;
+/// The kind of those that do not say what they are wanted for.
+const UNKNOWN: &str = "unknown";
 
 /// Which rows are wanted.
 #[derive(Debug, Default)]
@@ -94,8 +98,12 @@ impl Ask {
     /// Of the query of a request; what is wrong with it otherwise.
     pub(crate) fn read(query: Query<'_>) -> Result<Self, String> {
         let kind = query.text("kind");
-        let kinds = ["mutex", "schedule", "reentrant", "leader", "combination"];
-        if kind.as_deref().is_some_and(|kind| !kinds.contains(&kind)) {
+        let kinds = || Purpose::ALL.map(Purpose::word).into_iter().chain([UNKNOWN]);
+        if kind
+            .as_deref()
+            .is_some_and(|kind| !kinds().any(|it| it == kind))
+        {
+            let kinds: Vec<&str> = kinds().collect();
             return Err(format!("kind is one of {}", kinds.join(", ")));
         }
         Ok(Self {
@@ -110,11 +118,8 @@ impl Ask {
     }
 
     fn wants(&self, row: &Row) -> bool {
-        let has_kind = match self.kind.as_deref() {
-            None => true,
-            Some("mutex") => row.kind.is_none(),
-            kind => row.kind == kind,
-        };
+        let kind = self.kind.as_deref();
+        let has_kind = kind.is_none_or(|kind| kind_of(row) == kind);
         let stands = match self.standing {
             None => true,
             Some(Standing::Owned) => row.owner.is_some(),
@@ -169,6 +174,10 @@ impl Ask {
     }
 }
 
+fn kind_of(row: &Row) -> &'static str {
+    row.kind.unwrap_or(UNKNOWN)
+}
+
 fn is_found(text: &str, row: &Row) -> bool {
     let has = |word: &str| word.to_lowercase().contains(text);
     has(&row.name)
@@ -182,6 +191,8 @@ pub(crate) struct Mutexes {
     version: u64,
     total: usize,
     pub(super) matched: usize,
+    /// How many of each kind there are in all.
+    kinds: BTreeMap<&'static str, usize>,
     pub(super) mutexes: Vec<Row>,
     cut: Option<String>,
     age_ms: u64,
@@ -190,6 +201,10 @@ pub(crate) struct Mutexes {
 impl Board {
     pub(crate) fn mutexes(&self, ask: &Ask) -> Mutexes {
         let at = Instant::now();
+        let mut kinds = BTreeMap::new();
+        for placed in self.rows.values() {
+            *kinds.entry(kind_of(&placed.row)).or_default() += 1;
+        }
         let placed = self.rows.values();
         let mut wanted: Vec<&Placed> = placed.filter(|placed| ask.wants(&placed.row)).collect();
         // They are in the order of their names.
@@ -201,6 +216,7 @@ impl Board {
             version: self.version,
             total: self.rows.len(),
             matched: wanted.len(),
+            kinds,
             mutexes: shown.map(|placed| placed.row.at(at)).collect(),
             cut: self.cut.clone(),
             age_ms: self.age_ms().unwrap_or(0),

@@ -115,12 +115,18 @@ fn rows_are_found_sorted_and_paged() {
     assert_eq!(asked("sort=held"), ("abcd".into(), 4));
     assert_eq!(asked("state=free"), ("c".into(), 1));
     assert_eq!(asked("state=waited"), ("b".into(), 1));
-    assert_eq!(asked("state=faulty&kind=mutex"), ("d".into(), 1));
+    assert_eq!(asked("state=faulty&kind=unknown"), ("d".into(), 1));
     assert_eq!(asked("kind=schedule"), (String::new(), 0));
     assert_eq!(asked("offset=1&limit=2"), ("bc".into(), 4));
     assert_eq!(asked("offset=9"), (String::new(), 4));
     for wrong in [
-        "kind=x", "state=x", "sort=x", "order=x", "limit=-1", "offset=a",
+        "kind=x",
+        "kind=mutex",
+        "state=x",
+        "sort=x",
+        "order=x",
+        "limit=-1",
+        "offset=a",
     ] {
         assert!(Ask::read(Query(wrong)).is_err(), "{wrong}");
     }

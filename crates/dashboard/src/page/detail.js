@@ -62,7 +62,7 @@ const ask_detail = async () => {
   const name = opened;
   detail_asked = performance.now();
   try {
-    const answer = await ask("/api/v1/mutexes/" + encodeURIComponent(name));
+    const answer = await ask("/api/v1/mutex?name=" + encodeURIComponent(name));
     if (name !== opened) return;
     looking_since = Date.parse(answer.looking_since);
     opened_spans = answer.history;
@@ -119,8 +119,8 @@ const fill_detail = row => {
     return item;
   }));
   fill_run_table(row.runs || []);
-  // A reentrant lock is freed by its holder; what is damaged can be mended without an owner.
-  find("detail-revoke").hidden = !(store?.allow_revoke && (row.owner || row.fault) && row.kind !== "reentrant");
+  // What has holds lies where only its holder frees it; what is damaged can be mended without an owner.
+  find("detail-revoke").hidden = !(store?.allow_revoke && (row.owner || row.fault) && row.holds == null);
   pass_detail(now());
 };
 

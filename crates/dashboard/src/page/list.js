@@ -112,13 +112,14 @@ const draw_around = () => {
   }
   write(find("order"), view.order === "asc" ? "↑" : "↓");
   mark(find("order"), "aria-label", view.order === "asc" ? "order: ascending" : "order: descending");
-  const counts = new Map([["", rows.size]]);
-  if (!is_paged) for (const row of rows.values()) counts.set(kind_of(row), (counts.get(kind_of(row)) || 0) + 1);
   for (const tab of find("tabs").children) {
     const is_it = tab.dataset.kind === view.kind;
     mark(tab, "aria-selected", is_it);
     tab.tabIndex = is_it ? 0 : -1;
-    write(tab.lastElementChild, !has_rows || is_paged ? "" : counted(counts.get(tab.dataset.kind) || 0));
+    const count = tab.dataset.kind ? kinds[tab.dataset.kind] || 0 : total;
+    // What most stores never have takes no room before it is there.
+    tab.hidden = "seldom" in tab.dataset && !is_it && !count;
+    write(tab.lastElementChild, has_rows ? counted(count) : "");
   }
 };
 
@@ -167,7 +168,12 @@ list.addEventListener("focusin", event => {
   if (node) cursor = node.dataset.name;
 });
 addEventListener("scroll", () => draw(), { passive: true });
-addEventListener("resize", () => { measure(); draw(true); });
+addEventListener("resize", () => {
+  measure();
+  draw(true);
+  // Rows that were drawn while there was no room for their lines.
+  if (!narrow.matches) for (const name of drawn.keys()) if (!histories.has(name)) want(name);
+});
 new ResizeObserver(() => { measure(); draw(); }).observe(find("top"));
 columns.addEventListener("click", event => { if (event.target.dataset.sort) { sort_by(event.target.dataset.sort); find("sort").value = view.sort; } });
 find("sort").addEventListener("change", event => sort_by(event.target.value));

@@ -136,6 +136,7 @@ const ask_page = async () => {
     for (const name of histories.keys()) if (!names.has(name)) histories.delete(name);
     total = answer.total;
     matched = answer.matched;
+    kinds = answer.kinds;
     if (offset && !answer.mutexes.length && matched) { offset = 0; ask_page(); return; }
     is_behind = is_due;
     last_word = performance.now() - answer.age_ms;

@@ -3,12 +3,12 @@
 // The server tells all rows of a store that has no more than these; of a larger one a page is asked for.
 const LIMIT = 2000, PAGE = 200;
 const rows = new Map();
-let store = null, is_paged = false, has_rows = false, total = 0, matched = 0, offset = 0;
+let kinds = {}, store = null, is_paged = false, has_rows = false, total = 0, matched = 0, offset = 0;
 const view = { kind: "", search: "", state: "", sort: "name", order: "asc" };
 let shown = [];
 const place = new Map();
 
-const kind_of = row => row.kind || "mutex";
+const kind_of = row => row.kind || "unknown";
 
 // Since when a run is late. The server tells of it once; what it tells again is as of a while ago.
 const late_from = (row, before, at) => {
@@ -78,6 +78,8 @@ const choose = () => {
     shown.sort((a, b) => order(a, b, turn) || by_name(a, b));
     matched = shown.length;
     total = rows.size;
+    kinds = {};
+    for (const row of rows.values()) kinds[kind_of(row)] = (kinds[kind_of(row)] || 0) + 1;
   }
   place.clear();
   shown.forEach((row, i) => place.set(row.name, i));

@@ -28,7 +28,7 @@ revoking.querySelector("form").addEventListener("submit", async event => {
   find("revoking-go").disabled = true;
   const { name, owner, token } = meant;
   try {
-    const answer = await ask("/api/v1/mutexes/" + encodeURIComponent(name) + "/revoke", {
+    const answer = await ask("/api/v1/mutex/revoke?name=" + encodeURIComponent(name), {
       method: "POST",
       headers: { "content-type": "application/json", "x-tenure-request": "1" },
       body: JSON.stringify({ confirm: name, token, ...(token || !owner ? {} : { owner }) }),

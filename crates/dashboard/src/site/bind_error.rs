@@ -3,6 +3,8 @@
 use std::net::SocketAddr;
 use std::{error, fmt, io};
 
+use super::SHORTEST_TOKEN;
+
 /// Why a dashboard does not begin.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -15,6 +17,9 @@ pub enum BindError {
     NeedsToken(SocketAddr),
     /// They could even free mutexes.
     RevokeNeedsToken(SocketAddr),
+    /// They could guess the token: it has fewer characters than
+    /// [`SHORTEST_TOKEN`].
+    ShortToken(SocketAddr),
 }
 
 impl fmt::Display for BindError {
@@ -29,6 +34,11 @@ impl fmt::Display for BindError {
             Self::RevokeNeedsToken(address) => write!(
                 f,
                 "others can reach {address}, and without a token all of them could revoke"
+            ),
+            Self::ShortToken(address) => write!(
+                f,
+                "others can reach {address}, and guess a token of less than {SHORTEST_TOKEN} \
+                 characters"
             ),
         }
     }

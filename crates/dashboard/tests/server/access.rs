@@ -52,6 +52,25 @@ async fn without_the_token_nothing_is_told() {
 }
 
 #[tokio::test]
+async fn a_token_that_can_be_guessed_is_none_for_others() {
+    let coordinator = Coordinator::connect("memory:").await.unwrap();
+    let short = || DashboardOptions::default().token("fifteen letters");
+    let with = |address, options| Dashboard::bind(address, coordinator.clone(), options);
+    for refused in [
+        with("0.0.0.0:0", short()).await,
+        with("127.0.0.1:0", short().host("dash.example.com")).await,
+        with("0.0.0.0:0", short().open_to_all(true)).await,
+    ] {
+        let error = refused.unwrap_err();
+        assert!(matches!(error, BindError::ShortToken(_)), "{error}");
+        assert!(error.to_string().contains("less than 16 characters"));
+    }
+    with("127.0.0.1:0", short()).await.unwrap();
+    let long = DashboardOptions::default().token("of sixteen chars");
+    with("0.0.0.0:0", long).await.unwrap();
+}
+
+#[tokio::test]
 async fn a_program_shows_the_token_and_a_browser_a_cookie() {
     let server = guarded().await;
     let bearer = format!("Bearer {TOKEN}");

@@ -6,6 +6,7 @@ mod damage;
 mod events;
 mod history;
 mod hostile;
+mod kinds;
 mod load;
 mod openapi;
 mod outage;

@@ -80,7 +80,7 @@ async fn mutexes_are_told_as_they_are() {
     );
     assert!(left > 0 && held + left <= 17_000, "{row}");
     let told = server
-        .json("/api/v1/mutexes?state=owned&search=M&kind=mutex")
+        .json("/api/v1/mutexes?state=owned&search=M&kind=lock")
         .await;
     assert_eq!(
         (&told["matched"], &told["mutexes"][0]["name"]),

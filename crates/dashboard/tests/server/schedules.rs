@@ -37,7 +37,7 @@ async fn a_schedule_is_told_with_its_runs_and_its_next_one() {
     let found = server.json("/api/v1/mutexes?kind=schedule").await;
     assert_eq!(found["matched"], 1);
     assert_eq!(
-        server.json("/api/v1/mutexes?kind=mutex").await["matched"],
+        server.json("/api/v1/mutexes?kind=unknown").await["matched"],
         0
     );
     handle.stop().await.unwrap();

@@ -1,6 +1,7 @@
 //! What the store holds, for people.
 
 use tenure::backend::{Backend, Entry, Page};
+use tenure::model::Purpose;
 
 use super::{Case, Part, Subject, Waiter};
 use crate::Whole as _;
@@ -56,6 +57,34 @@ pub async fn a_listing_tells_owner_and_token(subject: &impl Subject) {
     assert!(entry.owner.is_owner(&win.held.contender), "{entry:?}");
     assert_eq!(entry.token, Some(win.token()), "the last grant's token");
     case.release(&client, &win.held).await;
+}
+
+/// What an owner owns for is listed; of one that does not say it, nothing is.
+pub async fn a_listing_tells_what_an_owner_owns_for(subject: &impl Subject) {
+    let case = Case::new(subject);
+    let client = case.lasting_client().await;
+    let sentence = "a_listing_tells_what_an_owner_owns_for";
+    if case.has_none(&client, Part::Inventory, sentence) {
+        return;
+    }
+    let purposes = Purpose::ALL.map(Some).into_iter().chain([None]);
+    let name = case.name("m");
+    for purpose in purposes {
+        let bid = case.long_bid(&name, "a");
+        let bid = match purpose {
+            Some(purpose) => bid.wanted_for(purpose),
+            None => bid,
+        };
+        let win = case.win(&client, &bid).await;
+        let entries = pages(&case, &client, 100).await;
+        assert_eq!(entries.len(), 1, "one name is in use: {entries:?}");
+        match entries[0].purpose {
+            // There is no room for it.
+            None if !client.profile().nonce => {}
+            told => assert_eq!(told, purpose, "{bid:?}"),
+        }
+        case.release(&client, &win.held).await;
+    }
 }
 
 /// Pages of any size add up to the same list, in the order of names.

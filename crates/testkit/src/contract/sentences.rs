@@ -120,6 +120,7 @@ macro_rules! __contract_sentences {
             }
             list {
                 a_listing_tells_owner_and_token,
+                a_listing_tells_what_an_owner_owns_for,
                 pages_follow_each_other_in_the_order_of_names,
                 a_listing_tells_who_waits,
                 a_free_mutex_is_not_listed,

@@ -9,7 +9,7 @@ use super::client::RedisHash;
 use super::names;
 use crate::backend::Hold;
 use crate::error::Result;
-use crate::model::{FencingToken, MutexName};
+use crate::model::{FencingToken, MutexName, Purpose};
 use crate::stores::redis::error::nonsense;
 use crate::stores::redis::scripts::Lua;
 
@@ -56,13 +56,22 @@ fn hold(name: &MutexName, seen: Value) -> Result<Option<Hold>> {
         return Ok(None);
     }
     let token = token.parse().ok();
+    let purpose = purpose_of(&holder);
     Ok(Some(Hold {
         name: name.clone(),
         holder: crate::model::text::shown(&holder).into(),
         count,
         left: std::time::Duration::from_millis(left),
         token: token.and_then(|token| FencingToken::from_store(token).ok()),
+        purpose,
     }))
+}
+
+/// What the UUID says with which a holder's id begins.
+fn purpose_of(holder: &[u8]) -> Option<Purpose> {
+    let client = holder.split(|byte| *byte == b':').next()?;
+    let client = uuid::Uuid::try_parse_ascii(client).ok()?;
+    Purpose::read_from(client.as_u128())
 }
 
 /// The names of all locks that have a token, in order.

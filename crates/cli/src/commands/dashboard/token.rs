@@ -5,14 +5,14 @@ use std::io::Read as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
+use tenure_dashboard::site::SHORTEST_TOKEN;
+
 use crate::exit::Failure;
 use crate::output::Voice;
 
 const VARIABLE: &str = "TENURE_DASHBOARD_TOKEN";
 /// Longer than any token, and short enough to read from whatever it is.
 const LONGEST: u64 = 4096;
-/// One that is shorter can be guessed.
-const SHORT: usize = 16;
 
 /// The first line of the file, else the variable, if there is either.
 pub(super) fn read(file: Option<&Path>, voice: &Voice) -> Result<Option<String>, Failure> {
@@ -34,9 +34,10 @@ pub(super) fn read(file: Option<&Path>, voice: &Voice) -> Result<Option<String>,
         let why = "the dashboard's token must be plain ASCII, or no header could carry it";
         return Err(Failure::usage(why));
     }
-    if token.len() < SHORT {
+    if token.len() < SHORTEST_TOKEN {
         voice.warn(&format_args!(
-            "a token of less than {SHORT} characters can be guessed: openssl rand -hex 32 makes one"
+            "a token of less than {SHORTEST_TOKEN} characters can be guessed: openssl rand -hex 32 makes a \
+             good one"
         ));
     }
     Ok(Some(token.to_owned()))

@@ -1,7 +1,7 @@
-//! Which mutexes are more than that: schedules, and reentrant locks.
+//! What mutexes are wanted for, where more than their owners tell it.
 
 use tenure::Coordinator;
-use tenure::model::MutexName;
+use tenure::model::{MutexName, Purpose};
 use tenure_dashboard::kinds::Kinds;
 use tenure_dashboard::status::Row;
 
@@ -23,17 +23,24 @@ pub(super) async fn tell(
     kinds.tell(rows);
 }
 
-/// A line below the table for each that is more than a mutex.
+/// A line below the table for each of which there is more to say.
 pub(super) fn lines(rows: &[Row]) -> Vec<String> {
     let line = |row: &Row| {
-        let name = plain(&row.name);
-        match (row.kind?, row.holds, &row.next_run) {
-            (_, Some(1), _) => Some(format!("{name} is a reentrant lock, held once")),
-            (_, Some(count), _) => Some(format!("{name} is a reentrant lock, held {count} times")),
-            (_, _, Some(next)) => Some(format!(
+        let (name, kind) = (plain(&row.name), row.kind?);
+        let what = match kind == Purpose::Combination.word() {
+            true => "a combination lock's part on this server",
+            false => "a reentrant lock",
+        };
+        match (row.holds, &row.next_run) {
+            (Some(1), _) => Some(format!("{name} is {what}, held once")),
+            (Some(count), _) => Some(format!("{name} is {what}, held {count} times")),
+            (_, Some(next)) => Some(format!(
                 "{name} is a schedule, next due {next}; see tenure schedules"
             )),
-            _ => Some(format!("{name} is a schedule; see tenure schedules")),
+            _ if kind == Purpose::Schedule.word() => {
+                Some(format!("{name} is a schedule; see tenure schedules"))
+            }
+            _ => None,
         }
     };
     rows.iter().filter_map(line).collect()

@@ -25,6 +25,9 @@ pub(super) fn lines(
     let age = picture.age(now);
     let folded = |label, text: &str| folded(label, text, width, palette);
     let mut lines = folded("name", &plain(&row.name));
+    if let Some(kind) = row.kind {
+        lines.extend(folded("kind", kind));
+    }
     if let Some(fault) = &row.fault {
         lines.extend(folded("damaged", &plain(fault)));
     }

@@ -63,6 +63,8 @@ impl Pulse {
 struct Past {
     owner: Option<String>,
     token: Option<FencingToken>,
+    /// What it was last wanted for.
+    kind: Option<&'static str>,
     /// The latest comes last.
     changes: VecDeque<Change>,
     pulse: Pulse,
@@ -98,6 +100,7 @@ impl History {
             match self.mutexes.get_mut(&row.name) {
                 Some(past) => {
                     past.seen = (self.looks, at);
+                    past.kind = row.kind.or(past.kind);
                     let is_new = past.go(row.owner.as_deref(), row.token, at);
                     if is_new {
                         past.pulse.beat(cell);
@@ -108,7 +111,7 @@ impl History {
                     let mut past = Past::begin(row, (self.looks, at));
                     // Of the first look it is not known since when it is so; the
                     // first look at reentrant locks comes later.
-                    let is_first = self.looks == 1 || row.kind == Some("reentrant");
+                    let is_first = self.looks == 1 || row.holds.is_some();
                     if !is_first && past.owner.is_some() {
                         past.record(at);
                         past.pulse.beat(cell);
@@ -145,6 +148,7 @@ impl History {
         gone.map(|(name, past)| {
             let mut row = Row::free(&MutexName::found(name));
             row.token = past.token;
+            row.kind = past.kind;
             row
         })
     }
@@ -189,6 +193,7 @@ impl Past {
         Self {
             owner: row.owner.clone(),
             token: row.token,
+            kind: row.kind,
             changes: VecDeque::new(),
             pulse: Pulse::default(),
             seen,

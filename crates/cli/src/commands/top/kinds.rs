@@ -1,11 +1,12 @@
-//! [`Kinds`]: which mutexes are more than that, schedules and reentrant locks.
+//! [`Kinds`]: which mutexes are schedules, and the reentrant locks that lie
+//! elsewhere.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use tenure::Coordinator;
 use tenure::backend::{Hold, Page};
-use tenure::model::{MutexName, StoreTime};
+use tenure::model::{MutexName, Purpose, StoreTime};
 use tenure::schedule::{RunResult, ScheduleReport};
 use tenure_dashboard::status::Row;
 
@@ -50,7 +51,7 @@ impl Kinds {
     pub(super) fn tell(&self, rows: &mut Vec<Row>, now: Instant) {
         for row in rows.iter_mut() {
             if self.schedules.contains_key(&row.name) {
-                row.kind = Some("schedule");
+                row.kind = Some(Purpose::Schedule.word());
             }
         }
         let age = self
@@ -105,7 +106,8 @@ impl Kinds {
 
 /// Says of a row that it is a reentrant lock, which was seen so long ago.
 fn reentrant(row: &mut Row, hold: &Hold, age: Duration) {
-    row.kind = Some("reentrant");
+    // Redisson's say nothing, and are no other.
+    row.kind = Some(hold.purpose.unwrap_or(Purpose::Reentrant).word());
     row.holds = Some(hold.count);
     row.owner = Some(hold.holder.to_string());
     row.token = hold.token;
