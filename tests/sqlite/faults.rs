@@ -1,14 +1,11 @@
-//! The file goes, the disk is full, the host was started again.
+//! The file goes, the host was started again.
 
 use std::fs;
-use std::io::Write as _;
-use std::process::Command;
 use std::time::{Duration, Instant};
 
-use tenure::backend::{Backend, Bid, Claim, ClaimAnswer, Severity};
+use tenure::backend::{Backend, Bid, Claim, ClaimAnswer};
 use tenure::model::StoreTime;
-use tenure::service::LocalContender;
-use tenure::{Coordinator, ErrorKind, Outcome, Retry};
+use tenure::{ErrorKind, Outcome};
 use tenure_testkit::Whole as _;
 use tenure_testkit::peer::Peer;
 
@@ -191,93 +188,4 @@ fn a_container_with_a_boot_clock_of_its_own_agrees_on_the_time() {
     assert_eq!(here.acquired_within(Duration::from_secs(1)), None);
     there.tell("quit");
     here.wait_acquired(SOON);
-}
-
-/// Runs the next function in a process that may mount things.
-#[test]
-fn a_full_disk_ends_the_tenure_and_space_brings_it_back() {
-    let place = TestFile::new();
-    // Captured: two runners speaking at once would confuse the reader that counts.
-    let inner = Command::new("unshare")
-        .args(["--map-root-user", "--mount", "--"])
-        .arg(std::env::current_exe().unwrap())
-        .args([
-            "--exact",
-            "faults::on_a_small_disk",
-            "--ignored",
-            "--nocapture",
-        ])
-        .env("TENURE_SMALL_DISK", place.folder())
-        .output()
-        .unwrap();
-    let said = String::from_utf8_lossy(&inner.stdout);
-    let wrong = String::from_utf8_lossy(&inner.stderr);
-    assert!(inner.status.success(), "{}: {said}{wrong}", inner.status);
-}
-
-#[tokio::test]
-#[ignore = "no test by itself: run by the one above, on a disk of its own"]
-async fn on_a_small_disk() {
-    let Some(folder) = std::env::var_os("TENURE_SMALL_DISK") else {
-        return;
-    };
-    let mounted = Command::new("mount")
-        .args(["-t", "tmpfs", "-o", "size=512k", "tmpfs"])
-        .arg(&folder)
-        .status()
-        .unwrap();
-    assert!(mounted.success());
-    let folder = std::path::PathBuf::from(folder);
-    let url = format!(
-        "sqlite:{}/locks.db?ttl=600ms&transition=400ms",
-        folder.display()
-    );
-    let coordinator = Coordinator::connect(&url).await.unwrap();
-    let service = coordinator
-        .contend_service(LocalContender::new("led").unwrap())
-        .unwrap();
-    service.start().unwrap();
-    until(|| service.is_owner()).await;
-    let first = service.tenure().unwrap().token().unwrap();
-
-    let mut filler = fs::File::create(folder.join("filler")).unwrap();
-    while filler.write_all(&[7; 4096]).is_ok() {}
-    // The log may have room for a while; then renewals fail.
-    until(|| !service.is_owner()).await;
-    let store = open(&url).await.unwrap();
-    let bid = Bid::new(name("m"), id("a"), terms(60_000));
-    let error = loop {
-        let held = match store.acquire(&bid).await {
-            Ok(answer) => bid.held(answer.token().expect("nobody else wants it")),
-            Err(error) => break error,
-        };
-        if let Err(error) = store.release(&held).await {
-            break error;
-        }
-    };
-    assert_eq!(error.kind(), ErrorKind::Store, "{error:?}");
-    assert_eq!(error.outcome(), Outcome::DidNot, "{error:?}");
-    assert_eq!(error.retry(), Retry::Later);
-    assert!(error.to_string().contains("full"), "{error}");
-    // Looking still works.
-    store.owner(&bid.name).await.unwrap();
-
-    drop(filler);
-    fs::remove_file(folder.join("filler")).unwrap();
-    until(|| service.is_owner()).await;
-    assert!(service.tenure().unwrap().token().unwrap() > first);
-    let findings = store.check().await;
-    assert!(
-        findings.iter().all(|f| f.severity != Severity::Bad),
-        "{findings:?}"
-    );
-    coordinator.close().await.unwrap();
-}
-
-async fn until(condition: impl Fn() -> bool) {
-    let end = Instant::now() + SOON;
-    while !condition() {
-        assert!(Instant::now() < end, "it did not come");
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
 }

@@ -13,6 +13,7 @@ mod opening;
 mod own;
 mod places;
 mod schedule;
+mod small_disk;
 mod strangers;
 mod support;
 mod waiting;

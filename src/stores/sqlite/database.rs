@@ -4,12 +4,12 @@ use std::cell::Cell;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use rusqlite::{Connection, ErrorCode, OpenFlags};
+use rusqlite::{Connection, OpenFlags};
 
 use super::clock::{BootClock, HostBoot};
 use super::config::Config;
 use super::epoch;
-use super::error::{commit_failed, failed, sqlite_code, wants_reopening};
+use super::error::{commit_failed, failed, is_busy, is_full, wants_reopening};
 use super::file::{Files, Identity, identity_of};
 use super::inode::InUse;
 use super::pragmas;
@@ -79,6 +79,19 @@ impl Database {
 
     /// Changes rows, all or none.
     pub(super) fn write<T>(&mut self, work: impl Fn(&Table<'_>) -> Result<T>) -> Result<T> {
+        match self.try_to_write(&work) {
+            // Nothing was written. SQLite puts the log back into the file after a commit only,
+            // and there can be none: so it is asked to, and what the log has of the disk
+            // can be used again.
+            Err(error) if is_full(&error) => match self.attempt(Open::begin_log_anew) {
+                Ok(()) => self.try_to_write(&work),
+                Err(_) => Err(error),
+            },
+            done => done,
+        }
+    }
+
+    fn try_to_write<T>(&mut self, work: impl Fn(&Table<'_>) -> Result<T>) -> Result<T> {
         self.writes = self.writes.wrapping_add(1);
         self.attempt(|open| {
             open.let_checkpoint(true)?;
@@ -212,8 +225,9 @@ impl Database {
         }
         match done {
             Ok(done) => done.map(Ok),
-            // Another process writes. On this thread nothing waits for that.
-            Err(error) if sqlite_code(&error) == Some(ErrorCode::DatabaseBusy) => None,
+            // Another process writes, or there is no room: nothing was done. On this thread
+            // nothing waits for either.
+            Err(error) if is_busy(&error) || is_full(&error) => None,
             Err(error) => {
                 if wants_reopening(&error) {
                     self.open = None;
@@ -287,6 +301,11 @@ impl Open {
             clock,
             checkpoints,
         };
+        if whose == Whose::Nobodys {
+            // The file has its pages from now on: a log that fills the disk can be put back
+            // into it. If this fails it is done later.
+            let _ = open.begin_log_anew();
+        }
         Ok((open, used))
     }
 
@@ -312,6 +331,14 @@ impl Open {
             let _ = self.execute("ROLLBACK");
         }
         ended
+    }
+
+    /// Puts the log back into the file, so that the next write can begin it anew. Waits for
+    /// those who write and for the disk.
+    fn begin_log_anew(&self) -> Result<()> {
+        let restart = "PRAGMA wal_checkpoint(RESTART)";
+        let restarted = self.connection.query_row(restart, [], |_| Ok(()));
+        restarted.map_err(failed)
     }
 
     /// Whether a commit may put the log back into the file, which waits for the

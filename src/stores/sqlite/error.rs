@@ -97,6 +97,16 @@ pub(super) fn wants_reopening(error: &Error) -> bool {
     )
 }
 
+/// Whether another process was in the way.
+pub(super) fn is_busy(error: &Error) -> bool {
+    sqlite_code(error) == Some(ErrorCode::DatabaseBusy)
+}
+
+/// Whether the disk has no room. Nothing was written then.
+pub(super) fn is_full(error: &Error) -> bool {
+    sqlite_code(error) == Some(ErrorCode::DiskFull)
+}
+
 /// SQLite's own word, if the error is from there.
 pub(super) fn sqlite_code(error: &Error) -> Option<ErrorCode> {
     let source = std::error::Error::source(error)?;

@@ -81,7 +81,7 @@ impl Worker {
             Finding::warning(
                 "space",
                 format!("only {} kB are free", free >> 10),
-                "free some: on a full disk nothing can be renewed",
+                "free some: on a full disk no new name can be taken",
             )
         })
     }

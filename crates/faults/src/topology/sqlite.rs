@@ -20,13 +20,13 @@ fn failed(error: impl std::fmt::Display) -> ServerError {
 }
 
 impl SqliteFile {
-    /// On a small disk that is mounted in `directory`: four times what the log grows to before it
-    /// is put back into the file.
+    /// On a small disk that is mounted in `directory`: half of what the log grows to before it is
+    /// put back into the file, where there is room.
     pub(super) fn start(directory: &Path) -> Result<Self, ServerError> {
         let disk = directory.join("disk");
         fs::create_dir(&disk)?;
         let mount = std::process::Command::new("mount")
-            .args(["-t", "tmpfs", "-o", "size=16m", "tmpfs"])
+            .args(["-t", "tmpfs", "-o", "size=2m", "tmpfs"])
             .arg(&disk)
             .status()?;
         if !mount.success() {
