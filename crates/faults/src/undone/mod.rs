@@ -63,7 +63,9 @@ impl Undone {
             mended_by: field("Mended by:")?,
             store: field("Store:")?,
             faults: field("Faults:")?,
-            seed: seed.parse().map_err(|_| format!("{name}: no seed: {seed}"))?,
+            seed: seed
+                .parse()
+                .map_err(|_| format!("{name}: no seed: {seed}"))?,
         })
     }
 }
