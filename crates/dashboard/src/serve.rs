@@ -170,7 +170,7 @@ impl Connection {
 }
 
 /// One request and its answer.
-async fn speak<S>(mut stream: S, peer: SocketAddr, progress: Progress, router: Router)
+pub(crate) async fn speak<S>(mut stream: S, peer: SocketAddr, progress: Progress, router: Router)
 where
     S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
 {

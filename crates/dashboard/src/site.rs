@@ -1,6 +1,9 @@
 //! [`Dashboard`]: one page, the API behind it, and who may ask.
 
 mod bind_error;
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing;
 
 use std::fmt;
 use std::future::Future;

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use crate::topology::ALL;
+use crate::undone::ANY;
 
 /// How long a slice lasts: a run that is ended loses no more than that.
 pub const SLICE_SECONDS: u64 = 60;
@@ -22,12 +23,18 @@ pub struct Args {
     pub reports: PathBuf,
     /// A page whose tables are replaced.
     pub page: Option<PathBuf>,
+    /// Only these faults, until something is found; all if there are none. Nothing is added up.
+    pub hunt: Option<Vec<String>>,
+    /// The bug of the past that is put back, or `all`.
+    pub undo: Option<String>,
 }
 
 /// What can be said.
 pub const USAGE: &str = "\
 usage: tenure-faults [--store STORE[,STORE…]] [--seed N] [--minutes M | --seconds S]
-                     [--results FILE] [--reports DIRECTORY] [--page FILE]";
+                     [--results FILE] [--reports DIRECTORY] [--page FILE]
+                     [--hunt FAULT[;FAULT…]|any]
+       tenure-faults --undo NAME|all [--seconds S]";
 
 impl Args {
     /// Reads `words`.
@@ -42,6 +49,8 @@ impl Args {
             results: PathBuf::from("target/faults/results.json"),
             reports: PathBuf::from("target/faults"),
             page: None,
+            hunt: None,
+            undo: None,
         };
         let mut words = words.into_iter();
         while let Some(word) = words.next() {
@@ -70,6 +79,11 @@ impl Args {
                 "--results" => args.results = value.into(),
                 "--reports" => args.reports = value.into(),
                 "--page" => args.page = Some(value.into()),
+                "--hunt" => {
+                    let faults = value.split(';').map(str::trim).filter(|it| *it != ANY);
+                    args.hunt = Some(faults.map(str::to_owned).collect());
+                }
+                "--undo" => args.undo = Some(value),
                 _ => return Err(format!("unknown argument {word:?}")),
             }
         }

@@ -1,14 +1,16 @@
 //! The workers, killed, stopped and begun again.
 
 use std::io::{self, BufRead as _, BufReader, Write as _};
+use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, kill_process_group};
+use tenure_testkit::peer::SameChance;
 
 use crate::log::Log;
 use crate::worker::Orders;
@@ -24,6 +26,8 @@ pub struct Fleet {
     lives: Vec<Mutex<Option<Life>>>,
     lived: AtomicU64,
     log: Arc<Log>,
+    /// Compiled when it is first needed.
+    chance: OnceLock<SameChance>,
 }
 
 /// One process.
@@ -42,6 +46,42 @@ pub enum Surroundings<'a> {
     Usual,
     /// A container that shows this file as the id of its boot.
     OtherBoot(&'a Path),
+    /// A container whose clock since boot is so far ahead.
+    OtherTime(Duration),
+    /// The copy of a machine: every random byte of the system's is the same as the other copy's.
+    SameChance,
+}
+
+impl Surroundings<'_> {
+    /// What a worker is started by.
+    fn command(self, fleet: &Fleet) -> io::Result<Command> {
+        let program = std::env::current_exe()?;
+        let mut command = match self {
+            Self::Usual => return Ok(Command::new(program)),
+            Self::SameChance => {
+                let mut command = Command::new(program);
+                let chance = fleet.chance.get_or_init(SameChance::new);
+                command.env("LD_PRELOAD", chance.library());
+                return Ok(command);
+            }
+            Self::OtherBoot(file) => {
+                let mount = format!("mount --bind '{}' {BOOT_ID}", file.display());
+                let mut unshare = Command::new("unshare");
+                unshare.args(["--map-root-user", "--mount", "sh", "-c"]);
+                unshare.args([&format!("{mount} && exec \"$@\""), "sh"]);
+                unshare
+            }
+            Self::OtherTime(ahead) => {
+                let ahead = ahead.as_secs().to_string();
+                let mut unshare = Command::new("unshare");
+                unshare.args(["--map-root-user", "--time", "--boottime", &ahead]);
+                unshare.args(["--fork", "--kill-child", "--"]);
+                unshare
+            }
+        };
+        command.arg(program);
+        Ok(command)
+    }
 }
 
 impl Fleet {
@@ -55,6 +95,7 @@ impl Fleet {
             orders,
             lived: AtomicU64::new(0),
             log: Arc::clone(log),
+            chance: OnceLock::new(),
         };
         (0..fleet.size()).try_for_each(|at| fleet.begin(at, Surroundings::Usual))?;
         Ok(fleet)
@@ -91,20 +132,14 @@ impl Fleet {
         let mut orders = self.orders[at].clone();
         orders.process = format!("{}.{lived}", orders.process);
         orders.seed = orders.seed.wrapping_mul(31).wrapping_add(lived);
-        let program = std::env::current_exe()?;
-        let mut command = match surroundings {
-            Surroundings::Usual => Command::new(program),
-            Surroundings::OtherBoot(file) => {
-                let mount = format!("mount --bind '{}' {BOOT_ID}", file.display());
-                let mut unshare = Command::new("unshare");
-                unshare.args(["--map-root-user", "--mount", "sh", "-c"]);
-                unshare.args([&format!("{mount} && exec \"$@\""), "sh"]);
-                unshare.arg(program);
-                unshare
-            }
-        };
+        if let Surroundings::OtherTime(ahead) = surroundings {
+            orders.ahead = ahead;
+        }
+        let mut command = surroundings.command(self)?;
         command.arg("worker").arg(serde_json::to_string(&orders)?);
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        // Stopped with all that it is made of.
+        command.process_group(0);
         let mut child = command.spawn()?;
         let input = child.stdin.take().expect("it is piped");
         let output = child.stdout.take().expect("it is piped");
@@ -144,7 +179,7 @@ impl Fleet {
         // One that has ended by itself is begun anew by `mend`.
         self.life(at)
             .as_ref()
-            .is_some_and(|life| kill_process(Pid::from_child(&life.child), signal).is_ok())
+            .is_some_and(|life| kill_process_group(Pid::from_child(&life.child), signal).is_ok())
     }
 
     /// The workers whose wall clocks can be set.
@@ -158,7 +193,16 @@ impl Fleet {
     /// Sets the wall clock of a worker ahead, or back; whether it was told to.
     pub fn set_clock(&self, at: usize, ahead: bool, by: Duration) -> bool {
         let way = if ahead { "ahead" } else { "back" };
-        let line = format!("{way} {}\n", by.as_millis());
+        self.tell(at, &format!("{way} {}", by.as_millis()))
+    }
+
+    /// Lets the clock of a worker lose time for so long: a 500th, which is promised to be borne.
+    pub fn slow_clock(&self, at: usize, length: Duration) -> bool {
+        self.tell(at, &format!("slow {}", length.as_millis()))
+    }
+
+    fn tell(&self, at: usize, line: &str) -> bool {
+        let line = format!("{line}\n");
         self.life(at)
             .as_mut()
             .is_some_and(|life| life.input.write_all(line.as_bytes()).is_ok())
@@ -188,7 +232,7 @@ impl Fleet {
 
 impl Drop for Life {
     fn drop(&mut self) {
-        let _ = self.child.kill();
+        let _ = kill_process_group(Pid::from_child(&self.child), Signal::KILL);
         let _ = self.child.wait();
         if let Some(listener) = self.listener.take() {
             // What it had told before is part of the history.

@@ -13,6 +13,7 @@
 //! | [`judge`] | whether what was promised held |
 //! | [`second`] | a judge that was written elsewhere, on the same histories |
 //! | [`results`], [`report`] | what all runs came to |
+//! | [`undone`] | bugs of the past, put back: the suite must find them |
 //!
 //! `cargo xtask faults` runs it; crates/faults/README.md has what was found.
 
@@ -28,4 +29,5 @@ pub mod results;
 pub mod second;
 pub mod slice;
 pub mod topology;
+pub mod undone;
 pub mod worker;

@@ -9,13 +9,16 @@ use tenure_faults::args::{Args, SLICE_SECONDS, USAGE};
 use tenure_faults::report;
 use tenure_faults::results::{Results, Slice};
 use tenure_faults::slice::{self, Outcome, SlicePlan};
-use tenure_faults::worker;
+use tenure_faults::{undone, worker};
 
 /// Set in the namespace in which disks can be mounted.
 const INSIDE: &str = "TENURE_FAULTS_INSIDE";
 
 /// How much of a history is shown around a violation.
 const AROUND: Duration = Duration::from_secs(3);
+
+/// How long a bug of the past is hunted for, at least.
+const LEAST_HUNT: u64 = 600;
 
 type Failure = Box<dyn std::error::Error>;
 
@@ -45,6 +48,13 @@ fn main() -> ExitCode {
 /// Whether all promises held.
 fn run(args: &Args) -> Result<bool, Failure> {
     fs::create_dir_all(&args.reports)?;
+    if let Some(name) = &args.undo {
+        let target = args.reports.parent().unwrap_or(Path::new("."));
+        return Ok(undone::hunt(name, args.seconds.max(LEAST_HUNT), target)?);
+    }
+    if args.hunt.is_some() {
+        return hunt(args);
+    }
     let mut results = Results::read(&args.results)?;
     let mut ran = Vec::new();
     let mut all_held = true;
@@ -81,6 +91,30 @@ fn run(args: &Args) -> Result<bool, Failure> {
     Ok(all_held && ran.is_empty())
 }
 
+/// Runs slices until something is found, and adds nothing up; whether it was.
+fn hunt(args: &Args) -> Result<bool, Failure> {
+    for store in &args.stores {
+        if store == "sqlite" && std::env::var_os(INSIDE).is_none() {
+            return inside(args);
+        }
+        for plan in plans(args, store) {
+            let outcome = slice::run(&plan)?;
+            println!("{}", line(&Slice::of(&plan, &outcome)));
+            show(&plan, &outcome, &args.reports)?;
+            let violations = outcome.verdict.violations.iter();
+            let mut kinds: Vec<_> = violations.map(|it| format!("{:?}", it.kind)).collect();
+            kinds.sort();
+            kinds.dedup();
+            if !kinds.is_empty() {
+                let kinds = kinds.join(", ");
+                println!("{}", undone::found_by(&kinds, plan.index, plan.seed));
+                return Ok(true);
+            }
+        }
+    }
+    Ok(false)
+}
+
 /// Runs SQLite in a namespace of its own: the small disk is mounted where no other process sees it.
 fn inside(args: &Args) -> Result<bool, Failure> {
     let mut unshare = Command::new("unshare");
@@ -88,6 +122,14 @@ fn inside(args: &Args) -> Result<bool, Failure> {
     unshare.arg(std::env::current_exe()?);
     unshare.args(["--store", "sqlite", "--seed", &args.seed.to_string()]);
     unshare.args(["--seconds", &args.seconds.to_string()]);
+    if let Some(faults) = &args.hunt {
+        let faults = if faults.is_empty() {
+            undone::ANY.to_owned()
+        } else {
+            faults.join(";")
+        };
+        unshare.args(["--hunt", &faults]);
+    }
     unshare.arg("--results").arg(&args.results);
     unshare.arg("--reports").arg(&args.reports);
     Ok(unshare.env(INSIDE, "1").status()?.success())
@@ -98,11 +140,13 @@ fn plans(args: &Args, store: &str) -> impl Iterator<Item = SlicePlan> {
     let slices = args.seconds.div_ceil(SLICE_SECONDS);
     let (seed, seconds) = (args.seed, args.seconds);
     let store = store.to_owned();
+    let only = args.hunt.clone().unwrap_or_default();
     (0..slices).map(move |index| SlicePlan {
         store: store.clone(),
         seed,
         index,
         length: Duration::from_secs(SLICE_SECONDS.min(seconds - index * SLICE_SECONDS)),
+        only: only.clone(),
     })
 }
 

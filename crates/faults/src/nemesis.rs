@@ -9,6 +9,7 @@ use tenure_testkit::servers::ServerError;
 
 use crate::fleet::{Fleet, Surroundings};
 use crate::log::Log;
+use crate::slice::SlicePlan;
 use crate::topology::{Cost, Mishap, Scene, Topology};
 use crate::worker::Store;
 
@@ -33,7 +34,7 @@ pub struct Happened {
     pub stuck: Vec<String>,
 }
 
-/// Lets mishaps happen for so long, one or some at a time. After each time everything is mended,
+/// Lets mishaps happen as planned, one or some at a time. After each time everything is mended,
 /// and all mutexes of `store` must go on.
 ///
 /// # Errors
@@ -44,15 +45,16 @@ pub fn rage(
     log: &Log,
     store: &Store,
     chance: &mut Rng,
-    length: Duration,
+    plan: &SlicePlan,
 ) -> Result<Happened, ServerError> {
     let mut happened = Happened::default();
     let mut menu = of_workers(fleet);
     menu.extend(topology.menu(fleet));
+    only(&plan.only, &mut menu)?;
     recovered(log, store, 1, Duration::ZERO, &mut happened);
     happened.slowest = Duration::ZERO;
     // However long the start took, something happens.
-    let end = Instant::now() + length;
+    let end = Instant::now() + plan.length;
     while happened.stuck.is_empty() && (happened.mishaps.is_empty() || Instant::now() < end) {
         sleep(Duration::from_millis(chance.u64(20..200)));
         let mishaps = choose(&menu, topology.crowd(), chance);
@@ -96,6 +98,20 @@ pub fn rage(
     recovered(log, store, 2, log.now(), &mut happened);
     all_ask(log, fleet.size(), store, &mut happened);
     Ok(happened)
+}
+
+/// Leaves what is named on the menu, or all of it where nothing is.
+fn only(names: &[String], menu: &mut Vec<Mishap<'_>>) -> Result<(), ServerError> {
+    let is_unknown = |name: &&String| menu.iter().all(|mishap| mishap.name != *name);
+    if let Some(name) = names.iter().find(is_unknown) {
+        let all: Vec<_> = menu.iter().map(|mishap| mishap.name).collect();
+        let all = all.join("; ");
+        return Err(ServerError::new(format!(
+            "no fault {name:?}; there are {all}"
+        )));
+    }
+    menu.retain(|mishap| names.is_empty() || names.iter().any(|name| name == mishap.name));
+    Ok(())
 }
 
 /// Some that can happen at the same time, each once.
@@ -210,6 +226,18 @@ fn of_workers(fleet: &Fleet) -> Vec<Mishap<'_>> {
             Ok(all().try_for_each(begin)?)
         })
         .costing(Cost::Lives),
+        Mishap::new("two workers are copies of one machine", move |scene| {
+            let first = scene.one(fleet.size());
+            let second = (first + 1 + scene.one(fleet.size() - 1)) % fleet.size();
+            for at in [first, second] {
+                fleet.kill(at);
+                fleet.begin(at, Surroundings::SameChance)?;
+            }
+            scene.wait(2.0);
+            fleet.kill(first);
+            fleet.kill(second);
+            Ok(())
+        }),
     ];
     let with_clocks = fleet.with_clocks();
     if !with_clocks.is_empty() {
@@ -221,6 +249,13 @@ fn of_workers(fleet: &Fleet) -> Vec<Mishap<'_>> {
             scene.wait(0.5);
             // A newborn one has not heard of the first, and is off by as much then.
             fleet.set_clock(at, !ahead, by);
+            Ok(())
+        }));
+        let with_clocks = fleet.with_clocks();
+        menu.push(Mishap::new("worker's clock slow", move |scene| {
+            let at = with_clocks[scene.one(with_clocks.len())];
+            if_so(fleet.slow_clock(at, scene.length * 2))?;
+            scene.wait(2.0);
             Ok(())
         }));
     }

@@ -165,6 +165,7 @@ mod tests {
             seed: 0,
             index,
             length: Duration::ZERO,
+            only: Vec::new(),
         };
         assert!(results.has(&plan(1)) && !results.has(&plan(2)));
     }

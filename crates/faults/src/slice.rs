@@ -29,6 +29,8 @@ pub struct SlicePlan {
     pub index: u64,
     /// For how long things go wrong.
     pub length: Duration,
+    /// The faults that there are; all if none is named.
+    pub only: Vec<String>,
 }
 
 /// What came of it.
@@ -71,13 +73,14 @@ pub fn run(plan: &SlicePlan) -> Result<Outcome, ServerError> {
         lease,
         // Every other lives on a host whose clock is set now and then.
         sets_clock: at % 2 == 0,
+        ahead: Duration::ZERO,
         seed: chance.u64(..),
     });
     let orders: Vec<_> = orders.collect();
     let store = orders[0].store.clone();
     let fleet = Fleet::start(orders, &log)?;
     let terms = topology.terms();
-    let happened = nemesis::rage(&*topology, &fleet, &log, &store, &mut chance, plan.length);
+    let happened = nemesis::rage(&*topology, &fleet, &log, &store, &mut chance, plan);
     drop(fleet);
     drop(topology);
     unmount(directory.path());

@@ -23,7 +23,7 @@ pub struct Target {
 }
 
 /// Everything that is fuzzed.
-pub const TARGETS: [Target; 7] = [
+pub const TARGETS: [Target; 8] = [
     Target {
         name: "urls",
         run: targets::urls,
@@ -51,6 +51,10 @@ pub const TARGETS: [Target; 7] = [
     Target {
         name: "http",
         run: targets::http,
+    },
+    Target {
+        name: "requests",
+        run: targets::requests,
     },
 ];
 

@@ -5,6 +5,8 @@ use std::hint::black_box;
 use tenure::backend::LedgerEntry;
 use tenure::stores::{StoreOptions, check, mysql, redis, zookeeper};
 
+use tenure_dashboard::site::fuzzing::{MUTEX, TOKEN, visit};
+
 use crate::input::Input;
 use crate::orders::{Order, Word};
 
@@ -110,4 +112,33 @@ pub(crate) fn http(bytes: &[u8]) {
         let is_of_hosts = |byte: u8| byte.is_ascii_alphanumeric() || b".:[]".contains(&byte);
         assert!(host.bytes().all(is_of_hosts), "{host:?}");
     }
+}
+
+/// Whole requests, to the dashboard as it is: one that everybody may read, and one that wants a
+/// token. Each is answered, and by what it may be; who does not know the token learns nothing.
+pub(crate) fn requests(bytes: &[u8]) {
+    let Some((first, request)) = bytes.split_first() else {
+        return;
+    };
+    let needs_token = first % 2 == 1;
+    let visit = visit(needs_token, request);
+    let answer = String::from_utf8_lossy(&visit.answer);
+    if let Some(line) = answer.lines().next() {
+        let status = line.strip_prefix("HTTP/1.").and_then(|rest| rest.get(2..5));
+        let status: u16 = status.and_then(|it| it.parse().ok()).unwrap_or_default();
+        // The store is well: nothing here is the server's fault.
+        let is_known = (200..500).contains(&status) || status == 505;
+        assert!(is_known, "{line} to {}", request.escape_ascii());
+    }
+    let has = |bytes: &[u8], text: &str| {
+        let mut windows = bytes.windows(text.len());
+        windows.any(|window| window == text.as_bytes())
+    };
+    if needs_token && !has(request, TOKEN) {
+        assert!(visit.is_held, "freed by {}", request.escape_ascii());
+        let is_told = !has(request, MUTEX) && has(&visit.answer, MUTEX);
+        assert!(!is_told, "{answer} to {}", request.escape_ascii());
+        assert!(!has(&visit.answer, TOKEN), "{answer}");
+    }
+    assert!(needs_token || visit.is_held, "{}", request.escape_ascii());
 }

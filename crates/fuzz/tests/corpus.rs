@@ -87,3 +87,27 @@ fn changed(kept: &[Vec<u8>], chance: &mut Chance) -> Vec<u8> {
     }
     input
 }
+
+/// The requests reach the pages, and what is asserted of the answers can be false.
+#[test]
+fn requests_are_heard_and_answered() {
+    use tenure_dashboard::site::fuzzing::{MUTEX, TOKEN, visit};
+
+    let ask = |needs_token, headers: &str| {
+        let request = format!("GET /api/v1/mutexes HTTP/1.1\r\nHost: localhost\r\n{headers}\r\n");
+        let answer = visit(needs_token, request.as_bytes()).answer;
+        String::from_utf8_lossy(&answer).into_owned()
+    };
+    let open = ask(false, "");
+    assert!(
+        open.starts_with("HTTP/1.1 200 ") && open.contains(MUTEX),
+        "{open}"
+    );
+    let closed = ask(true, "");
+    assert!(
+        closed.starts_with("HTTP/1.1 401 ") && !closed.contains(MUTEX),
+        "{closed}"
+    );
+    let known = ask(true, &format!("Authorization: Bearer {TOKEN}\r\n"));
+    assert!(known.contains(MUTEX), "{known}");
+}

@@ -1,12 +1,13 @@
 //! Three ZooKeeper servers, of which the last can be cut off from the others.
 
+use std::thread::sleep;
 use std::time::Duration;
 
 use tenure_testkit::servers::{ServerError, ZooKeeper, ZooKeeperEnsemble};
 
 use super::ways::{self, Ways};
 use super::zookeeper::{BELIEF, SESSION, store};
-use super::{Mishap, Topology};
+use super::{Mishap, Scene, Topology};
 use crate::fleet::Fleet;
 use crate::worker::Store;
 
@@ -26,6 +27,33 @@ impl Ensemble {
         let addresses: Vec<_> = members.map(ZooKeeper::address).collect();
         let ways = ways::start(&addresses, None)?;
         Ok(Self { servers, ways })
+    }
+
+    /// Workers that have gone on after a pause ask once, and are answered, before their server is
+    /// cut off: it has not told the leader of them since long before.
+    fn hold_up(&self, fleet: &Fleet, scene: &mut Scene<'_>) -> Result<(), ServerError> {
+        let last = self.servers.members().len() - 1;
+        let all = 0..fleet.size();
+        for way in all.clone().flat_map(|at| &self.ways[at][..last]) {
+            way.refuse()?;
+            way.cut()?;
+        }
+        // All have come to the last one by then.
+        scene.wait(1.0);
+        let stopped = all.clone().filter(|at| fleet.stop(*at)).count();
+        if stopped == 0 {
+            return Err(ServerError::new("no worker lives"));
+        }
+        sleep(SESSION.mul_f64(0.4 + 0.2 * scene.chance.f64()));
+        all.for_each(|at| _ = fleet.go_on(at));
+        sleep(SESSION.mul_f64(0.05 * scene.chance.f64()));
+        self.servers.sever()?;
+        // The others are let in elsewhere when the sessions end.
+        for way in (0..fleet.size() / 2).flat_map(|at| &self.ways[at][..last]) {
+            way.heal()?;
+        }
+        sleep(SESSION);
+        Ok(())
     }
 
     fn leader(&self) -> Result<&ZooKeeper, ServerError> {
@@ -51,7 +79,7 @@ impl Topology for Ensemble {
         2
     }
 
-    fn menu<'a>(&'a self, _: &'a Fleet) -> Vec<Mishap<'a>> {
+    fn menu<'a>(&'a self, fleet: &'a Fleet) -> Vec<Mishap<'a>> {
         let mut menu = ways::menu(&self.ways, false);
         menu.extend(ways::server_menu(self.servers.members()));
         menu.extend([
@@ -69,6 +97,9 @@ impl Topology for Ensemble {
                 scene.wait(0.5);
                 let _ = leader.spawn();
                 Ok(())
+            }),
+            Mishap::new("workers held up, then their member cut off", move |scene| {
+                self.hold_up(fleet, scene)
             }),
             Mishap::new("member cut off, still reachable", move |scene| {
                 self.servers.sever()?;

@@ -28,6 +28,12 @@ const POLICIES: [&str; 8] = [
 /// So many keys of a thousand letters do not fit.
 const JUNK: usize = 200;
 
+/// The mutexes that have a queue.
+const NAMES: [&str; 3] = ["lock", "lead", "plan"];
+
+/// So many are not cleared away by one call.
+const DEAD: usize = 100;
+
 pub(super) struct OneRedis {
     server: Redis,
     ways: Ways,
@@ -117,6 +123,15 @@ impl Topology for OneRedis {
                 self.fill(policy, scene)
             })
             .costing(Cost::Memory),
+            Mishap::new("dead waiters in front", move |scene| {
+                let name = NAMES[scene.one(NAMES.len())];
+                let key = format!("simba:{{{name}}}:contender");
+                let mut words = vec!["ZADD".to_owned(), key];
+                let dead = (0..DEAD).flat_map(|at| [format!("{at}.5"), format!("dead-{at}")]);
+                words.extend(dead);
+                let words: Vec<_> = words.iter().map(String::as_str).collect();
+                Ok(self.server.command(&words).map(drop)?)
+            }),
             Mishap::new("restarted without data", move |scene| {
                 scene.log.forgetting(|| self.server.wipe())?;
                 scene.wait(0.25);

@@ -8,7 +8,7 @@ use std::time::Duration;
 use tenure_testkit::servers::{MariaDb, Postgres, Proxy, ServerError, Speech};
 
 use super::ways::{self, Ways};
-use super::{Mishap, Scene, TERMS, Topology, clock_ahead};
+use super::{Cost, Mishap, Scene, TERMS, Topology, clock_ahead};
 use crate::fleet::Fleet;
 use crate::worker::Store;
 
@@ -48,6 +48,14 @@ impl Pg {
         let ways = ways::start(&[server.address()], Some(Speech::Postgres))?;
         Ok(Self { server, ways })
     }
+}
+
+/// The owners are forgotten; the ledgers of schedules are not.
+fn rows_deleted<'a>(
+    delete: impl Fn() -> Result<String, ServerError> + Send + Sync + 'a,
+) -> Mishap<'a> {
+    let happens = move |scene: &mut Scene<'_>| scene.log.forgetting(&delete).map(drop);
+    Mishap::new("rows deleted by a stranger", happens).costing(Cost::Memory)
 }
 
 /// The statements of a stranger that has a row in hand for so long.
@@ -123,6 +131,12 @@ impl Topology for Maria {
             Mishap::new("sessions used up", move |scene| {
                 use_up(self.server.address(), &self.ways, scene, hears_greeting)
             }),
+            rows_deleted(move || {
+                // What the clock has not passed would be granted under a smaller token.
+                let seconds = "TIMESTAMPDIFF(SECOND, '2026-01-01', UTC_TIMESTAMP())";
+                let delete = format!("DELETE FROM simba_mutex WHERE version < {seconds}");
+                self.server.sql(&delete)
+            }),
             clock_ahead(
                 "server's clock ahead",
                 self.lease(),
@@ -160,6 +174,7 @@ impl Topology for Pg {
             Mishap::new("sessions used up", move |scene| {
                 use_up(self.server.address(), &self.ways, scene, says_its_name)
             }),
+            rows_deleted(move || self.server.sql("DELETE FROM simba_mutex")),
             Mishap::new("sessions ended by the server", move |_| {
                 let end = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity \
                            WHERE pid <> pg_backend_pid()";

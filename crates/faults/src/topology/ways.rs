@@ -63,6 +63,10 @@ pub(super) fn menu(ways: &Ways, speaks: bool) -> Vec<Mishap<'_>> {
                 way.partition_after(scene.chance.u64(1..12));
             }
             scene.wait(1.0);
+            if scene.chance.bool() {
+                // The server never hears of the end of what it has begun.
+                ways[at].iter().for_each(Proxy::silence);
+            }
             ways[at].iter().try_for_each(Proxy::heal)
         }));
     }

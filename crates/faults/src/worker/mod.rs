@@ -17,7 +17,7 @@ use std::io::{self, BufRead as _, Write as _};
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 use tenure::clock::{Clock, VirtualHost};
@@ -30,6 +30,9 @@ use crate::register::Registers;
 
 /// Set to see the errors of the workers.
 const ERRORS: &str = "TENURE_FAULTS_ERRORS";
+
+/// What part of its time a slow clock loses. Clocks may run as far apart as that.
+const SLOW: u32 = 500;
 
 /// What a worker contends in.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -78,6 +81,9 @@ pub struct Orders {
     pub lease: Duration,
     /// Whether its host has a wall clock that it sets when it is told to.
     pub sets_clock: bool,
+    /// How far its clock since boot is ahead of the host's.
+    #[serde(default)]
+    pub ahead: Duration,
     /// What its choices come from.
     pub seed: u64,
 }
@@ -132,7 +138,7 @@ impl Worker {
     }
 
     fn now(&self) -> Duration {
-        self.times.time(self.clock.now())
+        self.times.time(self.clock.now()) - self.orders.ahead
     }
 
     /// Tells of what was so at `at`. Without the driver, which reads it, this is the end.
@@ -202,7 +208,8 @@ pub fn main(orders: &str) -> io::Result<()> {
     Ok(())
 }
 
-/// Sets the wall clock of the worker's host: `ahead MILLISECONDS` or `back MILLISECONDS`.
+/// Sets the wall clock of the worker's host: `ahead MILLISECONDS` or `back MILLISECONDS`; or lets
+/// all its clocks lose time for so long: `slow MILLISECONDS`.
 fn obey(line: &str, host: Option<&VirtualHost>) {
     let (Some(host), Some((way, millis))) = (host, line.split_once(' ')) else {
         return;
@@ -210,8 +217,24 @@ fn obey(line: &str, host: Option<&VirtualHost>) {
     let by = Duration::from_millis(millis.parse().unwrap_or_default());
     match way {
         "ahead" => host.set_wall_ahead(by),
+        "slow" => slow(host, by),
         _ => host.set_wall_back(by),
     }
+}
+
+/// In steps that are small beside any lease.
+fn slow(host: &VirtualHost, length: Duration) {
+    let host = host.clone();
+    std::thread::spawn(move || {
+        let begun = Instant::now();
+        let mut lost = Duration::ZERO;
+        while begun.elapsed() < length {
+            std::thread::sleep(Duration::from_millis(10));
+            let behind = begun.elapsed() / SLOW;
+            host.rewind(behind - lost);
+            lost = behind;
+        }
+    });
 }
 
 async fn work(worker: Rc<Worker>, host: Option<VirtualHost>) {

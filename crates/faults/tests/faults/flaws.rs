@@ -106,6 +106,7 @@ impl World {
             register: "nowhere".into(),
             lease: LEASE,
             sets_clock: false,
+            ahead: Duration::ZERO,
             seed,
         };
         let worker = Worker::here(orders, self.clock.clone(), &self.log, &self.registers);

@@ -35,7 +35,9 @@ impl SameChance {
         same
     }
 
-    fn library(&self) -> PathBuf {
+    /// What is to be preloaded.
+    #[must_use]
+    pub fn library(&self) -> PathBuf {
         self.folder.path().join("same_chance.so")
     }
 
