@@ -260,7 +260,7 @@ impl Answers<CanGiveUp> for MySql {
 }
 
 /// Renews grants of the same terms.
-pub(super) struct Renew(pub(super) Vec<Held>);
+pub(super) struct Renew(pub(super) Arc<[Held]>);
 
 pub(super) struct Renewed {
     /// How many.

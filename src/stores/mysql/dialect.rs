@@ -1,7 +1,7 @@
 //! [`MySql`]: how MySQL and MariaDB are spoken to.
 
-use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use sqlx::error::DatabaseError;
@@ -181,7 +181,7 @@ impl Dialect for MySql {
         acquire::acquire(client, bid).await
     }
 
-    async fn renew(client: &Client<Self>, some: &[Held]) -> Result<Vec<Passed>> {
+    async fn renew(client: &Client<Self>, some: &Arc<[Held]>) -> Result<Vec<Passed>> {
         renew::renew(client, some).await
     }
 

@@ -1,30 +1,27 @@
 //! Renewing a batch: an UPDATE that says how many rows it reached, and a look
 //! at the rows when it did not reach all.
 
+use std::sync::Arc;
+
 use super::calls::{Renew, millis};
 use super::dialect::MySql;
 use crate::backend::{Answer, Held};
 use crate::error::Result;
 use crate::model::{MutexOwner, StoreTime};
-use crate::stores::sql::{Client, FindMany, Passed};
+use crate::stores::sql::{Client, FindMany, Passed, extended};
 
-pub(super) async fn renew(client: &Client<MySql>, some: &[Held]) -> Result<Vec<Passed>> {
-    let renewed = client.ask_urgently(Renew(some.to_vec())).await?;
+pub(super) async fn renew(client: &Client<MySql>, some: &Arc<[Held]>) -> Result<Vec<Passed>> {
+    let renewed = client.ask_urgently(Renew(Arc::clone(some))).await?;
     match renewed.at {
         Some(now) if renewed.rows == some.len() as u64 => {
-            let extended = |held| Passed::Answered(Ok(extended(held, now)));
+            let extended = |held: &Held| {
+                let end = now + held.terms.lease();
+                Passed::Answered(Ok(extended(held, now, end)))
+            };
             Ok(some.iter().map(extended).collect())
         }
         at => which(client, some, at).await,
     }
-}
-
-/// The answer to a renewal; when the grant began is not asked again.
-fn extended(held: &Held, now: StoreTime) -> Answer {
-    let owner = MutexOwner::foreign(held.contender.clone())
-        .owning_until(now + held.terms.lease())
-        .with_token(held.token);
-    Answer::won(owner, now)
 }
 
 /// The UPDATE does not say which rows it reached, and one that it did not reach

@@ -1,9 +1,10 @@
 //! Taking a mutex: one statement if it is free, two if it is refused or new.
 
-use super::calls::{Take, TakeFree};
+use super::calls::{Granted, Take, TakeFree};
 use super::dialect::Postgres;
 use crate::backend::{Answer, Bid};
-use crate::error::Result;
+use crate::error::{Error, Outcome, Result};
+use crate::model::{FencingToken, MutexOwner};
 use crate::stores::sql::{Client, Find};
 
 /// How often a refusal that shows no owner is looked at again: a race was lost
@@ -13,10 +14,10 @@ const LOOKS: usize = 3;
 pub(super) async fn acquire(client: &Client<Postgres>, bid: &Bid) -> Result<Answer> {
     let take = || client.ask(Take(bid.clone()));
     let find = || client.ask(Find(bid.name.clone()));
-    let mut taken = match client.ask(TakeFree(bid.clone())).await? {
-        Some(taken) => taken,
-        None => take().await?,
-    };
+    if let Some(granted) = client.ask(TakeFree(bid.clone())).await? {
+        return won(bid, &granted);
+    }
+    let mut taken = take().await?;
     let mut looks = 0;
     // Whether the row was shown by a statement that writes. What only reads may
     // be answered by a standby that lags, where a proxy sends it there.
@@ -61,4 +62,18 @@ pub(super) async fn acquire(client: &Client<Postgres>, bid: &Bid) -> Result<Answ
         }
         return Client::<Postgres>::refused(&bid.name, taken.found);
     }
+}
+
+/// The answer to a bid that met a free row, by what the row has now: a trigger may
+/// have changed what was written.
+fn won(bid: &Bid, granted: &Granted) -> Result<Answer> {
+    let at = granted.at;
+    let end = granted.ends_at.min(at + bid.terms.lease());
+    // Granted, and of no use: the caller must undo it.
+    let token = FencingToken::from_store(granted.version).map_err(|error| {
+        Error::new(error.kind(), Outcome::MayHave).with_message(error.to_string())
+    })?;
+    let ttl_at = end.min(at + bid.terms.ttl());
+    let owner = MutexOwner::new(bid.contender.clone(), at, ttl_at, end).with_token(token);
+    Ok(Answer::won(owner, at))
 }

@@ -1,7 +1,9 @@
 //! The driver calls: each a statement with what it needs.
 
+use std::sync::Arc;
+
 use sqlx::postgres::PgRow;
-use sqlx::{Row as _, ValueRef as _};
+use sqlx::{ColumnIndex, Row as _, ValueRef as _};
 
 use super::dialect::{Connection, Postgres};
 use super::wire::{Prepared, Value};
@@ -61,14 +63,14 @@ pub(super) fn text_of(row: &PgRow, column: &str) -> sqlx::Result<Option<String>>
     Ok(Some(text(Some(bytes))))
 }
 
-pub(super) fn number(row: &PgRow, column: &str) -> sqlx::Result<u64> {
+pub(super) fn number<I: ColumnIndex<PgRow>>(row: &PgRow, column: I) -> sqlx::Result<u64> {
     // A table of another make may hold NULL: one such row must not hide the
     // others, nor look like a broken connection.
     let number: Option<i64> = row.try_get(column)?;
     Ok(u64::try_from(number.unwrap_or(0)).unwrap_or(0))
 }
 
-fn millis(length: std::time::Duration) -> Value {
+fn millis<'v>(length: std::time::Duration) -> Value<'v> {
     u64::try_from(length.as_millis()).unwrap_or(u64::MAX).into()
 }
 
@@ -78,7 +80,7 @@ impl Postgres {
         &self,
         on: &mut Connection,
         sql: &Prepared,
-        values: Vec<Value>,
+        values: Vec<Value<'_>>,
     ) -> sqlx::Result<Said> {
         let said = self.many(on, sql, values).await?;
         said.into_iter().next().ok_or(sqlx::Error::RowNotFound)
@@ -89,7 +91,7 @@ impl Postgres {
         &self,
         on: &mut Connection,
         sql: &Prepared,
-        values: Vec<Value>,
+        values: Vec<Value<'_>>,
     ) -> sqlx::Result<Vec<Said>> {
         let rows = self.wire.prepared(on, sql, &values).await?;
         rows.iter().map(Said::read).collect()
@@ -99,7 +101,7 @@ impl Postgres {
         &self,
         on: &mut Connection,
         sql: &Prepared,
-        values: Vec<Value>,
+        values: Vec<Value<'_>>,
     ) -> sqlx::Result<Rows> {
         let said = self.many(on, sql, values).await?;
         Ok(Rows {
@@ -110,29 +112,43 @@ impl Postgres {
 }
 
 questions! {
-    TakeFree => Option<Said>, Writes, |said| said.as_ref().map(|said| said.found.now);
+    TakeFree => Option<Granted>, Writes, |granted| granted.as_ref().map(|granted| granted.at);
     Take => Said, Writes, |said| Some(said.found.now);
-    Renew => Vec<Said>, Writes, |said| said.first().map(|said| said.found.now);
+    Renew => Renewed, Writes, |renewed| Some(renewed.at);
+    RenewEach => Vec<Said>, Writes, |said| said.first().map(|said| said.found.now);
 }
 
 /// Takes a mutex that was owned before and is free.
 pub(super) struct TakeFree(pub(super) Bid);
+
+/// What the row has now beside what the bid asked for.
+pub(super) struct Granted {
+    pub(super) at: StoreTime,
+    pub(super) version: u64,
+    pub(super) ends_at: StoreTime,
+}
 
 impl Answers<TakeFree> for Postgres {
     async fn answer(
         &self,
         on: &mut Connection,
         TakeFree(bid): &TakeFree,
-    ) -> sqlx::Result<Option<Said>> {
+    ) -> sqlx::Result<Option<Granted>> {
         // The whole statement is refused by a table whose names are not unique, where
         // this one could meet one of two rows.
         if !self.wire.has_taken(on) {
             return Ok(None);
         }
-        let said = self
-            .many(on, &self.statements.take_free, taking(bid))
-            .await?;
-        Ok(said.into_iter().next())
+        let take = &self.statements.take_free;
+        let rows = self.wire.prepared(on, take, &taking(bid)).await?;
+        let granted = |row: &PgRow| {
+            Ok(Granted {
+                at: StoreTime::from_millis(number(row, 0)? / 1000),
+                version: number(row, 1)?,
+                ends_at: StoreTime::from_millis(number(row, 2)?),
+            })
+        };
+        rows.first().map(granted).transpose()
     }
 }
 
@@ -147,13 +163,13 @@ impl Answers<Take> for Postgres {
     }
 }
 
-fn taking(bid: &Bid) -> Vec<Value> {
+fn taking(bid: &Bid) -> Vec<Value<'_>> {
     vec![
         bid.name.as_str().into(),
         bid.contender.as_str().into(),
         millis(bid.terms.ttl()),
         millis(bid.terms.lease()),
-        Value::Text(bid.nonce.to_string()),
+        bid.nonce.to_string().into(),
     ]
 }
 
@@ -180,15 +196,12 @@ impl Answers<Free> for Postgres {
                 vec![
                     held.contender.as_str().into(),
                     held.token.store().into(),
-                    Value::Text(held.nonce.to_string()),
+                    held.nonce.to_string().into(),
                 ],
             ),
             Free::Left(bid) => (
                 &to.leave,
-                vec![
-                    bid.contender.as_str().into(),
-                    Value::Text(bid.nonce.to_string()),
-                ],
+                vec![bid.contender.as_str().into(), bid.nonce.to_string().into()],
             ),
             Free::Revoked(_, token) => (
                 &to.revoke,
@@ -201,9 +214,9 @@ impl Answers<Free> for Postgres {
         let mut values = vec![free.name().as_str().into()];
         values.extend(rest);
         if let Free::Held(_) = free {
-            let freed = self.many(on, &to.release_held, values.clone()).await?;
-            if let Some(said) = freed.first() {
-                return Ok(Freed::At(said.found.now));
+            let freed = self.wire.prepared(on, &to.release_held, &values).await?;
+            if let Some(row) = freed.first() {
+                return Ok(Freed::At(StoreTime::from_millis(number(row, 0)? / 1000)));
             }
         }
         let said = self.one(on, sql, values).await?;
@@ -231,8 +244,8 @@ impl Postgres {
 
 impl Answers<FindMany> for Postgres {
     async fn answer(&self, on: &mut Connection, FindMany(names): &FindMany) -> sqlx::Result<Rows> {
-        let names = names.iter().map(ToString::to_string).collect();
-        let values = vec![Value::Texts(names)];
+        let names = names.iter().map(|name| name.as_str().into());
+        let values = vec![Value::Texts(names.collect())];
         self.rows(on, &self.statements.find_many, values).await
     }
 }
@@ -245,21 +258,54 @@ impl Answers<List> for Postgres {
     }
 }
 
-/// Renews grants of the same terms; one answer for each, in their order.
-pub(super) struct Renew(pub(super) Vec<Held>);
+/// Renews grants of the same terms.
+pub(super) struct Renew(pub(super) Arc<[Held]>);
+
+pub(super) struct Renewed {
+    pub(super) at: StoreTime,
+    /// The end of the first of them that ends.
+    pub(super) ends_at: StoreTime,
+    /// The places of those that were renewed, from 1; no text where none was.
+    pub(super) places: Option<String>,
+}
 
 impl Answers<Renew> for Postgres {
-    async fn answer(&self, on: &mut Connection, Renew(held): &Renew) -> sqlx::Result<Vec<Said>> {
-        let texts = |text: &dyn Fn(&Held) -> String| Value::Texts(held.iter().map(text).collect());
-        let version = |held: &Held| i64::try_from(held.token.store()).unwrap_or(i64::MAX);
-        let values = vec![
-            texts(&|held| held.name.to_string()),
-            texts(&|held| held.contender.to_string()),
-            Value::Ints(held.iter().map(version).collect()),
-            texts(&|held| held.nonce.to_string()),
-            millis(held[0].terms.ttl()),
-            millis(held[0].terms.lease()),
-        ];
-        self.many(on, &self.statements.renew, values).await
+    async fn answer(&self, on: &mut Connection, Renew(held): &Renew) -> sqlx::Result<Renewed> {
+        let renew = &self.statements.renew;
+        let rows = self.wire.prepared(on, renew, &renewing(held)).await?;
+        let row = rows.first().ok_or(sqlx::Error::RowNotFound)?;
+        Ok(Renewed {
+            at: StoreTime::from_millis(number(row, 0)?),
+            ends_at: StoreTime::from_millis(number(row, 1)?),
+            places: row.try_get(2)?,
+        })
     }
+}
+
+/// The same; one answer for each, in their order.
+pub(super) struct RenewEach(pub(super) Arc<[Held]>);
+
+impl Answers<RenewEach> for Postgres {
+    async fn answer(
+        &self,
+        on: &mut Connection,
+        RenewEach(held): &RenewEach,
+    ) -> sqlx::Result<Vec<Said>> {
+        self.many(on, &self.statements.renew_each, renewing(held))
+            .await
+    }
+}
+
+fn renewing(held: &[Held]) -> Vec<Value<'_>> {
+    let version = |held: &Held| i64::try_from(held.token.store()).unwrap_or(i64::MAX);
+    let nonces = held.iter().map(|held| held.nonce.to_string().into());
+    let contenders = held.iter().map(|held| held.contender.as_str().into());
+    vec![
+        Value::Texts(held.iter().map(|held| held.name.as_str().into()).collect()),
+        Value::Texts(contenders.collect()),
+        Value::Ints(held.iter().map(version).collect()),
+        Value::Texts(nonces.collect()),
+        millis(held[0].terms.ttl()),
+        millis(held[0].terms.lease()),
+    ]
 }

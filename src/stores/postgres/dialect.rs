@@ -1,5 +1,6 @@
 //! [`Postgres`]: how PostgreSQL is spoken to.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use sqlx::error::DatabaseError;
@@ -47,7 +48,7 @@ impl Driver for Postgres {
 
     async fn connect(&self) -> Result<Connection, NotConnected> {
         let connection = self.options().await?.connect().await?;
-        Ok(Session::new(connection))
+        Ok(self.wire.session(connection).await?)
     }
 
     async fn ping(&self, session: &mut Connection) -> sqlx::Result<()> {
@@ -117,7 +118,7 @@ impl Dialect for Postgres {
         acquire::acquire(client, bid).await
     }
 
-    async fn renew(client: &Client<Self>, some: &[Held]) -> Result<Vec<Passed>> {
+    async fn renew(client: &Client<Self>, some: &Arc<[Held]>) -> Result<Vec<Passed>> {
         renew::renew(client, some).await
     }
 

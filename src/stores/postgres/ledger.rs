@@ -61,8 +61,8 @@ impl Answers<ListLedgers> for Postgres {
                 (&to.list, vec![after.into(), (*most).into()])
             }
             ListLedgers::Of(names) => {
-                let names = names.iter().map(ToString::to_string).collect();
-                (&to.find_many, vec![Value::Texts(names)])
+                let names = names.iter().map(|name| name.as_str().into());
+                (&to.find_many, vec![Value::Texts(names.collect())])
             }
         };
         let rows = self.wire.rows(on, sql, &values).await?;
@@ -84,12 +84,12 @@ impl Postgres {
     }
 }
 
-fn values(ClaimTick { held, claim }: &ClaimTick) -> Vec<Value> {
+fn values(ClaimTick { held, claim }: &ClaimTick) -> Vec<Value<'_>> {
     vec![
         held.name.as_str().into(),
         held.contender.as_str().into(),
         held.token.store().into(),
-        Value::Text(held.nonce.to_string()),
+        held.nonce.to_string().into(),
         (&*claim.plan).into(),
         claim.origin.as_millis().into(),
         claim.tick.into(),
@@ -147,6 +147,6 @@ impl Answers<FinishTick> for Postgres {
 }
 
 /// A note about a run; none is empty.
-fn note(note: Option<String>) -> Value {
-    Value::Text(note.unwrap_or_default())
+fn note<'v>(note: Option<String>) -> Value<'v> {
+    note.unwrap_or_default().into()
 }

@@ -1,18 +1,60 @@
-//! Renewing a batch: one statement that answers for each grant.
+//! Renewing a batch: one statement that answers which were renewed, and one that
+//! answers for each of the others.
 
-use super::calls::{Renew, Said};
+use std::sync::Arc;
+
+use super::calls::{Renew, RenewEach, Renewed, Said};
 use super::dialect::Postgres;
 use crate::backend::Held;
 use crate::error::Result;
-use crate::stores::sql::{Client, Passed};
+use crate::stores::sql::{Client, Passed, extended};
 
-pub(super) async fn renew(client: &Client<Postgres>, some: &[Held]) -> Result<Vec<Passed>> {
-    let said = client.ask_urgently(Renew(some.to_vec())).await?;
+pub(super) async fn renew(client: &Client<Postgres>, some: &Arc<[Held]>) -> Result<Vec<Passed>> {
+    let renewed = client.ask_urgently(Renew(Arc::clone(some))).await?;
+    // Two rows of one name: then none of them counts.
+    let Some(is_renewed) = which(&renewed, some.len()) else {
+        return Ok(Vec::new());
+    };
+    let rest = some.iter().zip(&is_renewed);
+    let rest = rest.filter_map(|(held, is_renewed)| (!is_renewed).then(|| held.clone()));
+    let rest: Arc<[Held]> = rest.collect();
+    let mut others = renew_each(client, &rest).await?.into_iter();
+    let answers = some.iter().zip(is_renewed).map_while(|(held, is_renewed)| {
+        if !is_renewed {
+            return others.next();
+        }
+        // A trigger may have shortened one of them.
+        let end = renewed.ends_at.min(renewed.at + held.terms.lease());
+        Some(Passed::Answered(Ok(extended(held, renewed.at, end))))
+    });
+    Ok(answers.collect())
+}
+
+/// Which of `count` were renewed; `None` when one was twice.
+fn which(renewed: &Renewed, count: usize) -> Option<Vec<bool>> {
+    let mut all = vec![false; count];
+    let places = renewed.places.iter().flat_map(|places| places.split(','));
+    for place in places {
+        let place: usize = place.parse().ok()?;
+        let is_renewed = all.get_mut(place.checked_sub(1)?)?;
+        if std::mem::replace(is_renewed, true) {
+            return None;
+        }
+    }
+    Some(all)
+}
+
+/// Those that others hold or own, as a rule, though some may be renewed by now.
+async fn renew_each(client: &Client<Postgres>, some: &Arc<[Held]>) -> Result<Vec<Passed>> {
+    if some.is_empty() {
+        return Ok(Vec::new());
+    }
+    let said = client.ask_urgently(RenewEach(Arc::clone(some))).await?;
     // Two rows of one name would shift the answers: then none of them counts.
     if said.len() != some.len() {
         return Ok(Vec::new());
     }
-    Ok(said.into_iter().zip(some).map(passed).collect())
+    Ok(said.into_iter().zip(&**some).map(passed).collect())
 }
 
 fn passed((said, held): (Said, &Held)) -> Passed {
@@ -29,5 +71,32 @@ fn passed((said, held): (Said, &Held)) -> Passed {
             Passed::Skipped
         }
         _ => Passed::Answered(Client::<Postgres>::refused(&held.name, said.found)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::StoreTime;
+
+    fn of(places: &str) -> Option<Vec<bool>> {
+        let (at, ends_at) = (StoreTime::from_millis(1), StoreTime::from_millis(2));
+        let places = (!places.is_empty()).then(|| places.to_owned());
+        let renewed = Renewed {
+            at,
+            ends_at,
+            places,
+        };
+        which(&renewed, 3)
+    }
+
+    #[test]
+    fn places_tell_which_were_renewed() {
+        assert_eq!(of(""), Some(vec![false; 3]));
+        assert_eq!(of("3,1,2"), Some(vec![true; 3]));
+        assert_eq!(of("2"), Some(vec![false, true, false]));
+        for odd in ["1,1", "4", "0", "1,,2", "x"] {
+            assert_eq!(of(odd), None, "{odd:?}");
+        }
     }
 }

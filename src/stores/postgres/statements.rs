@@ -32,7 +32,10 @@ pub(super) struct Statements {
     pub(super) take: Prepared,
     pub(super) find: Prepared,
     pub(super) find_many: Prepared,
+    /// Renews, and answers which. `renew_each` shows each of them besides, and who
+    /// owns what was not renewed, and costs the server four times as much.
     pub(super) renew: Prepared,
+    pub(super) renew_each: Prepared,
     /// Frees what is held, as it nearly always is, and answers no row otherwise.
     pub(super) release_held: Prepared,
     pub(super) release: Prepared,
@@ -61,21 +64,23 @@ impl Statements {
         };
         // Read before the row is waited for, and once: it is no part of the statement
         // that could be read again with it.
-        let clock = format!("(WITH {CLOCK} SELECT * FROM clock OFFSET 0) AS clock");
+        let clock = "(SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS micros \
+             OFFSET 0) AS clock";
+        let same = "m.owner_id = a.owner_id AND m.version = a.version AND m.nonce = a.nonce";
         let held = "m.owner_id = $2 AND m.version = $3 AND m.nonce = $4";
         Self {
             take_free: prepared(
                 "take_free",
                 "(text, text, bigint, bigint, text)",
                 format!(
-                    "UPDATE {table} AS m SET owner_id = $2, acquired_at = clock.now, \
-                 ttl_at = clock.now + $3, transition_at = clock.now + $4, \
+                    "UPDATE {table} AS m SET owner_id = $2, acquired_at = clock.micros / 1000, \
+                 ttl_at = clock.micros / 1000 + $3, transition_at = clock.micros / 1000 + $4, \
                  version = greatest(m.version + 1, clock.micros), nonce = $5 FROM {clock} \
-                 WHERE m.mutex = $1 AND m.transition_at < clock.now \
-                 RETURNING true AS won, clock.now, {}, pg_notify('{owned}', m.mutex)::text AS told",
-                    columns("m.")
+                 WHERE m.mutex = $1 AND m.transition_at < clock.micros / 1000 \
+                 RETURNING clock.micros, m.version, m.transition_at, pg_notify('{owned}', $1)"
                 ),
-            ),
+            )
+            .quick(),
             // Guarded by NOT EXISTS: a refused upsert without it would lock the
             // row and write to the log.
             take: prepared(
@@ -117,9 +122,28 @@ impl Statements {
                 ),
             ),
             // Around the rows that another transaction holds: one of them must
-            // not cost the others their time.
+            // not cost the others their time. Answers the places of those that
+            // were renewed, and when the first of them ends.
             renew: prepared(
                 "renew",
+                "(text[], text[], bigint[], text[], bigint, bigint)",
+                format!(
+                    "WITH {CLOCK}, unlocked AS (SELECT a.* FROM unnest($1::text[], $2::text[], \
+                 $3::bigint[], $4::text[]) WITH ORDINALITY \
+                 AS a (mutex, owner_id, version, nonce, place) JOIN {table} AS m \
+                 ON m.mutex = a.mutex AND {same} \
+                 AND m.transition_at >= (SELECT now FROM clock) \
+                 FOR NO KEY UPDATE OF m SKIP LOCKED), \
+                 renewed AS (UPDATE {table} AS m SET ttl_at = clock.now + $5, \
+                 transition_at = clock.now + $6 FROM unlocked AS a, clock \
+                 WHERE m.mutex = a.mutex AND {same} \
+                 RETURNING a.place, m.transition_at, {same} AS same) \
+                 SELECT (SELECT now FROM clock), min(transition_at), \
+                 string_agg(place::text, ',') FROM renewed WHERE same"
+                ),
+            ),
+            renew_each: prepared(
+                "renew_each",
                 "(text[], text[], bigint[], text[], bigint, bigint)",
                 format!(
                     "WITH {CLOCK}, asked AS (SELECT * FROM unnest($1::text[], $2::text[], \
@@ -145,11 +169,11 @@ impl Statements {
                 "(text, text, bigint, text)",
                 format!(
                     "UPDATE {table} AS m SET {NOT_OWNED} FROM {clock} \
-                 WHERE m.mutex = $1 AND m.transition_at >= clock.now AND {held} \
-                 RETURNING true AS won, clock.now, {}, pg_notify('{freed}', m.mutex)::text AS told",
-                    columns("m.")
+                 WHERE m.mutex = $1 AND m.transition_at >= clock.micros / 1000 AND {held} \
+                 RETURNING clock.micros, pg_notify('{freed}', $1)"
                 ),
-            ),
+            )
+            .quick(),
             release: prepared("release", "(text, text, bigint, text)", free(held)),
             leave: prepared(
                 "leave",

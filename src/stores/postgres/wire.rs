@@ -10,7 +10,8 @@
 //! A transaction pooler changes the session under us: with `notify=off` nothing
 //! is left in it. Where a pooler is noticed otherwise, it is the same.
 
-use std::fmt::Write as _;
+use std::borrow::Cow;
+use std::fmt::{self, Write as _};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,12 +19,16 @@ use std::time::Duration;
 
 use sqlx::error::DatabaseError;
 use sqlx::postgres::{PgConnection, PgRow};
-use sqlx::{AssertSqlSafe, Executor as _};
+use sqlx::{AssertSqlSafe, Executor as _, Row as _};
 
 /// How long a statement waits in the server for a row that another transaction
-/// holds. Longer than any of ours holds one; short, since a statement that
+/// holds, in milliseconds. Longer than any of ours holds one; short, since a statement that
 /// waits keeps a connection busy, and goes on waiting when its client is gone.
-const LOCK_WAIT: Duration = Duration::from_millis(250);
+const LOCK_WAIT: &str = "250";
+
+/// What holds for a quick statement in a plain session. Each further setting
+/// would cost the server a tenth of the statement.
+const QUICK_TERMS: &str = "SET LOCAL lock_timeout = 250; ";
 
 /// How a statement travels.
 #[derive(Debug)]
@@ -42,14 +47,18 @@ pub(in crate::stores) struct Session {
     /// Whether a whole take was done, won or refused. To have prepared it proves
     /// nothing: it is planned when it is called.
     pub(super) has_taken: bool,
+    /// Whether its transactions are READ COMMITTED and have time enough without
+    /// being told.
+    is_plain: bool,
 }
 
 impl Session {
-    pub(super) fn new(connection: PgConnection) -> Self {
+    fn new(connection: PgConnection) -> Self {
         Self {
             connection,
             prepared: Vec::new(),
             has_taken: false,
+            is_plain: false,
         }
     }
 }
@@ -63,6 +72,9 @@ pub(super) struct Prepared {
     /// As in `(text, bigint)`.
     types: &'static str,
     text: Arc<str>,
+    /// Whether it is about one row, found by its key: all that can keep it is a
+    /// lock.
+    is_quick: bool,
 }
 
 impl Prepared {
@@ -77,6 +89,14 @@ impl Prepared {
             name: format!("\"{name}\"").into(),
             types,
             text: text.into(),
+            is_quick: false,
+        }
+    }
+
+    pub(super) fn quick(self) -> Self {
+        Self {
+            is_quick: true,
+            ..self
         }
     }
 }
@@ -90,22 +110,33 @@ const UNKNOWN: &str = "26000";
 const KNOWN: &str = "42P05";
 const OUTDATED: &str = "0A000";
 
+/// Whether transactions are READ COMMITTED, and for how many milliseconds a
+/// statement may go on; zero is for ever.
+const PLAIN: &str = "SELECT current_setting('default_transaction_isolation') = 'read committed', \
+     (extract(epoch FROM current_setting('statement_timeout')::interval) * 1000)::bigint";
+
 #[derive(Clone, Debug)]
-pub(super) enum Value {
-    Text(String),
+pub(super) enum Value<'v> {
+    Text(Cow<'v, str>),
     Int(i64),
     Flag(bool),
-    Texts(Vec<String>),
+    Texts(Vec<Cow<'v, str>>),
     Ints(Vec<i64>),
 }
 
-impl From<&str> for Value {
-    fn from(text: &str) -> Self {
-        Self::Text(text.to_owned())
+impl<'v> From<&'v str> for Value<'v> {
+    fn from(text: &'v str) -> Self {
+        Self::Text(text.into())
     }
 }
 
-impl From<u64> for Value {
+impl From<String> for Value<'_> {
+    fn from(text: String) -> Self {
+        Self::Text(text.into())
+    }
+}
+
+impl From<u64> for Value<'_> {
     fn from(number: u64) -> Self {
         Self::Int(i64::try_from(number).unwrap_or(i64::MAX))
     }
@@ -124,7 +155,7 @@ impl Wire {
         &self,
         session: &mut Session,
         sql: &str,
-        values: &[Value],
+        values: &[Value<'_>],
     ) -> sqlx::Result<Vec<PgRow>> {
         let text = self.terms() + &plain(sql, values);
         session.send(text).await
@@ -135,21 +166,26 @@ impl Wire {
         &self,
         session: &mut Session,
         statement: &Prepared,
-        values: &[Value],
+        values: &[Value<'_>],
     ) -> sqlx::Result<Vec<PgRow>> {
         if !self.has_sessions.load(Ordering::Relaxed) {
             return self.rows(session, &statement.text, values).await;
         }
-        let Prepared { name, types, text } = statement;
+        let Prepared {
+            name, types, text, ..
+        } = statement;
         let is_prepared = session.prepared.contains(name);
-        let mut message = self.terms();
+        let mut message = match statement.is_quick && session.is_plain {
+            true => QUICK_TERMS.to_owned(),
+            false => self.terms(),
+        };
         if !is_prepared {
             let _ = write!(message, "PREPARE {name} {types} AS {text}; ");
         }
         let _ = write!(message, "EXECUTE {name}(");
         for (index, value) in values.iter().enumerate() {
             message.push_str(if index > 0 { "," } else { "" });
-            literal(&mut message, value);
+            argument(&mut message, value);
         }
         message.push(')');
         let error = match session.send(message).await {
@@ -182,13 +218,28 @@ impl Wire {
         self.has_sessions.load(Ordering::Relaxed) && session.has_taken
     }
 
+    /// A session on a new connection, and what it is like by itself. A server that
+    /// is told other defaults while it runs makes a quick statement lose races, or
+    /// end early: never wrong.
+    pub(super) async fn session(&self, connection: PgConnection) -> sqlx::Result<Session> {
+        let mut session = Session::new(connection);
+        if self.has_sessions.load(Ordering::Relaxed) {
+            let rows = session.send(PLAIN.to_owned()).await?;
+            let row = rows.first().ok_or(sqlx::Error::RowNotFound)?;
+            let limit: i64 = row.try_get(1)?;
+            let is_long = limit == 0 || i128::from(limit) >= self.limit.as_millis() as i128;
+            session.is_plain = row.try_get(0)? && is_long;
+        }
+        Ok(session)
+    }
+
     /// What holds for one message, whatever the server's or the session's
     /// settings are.
     fn terms(&self) -> String {
         format!(
             "SET LOCAL lock_timeout = {}; SET LOCAL statement_timeout = {}; \
              SET TRANSACTION ISOLATION LEVEL READ COMMITTED; ",
-            LOCK_WAIT.as_millis(),
+            LOCK_WAIT,
             self.limit.as_millis()
         )
     }
@@ -203,7 +254,7 @@ impl Session {
 }
 
 /// `sql` with literals for its parameters.
-fn plain(sql: &str, values: &[Value]) -> String {
+fn plain(sql: &str, values: &[Value<'_>]) -> String {
     let mut out = String::with_capacity(sql.len() * 2);
     let mut rest = sql;
     while let Some(at) = rest.find('$') {
@@ -223,7 +274,7 @@ fn plain(sql: &str, values: &[Value]) -> String {
     out + rest
 }
 
-fn literal(out: &mut String, value: &Value) {
+fn literal(out: &mut String, value: &Value<'_>) {
     let list = |out: &mut String, count: usize, each: &dyn Fn(&mut String, usize)| {
         out.push_str("ARRAY[");
         for index in 0..count {
@@ -243,6 +294,39 @@ fn literal(out: &mut String, value: &Value) {
             out.push_str(&format!("({})::bigint", numbers[at]));
         }),
     }
+}
+
+/// A value of a statement whose types are known: plain text is cheaper to read
+/// than an expression, above all that of a list.
+fn argument(out: &mut String, value: &Value<'_>) {
+    let is_plain = |text: &str| text.bytes().all(is_plain);
+    let _ = match value {
+        Value::Text(text) if is_plain(text) => write!(out, "'{text}'"),
+        Value::Int(number) => write!(out, "'{number}'"),
+        Value::Texts(texts) if texts.iter().all(|text| is_plain(text)) => {
+            out.reserve(texts.iter().map(|text| text.len() + 3).sum());
+            list(out, texts, |out, text| write!(out, "\"{text}\""))
+        }
+        Value::Ints(numbers) => list(out, numbers, |out, number| write!(out, "{number}")),
+        value => {
+            literal(out, value);
+            Ok(())
+        }
+    };
+}
+
+/// An array as the server writes it.
+fn list<T>(
+    out: &mut String,
+    items: &[T],
+    each: impl Fn(&mut String, &T) -> fmt::Result,
+) -> fmt::Result {
+    out.push_str("'{");
+    for (index, item) in items.iter().enumerate() {
+        out.push_str(if index > 0 { "," } else { "" });
+        each(out, item)?;
+    }
+    out.write_str("}'")
 }
 
 /// What needs no quoting, whatever the server's settings are; most names and ids
@@ -268,6 +352,25 @@ fn text_literal(out: &mut String, text: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn arguments_have_the_types_of_their_statement() {
+        let of = |value| {
+            let mut out = String::new();
+            argument(&mut out, &value);
+            out
+        };
+        assert_eq!(of("a-1".into()), "'a-1'");
+        assert_eq!(of(7_u64.into()), "'7'");
+        assert_eq!(of(Value::Flag(true)), "true");
+        let quoted = "convert_from(decode('27','hex'),'UTF8')";
+        assert_eq!(of("'".into()), quoted);
+        let texts = |texts: [&'static str; 2]| of(Value::Texts(texts.map(Into::into).into()));
+        assert_eq!(texts(["a, b", ""]), r#"'{"a, b",""}'"#);
+        assert_eq!(texts(["a", "'"]), format!("ARRAY['a'::text,{quoted}]"));
+        assert_eq!(of(Value::Ints(vec![1, -2])), "'{1,-2}'");
+        assert_eq!(of(Value::Texts(Vec::new())), "'{}'");
+    }
 
     #[test]
     fn nothing_of_a_value_reaches_the_statement_but_digits() {

@@ -1,6 +1,7 @@
 //! Many renewals in few statements.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::task::JoinSet;
@@ -11,7 +12,7 @@ use super::pool::runtime_ended;
 use crate::backend::{Answer, Held};
 use crate::clock::Clock;
 use crate::error::{Error, ErrorKind, Outcome, Result};
-use crate::model::MutexName;
+use crate::model::{MutexName, MutexOwner, StoreTime};
 
 /// The most that one statement carries: its rows stay locked for as long as it
 /// takes, and where the server cannot skip rows, one that is locked delays all.
@@ -21,7 +22,7 @@ const MOST: usize = 200;
 /// batches lock rows in the same order.
 #[derive(Debug)]
 struct Batch {
-    held: Vec<Held>,
+    held: Arc<[Held]>,
     /// Where each stood in the question.
     places: Vec<usize>,
 }
@@ -94,7 +95,7 @@ async fn renew_batch<D: Dialect>(client: &Client<D>, batch: &Batch) -> Vec<Resul
 }
 
 /// One statement for `some`, and what it did for each of them.
-async fn renew_some<D: Dialect>(client: &Client<D>, some: Vec<Held>) -> Vec<Passed> {
+async fn renew_some<D: Dialect>(client: &Client<D>, some: Arc<[Held]>) -> Vec<Passed> {
     let error = match D::renew(client, &some).await {
         Ok(passed) if passed.len() == some.len() => return passed,
         Ok(_) => Error::new(ErrorKind::Store, Outcome::MayHave)
@@ -121,7 +122,7 @@ pub(in crate::stores) enum Passed {
 /// what stays locked is a time-out.
 #[derive(Debug)]
 struct Passes {
-    held: Vec<Held>,
+    held: Arc<[Held]>,
     answers: Vec<Result<Answer>>,
     /// The places of those without an answer.
     left: Vec<usize>,
@@ -129,9 +130,9 @@ struct Passes {
 }
 
 impl Passes {
-    fn over(held: &[Held]) -> Self {
+    fn over(held: &Arc<[Held]>) -> Self {
         Self {
-            held: held.to_vec(),
+            held: Arc::clone(held),
             answers: held.iter().map(|held| Err(locked(&held.name))).collect(),
             left: (0..held.len()).collect(),
             passes: 0,
@@ -140,7 +141,7 @@ impl Passes {
 
     /// What the next statement renews, when it is time for it; `None` when
     /// there is none.
-    async fn next(&mut self, clock: &Clock) -> Option<Vec<Held>> {
+    async fn next(&mut self, clock: &Clock) -> Option<Arc<[Held]>> {
         if self.left.is_empty() || self.passes > PAUSES.len() {
             return None;
         }
@@ -148,6 +149,9 @@ impl Passes {
             clock.sleep(PAUSES[self.passes - 1]).await;
         }
         self.passes += 1;
+        if self.passes == 1 {
+            return Some(Arc::clone(&self.held));
+        }
         let held = self.left.iter().map(|at| self.held[*at].clone());
         Some(held.collect())
     }
@@ -167,6 +171,15 @@ impl Passes {
     fn answers(self) -> Vec<Result<Answer>> {
         self.answers
     }
+}
+
+/// The answer to a renewal by a statement that does not show the row; when the
+/// grant began is not asked again.
+pub(in crate::stores) fn extended(held: &Held, now: StoreTime, end: StoreTime) -> Answer {
+    let owner = MutexOwner::foreign(held.contender.clone())
+        .owning_until(end)
+        .with_token(held.token);
+    Answer::won(owner, now)
 }
 
 /// Another transaction holds the row of `name`.

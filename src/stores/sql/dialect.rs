@@ -1,5 +1,6 @@
 //! [`Dialect`]: what a database has of its own.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::batch::Passed;
@@ -76,7 +77,7 @@ pub(in crate::stores) trait Dialect:
     /// hold; what came of each, in the same order.
     fn renew(
         client: &Client<Self>,
-        some: &[Held],
+        some: &Arc<[Held]>,
     ) -> impl Future<Output = Result<Vec<Passed>>> + Send;
 
     /// Removes rows that have been free for so long, as many as is good at a

@@ -41,7 +41,7 @@ pub(super) mod schema;
 mod watch;
 mod words;
 
-pub(super) use batch::Passed;
+pub(super) use batch::{Passed, extended};
 #[cfg(feature = "mysql")]
 pub(super) use batch::{locked, padded};
 pub(super) use client::Client;

@@ -356,11 +356,26 @@ impl<D: Driver> Connections<D> {
         let idle = self.idle.lock().pop();
         // Read before the ping: a failure meanwhile leaves it in doubt.
         let doubts = self.doubts.load(Ordering::SeqCst);
-        if let Some(mut connected) = idle {
-            let fresh = self.clock.now().since(connected.used_at) < FRESH;
-            if fresh && connected.doubts == doubts {
-                return Ok(connected);
+        match idle {
+            Some(connected)
+                if connected.doubts == doubts
+                    && self.clock.now().since(connected.used_at) < FRESH =>
+            {
+                Ok(connected)
             }
+            // In a box: what a driver needs to connect is several times as large
+            // as what any statement needs, and a task is moved when it is made.
+            idle => Box::pin(self.proven(idle, doubts)).await,
+        }
+    }
+
+    /// `idle` if it lives, and otherwise a new one.
+    async fn proven(
+        &self,
+        idle: Option<Connected<D::Connection>>,
+        doubts: u64,
+    ) -> Result<Connected<D::Connection>> {
+        if let Some(mut connected) = idle {
             let end = self.clock.now() + self.limits.ping;
             let pinging = self.driver.ping(&mut connected.connection);
             if let Some(Ok(())) = self.clock.limit(end, pinging).await {
