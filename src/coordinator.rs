@@ -251,7 +251,8 @@ pub struct CoordinatorBuilder {
     clock: Clock,
     watch_wall_clock: bool,
     seed: Option<u64>,
-    ids: Arc<dyn ContenderIdGenerator>,
+    /// None for the usual ones.
+    ids: Option<Arc<dyn ContenderIdGenerator>>,
 }
 
 impl Default for CoordinatorBuilder {
@@ -268,7 +269,7 @@ impl Default for CoordinatorBuilder {
             clock: Clock::boot(),
             watch_wall_clock: true,
             seed: None,
-            ids: Arc::new(Host::new()),
+            ids: None,
         }
     }
 }
@@ -282,7 +283,7 @@ impl CoordinatorBuilder {
 
     /// Who makes the ids of locks and electors; otherwise [`Host`].
     pub fn ids(mut self, ids: impl ContenderIdGenerator) -> Self {
-        self.ids = Arc::new(ids);
+        self.ids = Some(Arc::new(ids));
         self
     }
 
@@ -386,11 +387,12 @@ impl CoordinatorBuilder {
         };
         let random = self.seed.map_or_else(Random::unseeded, Random::seeded);
         let engine = Engine::new(backend, clock, runtime, self.settings, random);
-        let locks = Locks::new(engine.clone(), Ids::made_by(&self.ids));
+        let ids = self.ids.as_ref().map_or(Ids::Usual, Ids::made_by);
+        let locks = Locks::new(engine.clone(), ids);
         Ok(Coordinator {
             engine,
             locks,
-            ids: self.ids,
+            ids: self.ids.unwrap_or_else(|| Arc::new(Host::new())),
             holds,
             reentrant_locks: Arc::default(),
         })

@@ -18,7 +18,12 @@ impl Nonce {
     /// A new one that no other bid has.
     #[must_use]
     pub fn random() -> Self {
-        Self(chance::bits() | Self::MARK)
+        Self::drawn(chance::bits())
+    }
+
+    /// One of 128 bits of chance that nothing else is made of.
+    pub(crate) const fn drawn(bits: u128) -> Self {
+        Self(bits | Self::MARK)
     }
 
     /// The nonce with these bits.

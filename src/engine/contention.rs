@@ -7,10 +7,10 @@ use super::Engine;
 use super::driver::Driver;
 use super::event::{Event, Listener, Sink, Stop, Tell};
 use super::life::ContentionView;
-use super::settings::{ContentionSettings, Mode};
+use super::settings::{Beginning, ContentionSettings, Mode};
 use super::slot::{DrivenHere, DriverSlot, PolledBy};
 use super::tenure::Tenure;
-use crate::backend::Backend;
+use crate::backend::{Backend, Nonce};
 use crate::model::{ContenderId, MutexName, Purpose};
 
 impl Engine {
@@ -50,17 +50,32 @@ impl Engine {
         hear_owner: bool,
         sink: Tell,
     ) -> Contention {
-        self.begin(settings, hear_owner, Sink::Tell(sink), PolledBy::Task)
+        let beginning = Beginning {
+            sent: self.clock().look_before(),
+            is_at_home: false,
+            nonce: None,
+        };
+        let sink = Sink::Tell(sink);
+        self.begin(settings, hear_owner, sink, PolledBy::Task, beginning)
     }
 
     /// The same for a caller that makes the [first
-    /// call](Contention::call_here) itself.
+    /// call](Contention::call_here) itself, and has seen [that it
+    /// may](Self::check_open) without having waited since. `nonce` is for the
+    /// first bid.
     pub(crate) fn contend_here(
         &self,
         settings: ContentionSettings,
         listener: Arc<dyn Listener>,
+        nonce: Option<Nonce>,
     ) -> Contention {
-        self.begin(settings, false, Sink::Shared(listener), PolledBy::Caller)
+        let beginning = Beginning {
+            sent: self.clock().look_before(),
+            is_at_home: true,
+            nonce,
+        };
+        let sink = Sink::Shared(listener);
+        self.begin(settings, false, sink, PolledBy::Caller, beginning)
     }
 
     fn begin(
@@ -69,11 +84,11 @@ impl Engine {
         hear_owner: bool,
         sink: Sink,
         polled_by: PolledBy,
+        beginning: Beginning,
     ) -> Contention {
-        let sent = self.clock().look_before();
-        let view = ContentionView::new(self, &settings, sent.now);
+        let view = ContentionView::new(self, &settings, beginning.sent.now);
         let slot = DriverSlot::new(self, polled_by == PolledBy::Caller, view);
-        let driver = Driver::begin(&slot, settings, hear_owner, sink, sent);
+        let driver = Driver::begin(&slot, settings, hear_owner, sink, beginning);
         slot.take(driver, polled_by);
         // The coordinator's `close` has told only those who were there before.
         if self.closing_token().is_cancelled() {

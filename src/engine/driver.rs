@@ -13,7 +13,7 @@ use super::event::{Call, Effect, Event, Finish, GivenBack, Notice, Sink, Stop};
 use super::holding::Holding;
 use super::life::ContentionLife;
 use super::machine::{self, Machine};
-use super::settings::ContentionSettings;
+use super::settings::{Beginning, ContentionSettings};
 use super::slot::{DriverSlot, PolledBy};
 use super::tenure::Tenure;
 use super::trouble::{Doing, TroubleReporter};
@@ -46,6 +46,9 @@ pub(super) struct Driver {
     sent: Sight,
     /// When the present event came.
     now: Moment,
+    /// It begins, in the process that connected, and what was sent is what it
+    /// begins with: the first call need not look again.
+    is_fresh: bool,
     reporter: TroubleReporter,
     life: ContentionLife,
     /// `close` waits until it has ended.
@@ -53,18 +56,23 @@ pub(super) struct Driver {
 }
 
 impl Driver {
-    /// A driver for `slot`, whose machine begins at `sent`.
+    /// A driver for `slot`, whose machine begins as `beginning` says.
     pub(super) fn begin(
         slot: &Arc<DriverSlot>,
         settings: ContentionSettings,
         hear_owner: bool,
         sink: Sink,
-        sent: Sight,
+        beginning: Beginning,
     ) -> Box<Self> {
+        let Beginning {
+            sent,
+            is_at_home,
+            nonce,
+        } = beginning;
         let engine = slot.engine();
         let reporter = engine.reporter(&settings.name, Doing::Contending);
         let life = ContentionLife::begin(engine, slot.view());
-        let (machine, effects) = Machine::start(settings, engine.random(), sent.now);
+        let (machine, effects) = Machine::start(settings, engine.random(), nonce, sent.now);
         let mut driver = Box::new(Self {
             slot: Arc::clone(slot),
             machine,
@@ -77,6 +85,7 @@ impl Driver {
             holding: None,
             sent,
             now: sent.now,
+            is_fresh: is_at_home,
             reporter,
             life,
             _runs: engine.running(),
@@ -84,6 +93,7 @@ impl Driver {
         if let Some(event) = driver.carry_out_all(effects) {
             driver.on(event);
         }
+        driver.is_fresh = false;
         driver
     }
 
@@ -223,11 +233,13 @@ impl Driver {
 
     /// Begins `call`, and gives up the one before; says at once when it fails.
     fn begin_call(&mut self, call: Call, limit: Duration) -> Option<Event> {
-        // What the parent process owns is not a fork's to free.
-        if let Err(forked) = self.slot.engine().check_birth() {
-            return Some(call.failed(forked));
+        if !std::mem::take(&mut self.is_fresh) {
+            // What the parent process owns is not a fork's to free.
+            if let Err(forked) = self.slot.engine().check_birth() {
+                return Some(call.failed(forked));
+            }
+            self.sent = self.clock().look_before();
         }
-        self.sent = self.clock().look_before();
         if matches!(call, Call::Acquire(_)) {
             self.life.bids(self.slot.view());
         }
@@ -275,6 +287,8 @@ impl Driver {
                 let (token, heard_at) = (held.token, reading.heard_at);
                 let (tenure, lease) =
                     Tenure::begin(birth, held, clock, deadline, reading, self.sent);
+                // As it was when the request was sent.
+                lease.is_seen_at_home(self.sent.now);
                 self.holding = Some(Holding::new(tenure_number, lease));
                 // What is told is heard by foreign code: the lease comes first.
                 self.life.owns(self.slot.view(), token, heard_at);

@@ -23,6 +23,8 @@ const OVER: u64 = 0;
 #[derive(Debug)]
 pub(crate) struct Lease {
     pub(super) held: Held,
+    /// When the store was heard to have granted it.
+    pub(super) granted_at: Moment,
     pub(super) clock: Clock,
     pub(super) store_clock: Mutex<EstimatedStoreClock>,
     pub(super) deadline: AtomicU64,
@@ -58,6 +60,7 @@ impl Lease {
         let terms = held.terms;
         Self {
             held,
+            granted_at: reading.heard_at,
             clock,
             store_clock: Mutex::new(EstimatedStoreClock::new(reading)),
             deadline: AtomicU64::new(deadline.as_nanos().max(1)),
@@ -101,6 +104,11 @@ impl Lease {
 
     /// The moment at which it ends, if it is not over.
     pub(super) fn deadline(&self) -> Option<Moment> {
+        self.look().map(|(deadline, _)| deadline)
+    }
+
+    /// The same, and what the clock showed when it was looked at.
+    pub(super) fn look(&self) -> Option<(Moment, Moment)> {
         loop {
             let deadline = self.deadline.load(Ordering::Acquire);
             if deadline == OVER {
@@ -113,7 +121,7 @@ impl Lease {
             } else if self.is_forked(sight.now) {
                 LossCause::Forked
             } else if sight.now < moment {
-                return Some(moment);
+                return Some((moment, sight.now));
             } else {
                 LossCause::Deadline
             };
@@ -127,6 +135,11 @@ impl Lease {
                 return None;
             }
         }
+    }
+
+    /// It was seen at `at` to be in the process that won it.
+    pub(super) fn is_seen_at_home(&self, at: Moment) {
+        self.at_home.store(at.as_nanos(), Ordering::Relaxed);
     }
 
     /// Whether this is a copy in a fork. A system call, so it is not asked

@@ -39,10 +39,14 @@ impl Random {
 
     /// A nonce: from the system's entropy, unless a seed must replay it.
     pub(crate) fn nonce(&mut self) -> Nonce {
+        self.nonce_or(None)
+    }
+
+    /// The same; `drawn`, if one has been drawn and no seed replays it.
+    pub(crate) fn nonce_or(&mut self, drawn: Option<Nonce>) -> Nonce {
         if self.seeded {
-            Nonce::from_bits(self.rng.u128(..))
-        } else {
-            Nonce::random()
+            return Nonce::from_bits(self.rng.u128(..));
         }
+        drawn.unwrap_or_else(Nonce::random)
     }
 }

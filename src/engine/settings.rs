@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::backend::Nonce;
+use crate::clock::Sight;
 use crate::model::{ContenderId, Jitter, LeaseTerms, MutexName, Purpose};
 
 /// How contentions of a coordinator behave.
@@ -47,4 +49,16 @@ pub(crate) struct ContentionSettings {
     pub(crate) courtesy: Duration,
     /// How long the local side may take to end when it is stopped.
     pub(crate) quiesce: Duration,
+}
+
+/// How a contention begins.
+#[derive(Debug)]
+pub(crate) struct Beginning {
+    /// What the clocks show.
+    pub(crate) sent: Sight,
+    /// Whether it has been seen, in the same breath, that this process is the one
+    /// that connected.
+    pub(crate) is_at_home: bool,
+    /// For a first bid that is made at once.
+    pub(crate) nonce: Option<Nonce>,
 }

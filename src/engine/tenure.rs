@@ -145,6 +145,11 @@ impl Tenure {
         self.token
     }
 
+    /// When the store was heard to have granted it.
+    pub(crate) fn granted_at(&self) -> Moment {
+        self.lease.granted_at
+    }
+
     /// The grant it rests on, as the store knows it.
     pub(crate) fn grant(&self) -> &Held {
         &self.lease.held
@@ -163,10 +168,8 @@ impl Tenure {
 
     /// How long the grant lasts, for this holder or the next.
     pub(crate) fn lease_left(&self) -> Duration {
-        let now = self.lease.clock.now();
-        self.lease
-            .deadline()
-            .map_or(Duration::ZERO, |at| at.since(now))
+        let look = self.lease.look();
+        look.map_or(Duration::ZERO, |(deadline, now)| deadline.since(now))
     }
 
     /// The moment at which it ends if nothing is renewed, unless it has ended.

@@ -81,7 +81,7 @@ impl LockGuard {
             self.keep_no_longer();
         }
         let lost = self.tenure.token().err();
-        let giving_back = self.let_go();
+        let giving_back = self.let_go(lost.is_some());
         if let Some(lost) = lost {
             return Err(lost.into());
         }
@@ -97,13 +97,13 @@ impl LockGuard {
         }
     }
 
-    /// Hands the grant over, or gives it back.
-    fn let_go(&mut self) -> Option<GivingBack> {
+    /// Hands the grant over, or gives it back; `is_lost`: it is over.
+    fn let_go(&mut self, is_lost: bool) -> Option<GivingBack> {
         let grant = self.grant.take()?;
         // What is lost is not ours to hand over. One question and one answer:
         // the engine may see the limit of this guard pass at any moment, and
         // would end what the next owner holds by then.
-        let is_lost = self.tenure.is_lost() || !self.tenure.end(LossCause::Released);
+        let is_lost = is_lost || !self.tenure.end(LossCause::Released);
         let Some(place) = grant.word.place.take() else {
             return Some(grant.give_back(None));
         };
@@ -146,7 +146,10 @@ impl Drop for LockGuard {
                 .spawn(async move { rest.keep(until).await });
             return;
         }
-        drop(self.let_go());
+        if self.grant.is_some() {
+            let is_lost = self.tenure.is_lost();
+            drop(self.let_go(is_lost));
+        }
     }
 }
 

@@ -20,8 +20,6 @@ use crate::sync::Mutex;
 pub(super) struct LocalGrant {
     /// The tenure of the present or last guard.
     pub(super) tenure: Tenure,
-    pub(super) terms: LeaseTerms,
-    pub(super) granted_at: Moment,
     pub(super) word: Arc<Word>,
     pub(super) contention: Contention,
     /// Says that the local side of the tenure has ended.
@@ -37,7 +35,7 @@ impl LocalGrant {
         }
         let (engine, options) = (lock.engine(), lock.options());
         let now = engine.clock().now();
-        let age = now.since(self.granted_at);
+        let age = now.since(self.tenure.granted_at());
         let times = self.tenure.own_token().hand_over();
         let within = !options.shares_fence && options.hand_over.allows(times, age);
         if !within {
@@ -56,7 +54,7 @@ impl LocalGrant {
         let times = self.tenure.own_token().hand_over();
         if !options
             .hand_over
-            .allows(times, until.since(self.granted_at))
+            .allows(times, until.since(self.tenure.granted_at()))
         {
             if times > 0 {
                 // This process has had it for its turn.
@@ -70,9 +68,14 @@ impl LocalGrant {
         lingers.then_some(until)
     }
 
+    fn terms(&self) -> &LeaseTerms {
+        &self.tenure.grant().terms
+    }
+
     /// One that is about to end is not: its renewal is late.
     fn is_worth_having_after(&self, time: Duration) -> bool {
-        let enough = (self.terms.transition() / 2).max(self.terms.lease() / 8);
+        let terms = self.terms();
+        let enough = (terms.transition() / 2).max(terms.lease() / 8);
         self.tenure.lease_left() > enough + time
     }
 
@@ -86,7 +89,7 @@ impl LocalGrant {
         self.tenure = next;
         // Who shares a fence needs a number of its own.
         self.tenure.pick_up()
-            && self.terms == lock.terms()
+            && *self.terms() == lock.terms()
             && !self.tenure.is_lost()
             && !lock.options().shares_fence
     }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use super::hand_over::LocalGrant;
-use crate::clock::Moment;
+use crate::clock::{Clock, Moment};
 use crate::engine::Engine;
 use crate::queue::{Competitor, CompetitorQueue, Place};
 use crate::sync::Mutex;
@@ -104,9 +104,11 @@ impl LocalQueue {
     }
 
     /// How long the head still waits for the sake of other processes.
-    pub(super) fn others_first(&self, now: Moment) -> Duration {
-        let until = Moment::from_nanos(self.others_first_until.load(Ordering::Relaxed));
-        until.since(now)
+    pub(super) fn others_first(&self, clock: &Clock) -> Duration {
+        match self.others_first_until.load(Ordering::Relaxed) {
+            0 => Duration::ZERO,
+            until => Moment::from_nanos(until).since(clock.now()),
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 //! the local queue and then through the store.
 
 use std::fmt;
+use std::future::poll_fn;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -226,6 +227,18 @@ impl fmt::Debug for Lock {
     }
 }
 
+/// Runs `waiting` to its end, and says whether that took more than one look.
+async fn has_waited(waiting: impl Future<Output = ()>) -> bool {
+    let (mut waiting, mut has_waited) = (pin!(waiting), false);
+    poll_fn(|cx| {
+        let polled = waiting.as_mut().poll(cx);
+        has_waited |= polled.is_pending();
+        polled
+    })
+    .await;
+    has_waited
+}
+
 /// One acquisition of a lock.
 #[derive(Debug)]
 struct Acquisition<'a> {
@@ -250,7 +263,7 @@ impl<'a> Acquisition<'a> {
         let waits = Waits::begin(meters.clone());
         let since = Meters::IS_ON.then(|| clock.now());
         let waited = || since.map_or(Duration::ZERO, |since| clock.now().since(since));
-        place.head().await;
+        let mut is_checked = !has_waited(place.head()).await;
         if let Some(mut grant) = place.take_over() {
             if grant.take_over(lock) {
                 story::handed_on(&lock.name, grant.tenure.own_token());
@@ -261,8 +274,14 @@ impl<'a> Acquisition<'a> {
             }
             // Our own old grant must not stand in our way.
             grant.give_back(None).finish().await;
+            is_checked = false;
         }
         loop {
+            // In the same breath as the contention begins.
+            if !is_checked {
+                lock.engine().check_open()?;
+            }
+            is_checked = false;
             match self.contend().await? {
                 // A grant that went back or ran out before its waiter was
                 // polled is none.
@@ -279,30 +298,28 @@ impl<'a> Acquisition<'a> {
         }
     }
 
+    /// One contention, of one who has seen without waiting since that the
+    /// coordinator is open here.
     async fn contend(&self) -> Result<Option<LocalGrant>> {
         let (lock, engine) = (self.lock, self.lock.engine());
-        engine.check_open()?;
-        let ids = &lock.locks.ids;
-        let (name, id) = (lock.name.clone(), ids.next(lock.holder.as_deref())?);
+        let (ids, name) = (&lock.locks.ids, lock.name.clone());
+        let (id, nonce) = ids.next(lock.holder.as_deref())?;
         let mut settings = engine.contention_settings(lock.purpose, name, id, self.mode);
         settings.terms = lock.terms();
         settings.unique_id = ids.are_unique();
         settings.shares_fence = lock.options.shares_fence;
         // A guard ends where it is dropped; there is nothing to wait for.
         settings.quiesce = Duration::ZERO;
-        settings.initial_delay = lock.queue.others_first(engine.clock().now());
+        settings.initial_delay = lock.queue.others_first(engine.clock());
         settings.safety_look = lock.safety_look.unwrap_or(settings.safety_look);
-        let terms = settings.terms;
         let word = self.next_word();
         let contention = engine
-            .contend_here(settings, word.clone())
+            .contend_here(settings, word.clone(), nonce)
             .abandoned_when_dropped();
         contention.call_here().await;
         match word.began().await {
             Began::Tenure(tenure, quiescer) => Ok(Some(LocalGrant {
                 tenure: tenure.limited(lock.hold_limit()),
-                terms,
-                granted_at: engine.clock().now(),
                 word,
                 contention,
                 quiescer,

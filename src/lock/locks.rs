@@ -7,9 +7,10 @@ use uuid::Uuid;
 
 use super::local_queue::LocalQueue;
 use super::options::LockOptions;
+use crate::backend::Nonce;
 use crate::engine::{Engine, LocalWaiters};
 use crate::error::Result;
-use crate::model::{ContenderId, ContenderIdGenerator, MutexName, Purpose, chance};
+use crate::model::{ContenderId, ContenderIdGenerator, Host, MutexName, Purpose, chance};
 use crate::sync::Mutex;
 
 /// The locks of a coordinator: two of the same name share one local queue.
@@ -73,6 +74,8 @@ impl Locks {
 /// Makes the ids of a process's locks, a new one for each bid.
 #[derive(Debug)]
 pub(crate) enum Ids {
+    /// As [`Host`] makes them, where the application has not said otherwise.
+    Usual,
     Made(Arc<dyn ContenderIdGenerator>),
     /// `<client>:<holder>:<number>`, as Bedrock and Redisson begin them. The
     /// layout has no room for a nonce, so the number is one: random for each
@@ -101,19 +104,25 @@ impl Ids {
     pub(super) fn are_unique(&self) -> bool {
         match self {
             Self::Made(generator) => generator.unique_per_call(),
-            Self::Holders { .. } => true,
+            Self::Usual | Self::Holders { .. } => true,
         }
     }
 
-    pub(super) fn next(&self, holder: Option<&str>) -> Result<ContenderId> {
-        match self {
+    /// An id, and a nonce for its first bid where one was drawn with it.
+    pub(super) fn next(&self, holder: Option<&str>) -> Result<(ContenderId, Option<Nonce>)> {
+        let id = match self {
+            Self::Usual => {
+                let (id, bits) = Host::marked()?;
+                return Ok((id, Some(Nonce::drawn(bits))));
+            }
             Self::Made(generator) => generator.generate(),
             Self::Holders { client } => {
                 let number = chance::bits() >> 64;
                 let holder = holder.unwrap_or("lock");
                 ContenderId::new(format!("{client}:{holder}:{number}"))
             }
-        }
+        };
+        id.map(|id| (id, None))
     }
 }
 
@@ -127,7 +136,7 @@ mod tests {
         let (parent, child) = (Ids::Holders { client }, Ids::Holders { client });
         for _ in 0..100 {
             let (one, other) = (parent.next(Some("h")), child.next(Some("h")));
-            assert_ne!(one.unwrap(), other.unwrap());
+            assert_ne!(one.unwrap().0, other.unwrap().0);
         }
     }
 }

@@ -19,10 +19,27 @@ use super::host;
 /// When the operating system has no chance to give; nothing that must be unique
 /// can be made then.
 pub(crate) fn bits() -> u128 {
+    // Random bits stay random whatever known ones are added to them.
+    from_system() ^ here_and_now(std::process::id())
+}
+
+/// The same twice by one question to the system, for a process whose id is known.
+pub(crate) fn bits_twice(process: u32) -> [u128; 2] {
+    let mut bytes = [0; 32];
+    getrandom::fill(&mut bytes).expect("the operating system gives random bytes");
+    let here_and_now = here_and_now(process);
+    let (one, other) = bytes.split_at(16);
+    let random = |half: &[u8]| u128::from_ne_bytes(half.try_into().expect("it has 16 bytes"));
+    [
+        random(one) ^ here_and_now,
+        random(other) ^ mix(here_and_now),
+    ]
+}
+
+fn from_system() -> u128 {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes).expect("the operating system gives random bytes");
-    // Random bits stay random whatever known ones are added to them.
-    u128::from_ne_bytes(bytes) ^ here_and_now()
+    u128::from_ne_bytes(bytes)
 }
 
 /// A random UUID.
@@ -35,7 +52,7 @@ pub(crate) fn uuid() -> uuid::Uuid {
 /// Two processes of one machine have different ids, two containers at least
 /// begin and ask at different nanoseconds, two machines have different names,
 /// addresses or boots, and the copy of a machine goes on at another time.
-fn here_and_now() -> u128 {
+fn here_and_now(process: u32) -> u128 {
     static BEGINNING: LazyLock<(u128, Instant)> = LazyLock::new(beginning);
     static CALLS: AtomicU64 = AtomicU64::new(0);
     // What is copied with a process is hashed once. What its copy has
@@ -44,7 +61,7 @@ fn here_and_now() -> u128 {
     let call = u128::from(CALLS.fetch_add(1, Ordering::Relaxed)) << 64;
     let since_epoch = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     [
-        call | u128::from(std::process::id()),
+        call | u128::from(process),
         BEGINNING.1.elapsed().as_nanos(),
         since_epoch.map_or(0, |time| time.as_nanos()),
     ]
@@ -94,7 +111,8 @@ mod tests {
 
     #[test]
     fn what_is_added_never_repeats_itself() {
-        let draw = || (0..1000).map(|_| here_and_now()).collect::<Vec<_>>();
+        let process = std::process::id();
+        let draw = move || (0..1000).map(|_| here_and_now(process)).collect::<Vec<_>>();
         let threads: Vec<_> = (0..4).map(|_| std::thread::spawn(draw)).collect();
         let mut all: Vec<u128> = threads
             .into_iter()

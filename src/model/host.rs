@@ -54,6 +54,18 @@ impl Host {
     }
 }
 
+impl Host {
+    /// An id with a random mark, and 128 bits of chance that were drawn with it:
+    /// a bid needs both, and each question to the system costs.
+    pub(crate) fn marked() -> Result<(ContenderId, u128)> {
+        let (pid, address) = (std::process::id(), address());
+        let [bits, more] = chance::bits_twice(pid);
+        let mark = mark(bits);
+        let id = made_of(format_args!("{}:{pid}@{address}", mark.as_str()))?;
+        Ok((id, more))
+    }
+}
+
 impl Default for Host {
     fn default() -> Self {
         Self::new()
@@ -62,11 +74,10 @@ impl Default for Host {
 
 impl ContenderIdGenerator for Host {
     fn generate(&self) -> Result<ContenderId> {
-        let (pid, address) = (std::process::id(), address());
         let Some(counter) = &self.counter else {
-            let mark = mark();
-            return made_of(format_args!("{}:{pid}@{address}", mark.as_str()));
+            return Self::marked().map(|(id, _)| id);
         };
+        let (pid, address) = (std::process::id(), address());
         let number = counter.fetch_add(1, Ordering::Relaxed);
         made_of(format_args!("{number}:{pid}@{address}"))
     }
@@ -89,10 +100,10 @@ fn made_of(text: fmt::Arguments<'_>) -> Result<ContenderId> {
     }
 }
 
-/// 8 letters and digits: 47 bits, beside those of pid and address.
-fn mark() -> Mark {
+/// 8 letters and digits out of `bits`: 47 bits, beside those of pid and address.
+fn mark(bits: u128) -> Mark {
     const DIGITS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-    let mut rest = chance::bits();
+    let mut rest = (bits >> 64) as u64;
     let digit = |_| {
         let digit = DIGITS[(rest % 62) as usize];
         rest /= 62;

@@ -1,5 +1,6 @@
 //! [`LeaseTerms`]: how long an owner owns without renewing.
 
+use std::fmt;
 use std::time::Duration;
 
 use crate::error::{Error, Result};
@@ -26,10 +27,38 @@ use crate::error::{Error, Result};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct LeaseTerms {
-    ttl: Duration,
-    transition: Duration,
-    margin: Duration,
-    call_timeout: Duration,
+    ttl: Length,
+    transition: Length,
+    margin: Length,
+    call_timeout: Length,
+}
+
+/// A duration of at most [`LONGEST`], in half the room: every bid and every grant
+/// carries its terms along.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct Length {
+    seconds: u32,
+    nanos: u32,
+}
+
+impl Length {
+    /// `length`, which has been checked to be one.
+    fn of(length: Duration) -> Self {
+        Self {
+            seconds: u32::try_from(length.as_secs()).unwrap_or(u32::MAX),
+            nanos: length.subsec_nanos(),
+        }
+    }
+
+    fn duration(self) -> Duration {
+        Duration::new(self.seconds.into(), self.nanos)
+    }
+}
+
+impl fmt::Debug for Length {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.duration().fmt(f)
+    }
 }
 
 /// Beyond this a forgotten lock would outlive the person who forgot it, and
@@ -62,13 +91,9 @@ impl LeaseTerms {
             .ok_or_else(|| {
                 Error::invalid("ttl and transition together must be at most 366 days")
             })?;
-        Self {
-            ttl,
-            transition,
-            margin: Duration::from_millis(5) + lease / 500,
-            call_timeout: (lease / 4).min(Duration::from_secs(5)),
-        }
-        .checked()
+        let margin = Duration::from_millis(5) + lease / 500;
+        let call_timeout = (lease / 4).min(Duration::from_secs(5));
+        Self::checked(ttl, transition, margin, call_timeout)
     }
 
     /// The same terms with a larger safety margin, for clocks that drift more.
@@ -92,7 +117,7 @@ impl LeaseTerms {
                 "the margin of this lease must be at least {least:?}, not {margin:?}"
             )));
         }
-        Self { margin, ..self }.checked()
+        Self::checked(self.ttl(), self.transition(), margin, self.call_timeout())
     }
 
     /// The same terms with another limit for a single call to the store. It is
@@ -111,62 +136,67 @@ impl LeaseTerms {
     /// [`Invalid`](crate::ErrorKind::Invalid) when it is zero or when three of
     /// them do not fit into the lease.
     pub fn with_call_timeout(self, call_timeout: Duration) -> Result<Self> {
-        Self {
-            call_timeout,
-            ..self
-        }
-        .checked()
+        Self::checked(self.ttl(), self.transition(), self.margin(), call_timeout)
     }
 
-    fn checked(self) -> Result<Self> {
-        let lease = self.lease();
-        let ten_margins = self.margin.saturating_mul(10);
+    fn checked(
+        ttl: Duration,
+        transition: Duration,
+        margin: Duration,
+        call_timeout: Duration,
+    ) -> Result<Self> {
+        let lease = ttl + transition;
+        let ten_margins = margin.saturating_mul(10);
         if lease <= ten_margins {
             return Err(Error::invalid(format!(
                 "ttl and transition together ({lease:?}) are too short: they must be more than \
                  ten margins ({ten_margins:?})"
             )));
         }
-        if self.call_timeout.is_zero() || lease < self.call_timeout.saturating_mul(3) {
+        if call_timeout.is_zero() || lease < call_timeout.saturating_mul(3) {
             return Err(Error::invalid(format!(
                 "the call timeout must be longer than zero and at most a third of ttl and \
-                 transition together ({:?}), not {:?}",
+                 transition together ({:?}), not {call_timeout:?}",
                 lease / 3,
-                self.call_timeout
             )));
         }
-        Ok(self)
+        Ok(Self {
+            ttl: Length::of(ttl),
+            transition: Length::of(transition),
+            margin: Length::of(margin),
+            call_timeout: Length::of(call_timeout),
+        })
     }
 
     /// How long ownership is undisputed.
     #[must_use]
     pub fn ttl(&self) -> Duration {
-        self.ttl
+        self.ttl.duration()
     }
 
     /// How long after the ttl only the incumbent may renew.
     #[must_use]
     pub fn transition(&self) -> Duration {
-        self.transition
+        self.transition.duration()
     }
 
     /// Both together: how long no other can take after a grant.
     #[must_use]
     pub fn lease(&self) -> Duration {
-        self.ttl + self.transition
+        self.ttl() + self.transition()
     }
 
     /// By how much the local deadline lies before the store's: 5 ms and 0.2 % of
     /// the lease, or more.
     #[must_use]
     pub fn margin(&self) -> Duration {
-        self.margin
+        self.margin.duration()
     }
 
     /// The longest that one call to the store may take.
     #[must_use]
     pub fn call_timeout(&self) -> Duration {
-        self.call_timeout
+        self.call_timeout.duration()
     }
 
     /// How long after sending a grant or renewal the next renewal is due:
@@ -174,14 +204,14 @@ impl LeaseTerms {
     /// there is always room to retry.
     #[must_use]
     pub fn renew_after(&self) -> Duration {
-        self.ttl.min(self.lease() * 2 / 3)
+        self.ttl().min(self.lease() * 2 / 3)
     }
 
     /// How long after sending a grant or renewal the local side stops owning:
     /// the lease without the margin.
     #[must_use]
     pub fn valid_for(&self) -> Duration {
-        self.lease() - self.margin
+        self.lease() - self.margin()
     }
 }
 

@@ -25,7 +25,16 @@ use crate::error::{Error, Result};
 /// # Ok::<(), tenure::Error>(())
 /// ```
 #[derive(Clone)]
-pub struct MutexName(Arc<str>, Option<Arc<[u8]>>);
+pub struct MutexName(Kept);
+
+/// In as much room as the text alone needs: every part of a contention has its
+/// name.
+#[derive(Clone)]
+enum Kept {
+    Text(Arc<str>),
+    /// As it is shown, and as the store has it.
+    Bytes(Arc<(Box<str>, Box<[u8]>)>),
+}
 
 impl MutexName {
     /// The longest name, in bytes.
@@ -38,7 +47,7 @@ impl MutexName {
     pub fn new(name: impl AsRef<str>) -> Result<Self> {
         let name = name.as_ref();
         match check(name) {
-            Ok(()) => Ok(Self(name.into(), None)),
+            Ok(()) => Ok(Self(Kept::Text(name.into()))),
             Err(error) if name.len() > Self::MAX_BYTES => Err(Error::invalid(format!(
                 "{error}; MutexName::hashed makes a name of any text"
             ))),
@@ -84,7 +93,7 @@ impl MutexName {
         for byte in &hmac_sha256::Hash::hash(text.as_bytes())[..HASHED_BYTES] {
             name.push_str(&format!("{byte:02x}"));
         }
-        Self(name.into(), None)
+        Self(Kept::Text(name.into()))
     }
 
     /// A name as a store has it, also one that [`new`](Self::new) refuses:
@@ -104,8 +113,8 @@ impl MutexName {
     pub fn found(name: impl AsRef<[u8]>) -> Self {
         let bytes = name.as_ref();
         match std::str::from_utf8(bytes) {
-            Ok(text) => Self(text.into(), None),
-            Err(_) => Self(text::shown(bytes).into(), Some(bytes.into())),
+            Ok(text) => Self(Kept::Text(text.into())),
+            Err(_) => Self::shown_as(&text::shown(bytes), bytes),
         }
     }
 
@@ -113,14 +122,18 @@ impl MutexName {
     /// name has the bytes `raw`.
     #[cfg(feature = "zookeeper")]
     pub(crate) fn stray(shown: &str, raw: &[u8]) -> Self {
-        Self(shown.into(), Some(raw.into()))
+        Self::shown_as(shown, raw)
+    }
+
+    fn shown_as(shown: &str, raw: &[u8]) -> Self {
+        Self(Kept::Bytes(Arc::new((shown.into(), raw.into()))))
     }
 
     /// Which rule a [found](Self::found) name breaks; `None` for a name that
     /// can be contended for.
     #[must_use]
     pub fn fault(&self) -> Option<String> {
-        if self.1.is_some() {
+        if !self.is_text() {
             return Some(format!(
                 "a mutex name is UTF-8 text, not {:?}",
                 self.as_str()
@@ -132,18 +145,24 @@ impl MutexName {
     /// The name as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
-        &self.0
+        match &self.0 {
+            Kept::Text(text) => text,
+            Kept::Bytes(kept) => &kept.0,
+        }
     }
 
     /// Whether the store has it as it is shown.
     pub(crate) fn is_text(&self) -> bool {
-        self.1.is_none()
+        matches!(self.0, Kept::Text(_))
     }
 
     /// The name as the store has it: what names are compared and sorted by.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
-        self.1.as_deref().unwrap_or(self.0.as_bytes())
+        match &self.0 {
+            Kept::Text(text) => text.as_bytes(),
+            Kept::Bytes(kept) => &kept.1,
+        }
     }
 }
 

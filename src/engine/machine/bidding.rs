@@ -9,7 +9,7 @@ use super::super::wake;
 use super::freeing::Freeing;
 use super::machine::{Course, MachineState, Then};
 use super::owning::{Grant, Owning, renew_after, valid_for};
-use crate::backend::{Answer, Bid, Hint};
+use crate::backend::{Answer, Bid, Hint, Nonce};
 use crate::clock::Moment;
 use crate::error::{Error, ErrorKind, Outcome, Result, Retry};
 
@@ -36,8 +36,14 @@ pub(super) struct Bidding {
 impl Bidding {
     /// A new bid: new nonce, first attempt.
     pub(super) fn begin(course: &mut Course, now: Moment) -> MachineState {
+        let nonce = course.random.nonce();
+        Self::begin_under(nonce, course, now)
+    }
+
+    /// The same under this nonce.
+    pub(super) fn begin_under(nonce: Nonce, course: &mut Course, now: Moment) -> MachineState {
         let settings = &course.settings;
-        let nonce = course.random.nonce().wanted_for(settings.purpose);
+        let nonce = nonce.wanted_for(settings.purpose);
         let (name, contender) = (settings.name.clone(), settings.contender.clone());
         let mut bid = Bid::under(nonce, name, contender, settings.terms);
         bid.unique_id = settings.unique_id;

@@ -55,15 +55,22 @@ pub(super) enum MachineState {
 }
 
 impl Machine {
-    /// A machine and what it wants first.
+    /// A machine and what it wants first. A first bid that is made at once has
+    /// `nonce`, if there is one.
     pub(crate) fn start(
         settings: ContentionSettings,
         random: Random,
+        nonce: Option<Nonce>,
         now: Moment,
     ) -> (Self, Vec<Effect>) {
         let rest = settings.initial_delay;
         let mut course = Course::new(settings, random);
-        let state = course.go_on(now, Then::Bid { rest });
+        let state = if rest.is_zero() {
+            let nonce = course.random.nonce_or(nonce);
+            Bidding::begin_under(nonce, &mut course, now)
+        } else {
+            course.go_on(now, Then::Bid { rest })
+        };
         let effects = course.take_effects();
         (Self { state, course }, effects)
     }

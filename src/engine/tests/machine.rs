@@ -58,7 +58,7 @@ fn nonce() -> Nonce {
 }
 
 fn start(mode: Mode) -> Machine {
-    let (machine, effects) = Machine::start(settings(mode), Random::seeded(1), at(0));
+    let (machine, effects) = Machine::start(settings(mode), Random::seeded(1), None, at(0));
     assert!(matches!(effects[..], [Effect::Call(Call::Acquire(_), _)]));
     machine
 }
@@ -128,7 +128,7 @@ fn the_nonce_is_the_same_for_every_attempt_and_new_for_every_bid() {
             _ => None,
         })
     };
-    let (mut machine, effects) = Machine::start(settings(Mode::Always), Random::seeded(1), at(0));
+    let (mut machine, effects) = Machine::start(settings(Mode::Always), Random::seeded(1), None, at(0));
     let first = nonce_in(&effects).unwrap();
     machine.on(at(1), Event::Acquired(Err(lost_answer())));
     let again = machine.on(machine.wake_at().unwrap(), Event::Timer);
@@ -336,7 +336,7 @@ fn one_who_came_too_late_before_that_was_known_is_bid_for_again() {
 fn what_is_tidied_up_of_a_bid_is_not_told_by_an_id_that_the_next_bid_has() {
     let mut unique = settings(Mode::Always);
     unique.unique_id = true;
-    let (mut machine, _) = Machine::start(unique, Random::seeded(1), at(0));
+    let (mut machine, _) = Machine::start(unique, Random::seeded(1), None, at(0));
     machine.on(at(1), Event::Acquired(Err(lost_answer())));
     let again = machine.wake_at().expect("it tries again");
     machine.on(again, Event::Timer);

@@ -278,7 +278,7 @@ impl World {
         let speed = self.chance.speed(self.apart);
         let random = Random::seeded(self.chance.number());
         let id = settings.contender.clone();
-        let (machine, effects) = Machine::start(settings, random, moment(self.now, speed));
+        let (machine, effects) = Machine::start(settings, random, None, moment(self.now, speed));
         self.processes.push(Process {
             machine,
             id,
