@@ -144,6 +144,13 @@ impl<S> Listeners<S> {
         listeners.any(Listener::observes)
     }
 
+    /// Whether a listener waits for `name` under this id.
+    pub(in crate::stores) fn has_waiter(&self, name: &MutexName, waiter: &ContenderId) -> bool {
+        self.of(name).any(|listener| {
+            !listener.hints.is_gone() && listener.interest.waiter.as_ref() == Some(waiter)
+        })
+    }
+
     /// Whether a listener follows the owners of `name` without waiting for it.
     pub(in crate::stores) fn has_mere_observers(&self, name: &MutexName) -> bool {
         self.of(name)

@@ -124,7 +124,7 @@ impl Store {
         let start = format!("{dir}/{prefix}");
         let options = self.creation(CreateMode::EphemeralSequential);
         // Noted before it is sent: dropped from here on, it is looked for.
-        self.places.begin(bid, session.id());
+        self.places.begin(bid, session.id(), self.clock.now());
         let sent = session.sending(&self.clock);
         let client = session.client();
         let creation = client.create(&start, bid.contender.as_str().as_bytes(), &options);

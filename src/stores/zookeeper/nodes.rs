@@ -30,6 +30,8 @@ pub(super) struct BidPlace {
     pub(super) session: i64,
     /// `None`: its creation was sent, and no answer has come.
     pub(super) node: Option<Node>,
+    /// When its contender last showed that it is there.
+    heard_at: Moment,
     /// Until when it owns, once it does.
     pub(super) owns_until: Option<Moment>,
     /// Since when its contender does not want it.
@@ -74,6 +76,14 @@ pub(super) struct Owned {
     pub(super) until: Moment,
 }
 
+/// A place whose contender has not asked for long.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Silent {
+    pub(super) nonce: Nonce,
+    pub(super) name: MutexName,
+    pub(super) contender: ContenderId,
+}
+
 /// A place that is to be deleted.
 #[derive(Debug)]
 pub(super) struct Over {
@@ -86,6 +96,10 @@ pub(super) struct Over {
 /// How long a waiter that leaves a place may take to delete it itself.
 const GRACE: Duration = Duration::from_secs(1);
 
+/// How long a waiter may go without asking before it is looked whether it is
+/// there at all. Far longer than between two looks.
+const SILENCE: Duration = Duration::from_secs(30);
+
 #[derive(Debug, Default)]
 pub(super) struct BidPlaces {
     places: Mutex<HashMap<Nonce, BidPlace>>,
@@ -96,10 +110,12 @@ pub(super) struct BidPlaces {
 
 impl BidPlaces {
     pub(super) fn standing(&self, nonce: Nonce, session: i64, now: Moment) -> Standing {
-        let places = self.places.lock();
-        let Some(place) = places.get(&nonce).filter(|place| place.session == session) else {
+        let mut places = self.places.lock();
+        let place = places.get_mut(&nonce);
+        let Some(place) = place.filter(|place| place.session == session) else {
             return Standing::New;
         };
+        place.heard_at = now;
         if place.is_over(now) {
             return Standing::Over(place.node.clone());
         }
@@ -116,12 +132,13 @@ impl BidPlaces {
 
     /// Notes that a node for `bid` is about to be created: from here on it may
     /// be there.
-    pub(super) fn begin(&self, bid: &Bid, session: i64) {
+    pub(super) fn begin(&self, bid: &Bid, session: i64, now: Moment) {
         let place = BidPlace {
             name: bid.name.clone(),
             contender: bid.contender.clone(),
             session,
             node: None,
+            heard_at: now,
             owns_until: None,
             left_at: None,
             watch: None,
@@ -309,6 +326,40 @@ impl BidPlaces {
         }
     }
 
+    /// The waiters that have not asked for long.
+    pub(super) fn silent(&self, now: Moment) -> Vec<Silent> {
+        let places = self.places.lock();
+        let silent = places
+            .iter()
+            .filter(|(_, place)| place.is_waiting() && place.silent_at() <= now);
+        let silent = silent.map(|(nonce, place)| Silent {
+            nonce: *nonce,
+            name: place.name.clone(),
+            contender: place.contender.clone(),
+        });
+        silent.collect()
+    }
+
+    /// The contender of `nonce` is there, though it has not asked.
+    pub(super) fn is_heard(&self, nonce: Nonce, now: Moment) {
+        if let Some(place) = self.places.lock().get_mut(&nonce) {
+            place.heard_at = now;
+        }
+    }
+
+    /// The contender of `nonce` is not there: from `now` on its place is left.
+    /// False when it has asked in the meantime, or owns.
+    pub(super) fn abandon(&self, nonce: Nonce, now: Moment) -> bool {
+        let mut places = self.places.lock();
+        let is_silent = |place: &&mut BidPlace| place.is_waiting() && place.silent_at() <= now;
+        let place = places.get_mut(&nonce).filter(is_silent);
+        place.is_some_and(|place| {
+            place.left_at = Some(now);
+            place.watch = None;
+            true
+        })
+    }
+
     /// What has been over at `now` and was not taken away by its user.
     pub(super) fn over(&self, now: Moment) -> Vec<Over> {
         let places = self.places.lock();
@@ -325,13 +376,11 @@ impl BidPlaces {
         .collect()
     }
 
-    /// When there is next something to delete.
+    /// When there is next something to delete, or to look for.
     pub(super) fn next_over(&self) -> Option<Moment> {
-        self.places
-            .lock()
-            .values()
-            .filter_map(BidPlace::reaped_at)
-            .min()
+        let places = self.places.lock();
+        let due = |place: &BidPlace| place.reaped_at().unwrap_or_else(|| place.silent_at());
+        places.values().map(due).min()
     }
 }
 
@@ -342,6 +391,16 @@ impl BidPlace {
             self.own_watch = None;
         }
         self.own_watch.is_some()
+    }
+
+    /// Whether it stands in the queue, as far as its contender is concerned.
+    fn is_waiting(&self) -> bool {
+        self.left_at.is_none() && self.owns_until.is_none()
+    }
+
+    /// From when on it is looked whether its contender is there.
+    fn silent_at(&self) -> Moment {
+        self.heard_at + SILENCE
     }
 
     fn is_over(&self, now: Moment) -> bool {
@@ -360,5 +419,58 @@ impl BidPlace {
             node: self.node.clone()?,
             until: self.owns_until?,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::LeaseTerms;
+
+    fn at(seconds: u64) -> Moment {
+        Moment::from_nanos(seconds * 1_000_000_000)
+    }
+
+    fn bid(name: &str) -> Bid {
+        let name = MutexName::new(name).unwrap();
+        let contender = ContenderId::new("waiter").unwrap();
+        Bid::new(name, contender, LeaseTerms::default())
+    }
+
+    #[test]
+    fn a_waiter_that_never_asks_again_is_looked_for() {
+        let (places, bid) = (BidPlaces::default(), bid("m"));
+        places.begin(&bid, 1, at(0));
+        places.standing(bid.nonce, 1, at(10));
+        assert_eq!(places.next_over(), Some(at(40)));
+        assert!(places.silent(at(39)).is_empty());
+        assert_eq!(places.silent(at(40)).len(), 1);
+        // It is there, and looks seldom.
+        places.is_heard(bid.nonce, at(40));
+        assert!(!places.abandon(bid.nonce, at(40)));
+        assert!(places.silent(at(69)).is_empty());
+        // It is not there.
+        assert!(places.abandon(bid.nonce, at(70)));
+        assert!(places.silent(at(70)).is_empty());
+        assert_eq!(places.over(at(71)).len(), 1);
+        let standing = places.standing(bid.nonce, 1, at(71));
+        assert!(matches!(standing, Standing::Over(None)), "{standing:?}");
+        assert!(places.grant(bid.nonce, 1, at(90)).is_none(), "it was left");
+    }
+
+    #[test]
+    fn an_owner_need_not_ask() {
+        let (places, bid) = (BidPlaces::default(), bid("m"));
+        places.begin(&bid, 1, at(0));
+        let node = Node {
+            child: "c".to_owned(),
+            token: FencingToken::from_store(1).unwrap(),
+            created_at: StoreTime::from_millis(0),
+        };
+        assert!(places.created(bid.nonce, 1, node));
+        assert!(places.grant(bid.nonce, 1, at(100)).is_some());
+        assert!(places.silent(at(90)).is_empty());
+        assert!(!places.abandon(bid.nonce, at(90)));
+        assert_eq!(places.next_over(), Some(at(100)));
     }
 }

@@ -19,12 +19,24 @@ pub(super) const ATTEMPTS: usize = 16;
 const REMEMBERED: usize = 1024;
 
 impl Store {
-    /// The nodes before the mutex at `dir`, in order, by the quorum's word:
+    /// The nodes before the mutex at `dir`, in order, by the leader's word:
     /// without the `sync` a server that lags would show an old owner.
     pub(super) async fn synced(&self, session: &Session, dir: &str) -> Result<Vec<String>> {
-        let sync = session.confirm(Asked::Leader, dir, &self.clock);
-        let (synced, listed) = join(sync, session.client().list_children(dir)).await;
-        synced.map_err(error::read)?;
+        self.listed(session, dir, Asked::Leader).await
+    }
+
+    /// The same, by the word of the leader or of the quorum: a leader that no
+    /// server follows any more answers a `sync`, and does not know what the others
+    /// have done since.
+    pub(super) async fn listed(
+        &self,
+        session: &Session,
+        dir: &str,
+        asked: Asked,
+    ) -> Result<Vec<String>> {
+        let confirmation = session.confirm(asked, dir, &self.clock);
+        let (confirmed, listed) = join(confirmation, session.client().list_children(dir)).await;
+        confirmed.map_err(error::read)?;
         sorted(listed, error::read)
     }
 

@@ -180,7 +180,8 @@ impl Store {
             Some(node) if !self.places.is_doubtful(nonce) => vec![node.child.clone()],
             _ => {
                 let prefix = path::node_prefix(nonce);
-                let mut children = self.synced(session, &dir).await?;
+                // What is not found now is not looked for again.
+                let mut children = self.listed(session, &dir, Asked::Quorum).await?;
                 children.retain(|child| child.starts_with(&prefix));
                 children
             }

@@ -37,6 +37,11 @@ impl Registry {
         self.0.lock().listeners.tell_waiter(name, waiter);
     }
 
+    /// Whether a contender of this process waits to be told of its turn.
+    pub(super) fn has_waiter(&self, name: &MutexName, waiter: &ContenderId) -> bool {
+        self.0.lock().listeners.has_waiter(name, waiter)
+    }
+
     /// The owner of `name` has changed.
     pub(super) fn changed(&self, name: &MutexName) {
         self.0.lock().listeners.tell_observers(name);
