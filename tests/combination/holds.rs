@@ -2,7 +2,8 @@
 
 use std::time::Instant;
 
-use tenure::{ErrorKind, Holder, blocking};
+use tenure::model::Purpose;
+use tenure::{Coordinator, ErrorKind, Holder, blocking};
 
 use super::support::*;
 
@@ -34,6 +35,38 @@ async fn nested_holds_are_counted_here_and_shown_on_every_node() {
     lock.release_kept().await.unwrap();
     assert_eq!(other.owner().await.unwrap(), None);
     free_everywhere(&servers, name).await;
+}
+
+/// On a node both lie in one layout: what is written there tells them apart.
+#[tokio::test]
+async fn the_part_on_a_node_says_that_it_is_one() {
+    let servers = servers(2);
+    let both = contender(&servers, "both").await;
+    let _both = both.acquire().await.unwrap();
+    let node = Coordinator::connect(&over(&servers)[0]).await.unwrap();
+    let one = node.reentrant_lock("one").unwrap();
+    let one = one.held_by(&Holder::new("test"));
+    let _one = one.acquire().await.unwrap();
+    // As Redisson does, which does not say it.
+    let theirs = "285475da-9152-4c83-822a-67ee2f116a79:47";
+    for words in [
+        &["HSET", "theirs", theirs, "1"][..],
+        &["PEXPIRE", "theirs", "60000"],
+        &["SET", "redisson_lock_token:{theirs}", "5"],
+    ] {
+        servers[0].command(words).unwrap();
+    }
+    let held = node.reentrant_locks(&[]).await.unwrap();
+    let told: Vec<_> = held
+        .iter()
+        .map(|hold| (hold.name.as_str(), hold.purpose))
+        .collect();
+    let expected = [
+        ("both", Some(Purpose::Combination)),
+        ("one", Some(Purpose::Reentrant)),
+        ("theirs", None),
+    ];
+    assert_eq!(told, expected);
 }
 
 pub(crate) async fn a_node_that_comes_back_shows_the_count_too() {

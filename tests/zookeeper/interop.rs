@@ -8,7 +8,8 @@ use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, LazyLock, Mutex};
 use std::time::{Duration, Instant};
 
-use tenure::backend::{Backend as _, Severity};
+use tenure::backend::{Backend as _, Page, Severity};
+use tenure::model::{MutexName, Purpose};
 use tenure::service::{ContendService, LocalContender};
 use tenure::{Coordinator, ErrorKind};
 use tenure_testkit::Whole as _;
@@ -142,6 +143,10 @@ async fn leadership_passes_to_curator_and_back() {
             .is_some_and(|id| id.as_str() == "java")
     })
     .await;
+    // Curator does not say what for; the first of ours that waits does.
+    let page = Page::of([MutexName::new(&name).unwrap()]);
+    let listing = coordinator.list(&page).await.unwrap();
+    assert_eq!(listing.entries[0].purpose, Some(Purpose::Service));
     // Curator lists ours with its id.
     curator.tell("list");
     let listed = curator.hear("end");

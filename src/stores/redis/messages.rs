@@ -122,4 +122,23 @@ mod tests {
             assert_eq!(OwnerWord::parse(text), None, "{text:?}");
         }
     }
+
+    #[test]
+    fn a_grant_says_what_for_and_others_say_nothing() {
+        let nonce = Nonce::random();
+        let marked = nonce.wanted_for(Purpose::Leader);
+        assert_eq!(grant_purpose(&format!("7 {marked}")), Some(Purpose::Leader));
+        for unmarked in [
+            format!("7 {nonce}"),
+            format!("7 {}", crate::model::chance::uuid().simple()),
+            format!("7 {marked} "),
+            format!("7 +{}", &marked.to_string()[1..]),
+            format!("7 {}", &marked.to_string()[1..]),
+            "7 ".into(),
+            "7".into(),
+            String::new(),
+        ] {
+            assert_eq!(grant_purpose(&unmarked), None, "{unmarked:?}");
+        }
+    }
 }

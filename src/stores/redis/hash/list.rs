@@ -98,3 +98,23 @@ async fn find(hash: &RedisHash) -> Result<Vec<MutexName>> {
     found.truncate(MOST);
     Ok(found)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::chance;
+
+    #[test]
+    fn a_holder_says_what_for_and_redissons_say_nothing() {
+        for purpose in Purpose::ALL {
+            let client = uuid::Uuid::from_u128(purpose.marked_on(chance::bits()));
+            for holder in [format!("{client}:import:4711"), format!("{client}:1~0")] {
+                assert_eq!(purpose_of(holder.as_bytes()), Some(purpose));
+            }
+        }
+        let redisson = format!("{}:47", chance::uuid());
+        for holder in [redisson.as_bytes(), b"", b":", b"a-client:7", b"\xff:1"] {
+            assert_eq!(purpose_of(holder), None, "{holder:?}");
+        }
+    }
+}
