@@ -92,14 +92,17 @@ usage: cargo xtask <command>
       stores: memory, sqlite, redis, mysql, postgres, zookeeper
 
   faults [--store STORE[,STORE…]] [--seed N] [--minutes M] [--write-docs]
-         [--no-install]
+         [--undo NAME|all | --hunt FAULTS] [--no-install]
       Break stores under workers for M minutes each, in slices of one minute, and
       judge what the workers saw; see crates/faults/README.md. A slice that was
       run before is not run again: target/faults/results.json has them all. With
       --write-docs it is crates/faults/results.json, and the tables of the README
-      are replaced.
-      stores: sqlite, redis, sentinel, cluster, combination, mariadb, postgres,
-              zookeeper, ensemble
+      are replaced. With --undo NAME or --undo all, bugs of the past
+      (crates/faults/undone) are put back into a copy of the tree, and hunted
+      for until they are found, for ten minutes or more. With --hunt FAULTS
+      (semicolons between them, or any) slices are run until something is found.
+      stores: sqlite, redis, sentinel, replicas, cluster, combination, mariadb,
+              galera, postgres, zookeeper, ensemble
 
   fuzz [--target TARGET[,TARGET…]] [--minutes M]
       Let LLVM's fuzzer make up what comes from outside, for M minutes (10) a
@@ -246,7 +249,7 @@ fn parse_faults(mut args: impl Iterator<Item = String>) -> Result<Command, Strin
                 faults.areas = areas.collect::<Result<_, _>>()?;
                 faults.words.extend([arg, list]);
             }
-            "--seed" | "--minutes" | "--seconds" => {
+            "--seed" | "--minutes" | "--seconds" | "--undo" | "--hunt" => {
                 let value = value()?;
                 faults.words.extend([arg, value]);
             }
@@ -258,13 +261,15 @@ fn parse_faults(mut args: impl Iterator<Item = String>) -> Result<Command, Strin
 }
 
 /// The stores that can be broken, and the areas that have their servers.
-const TOPOLOGIES: [(&str, Area); 9] = [
+const TOPOLOGIES: [(&str, Area); 11] = [
     ("sqlite", Area::Sqlite),
     ("redis", Area::Redis),
     ("sentinel", Area::Redis),
+    ("replicas", Area::Redis),
     ("cluster", Area::Redis),
     ("combination", Area::Redis),
     ("mariadb", Area::Mysql),
+    ("galera", Area::Mysql),
     ("postgres", Area::Postgres),
     ("zookeeper", Area::Zookeeper),
     ("ensemble", Area::Zookeeper),

@@ -3,6 +3,7 @@
 mod cluster;
 mod combination;
 mod ensemble;
+mod galera;
 mod mishap;
 mod redis;
 mod sentinel;
@@ -80,7 +81,7 @@ const TERMS: &str = "ttl=500ms&transition=1s";
 pub const WORKERS: usize = 4;
 
 /// The stores that can be asked for.
-pub const ALL: [&str; 10] = [
+pub const ALL: [&str; 11] = [
     "sqlite",
     "redis",
     "sentinel",
@@ -88,6 +89,7 @@ pub const ALL: [&str; 10] = [
     "cluster",
     "combination",
     "mariadb",
+    "galera",
     "postgres",
     "zookeeper",
     "ensemble",
@@ -111,6 +113,7 @@ pub fn start(
         "cluster" => Box::new(cluster::Cluster::start(log)?),
         "combination" => Box::new(combination::Nodes::start(chance.bool())?),
         "mariadb" => Box::new(sql::Maria::start()?),
+        "galera" => Box::new(galera::Nodes::start()?),
         "postgres" => Box::new(sql::Pg::start()?),
         "zookeeper" => Box::new(zookeeper::OneZooKeeper::start()?),
         "ensemble" => Box::new(ensemble::Ensemble::start(chance.bool())?),

@@ -41,7 +41,11 @@ pub(super) struct OneRedis {
 
 impl OneRedis {
     pub(super) fn start() -> Result<Self, ServerError> {
-        let server = Redis::builder().durable().own_clock()?.start()?;
+        let server = Redis::builder()
+            .durable()
+            .own_clock()?
+            .own_disk()?
+            .start()?;
         let ways = ways::start(&[server.address()], None)?;
         Ok(Self { server, ways })
     }
@@ -115,6 +119,7 @@ impl Topology for OneRedis {
         let mut menu = ways::menu(&self.ways, false);
         menu.extend(ways::server_menu(from_ref(&self.server)));
         menu.extend([
+            ways::disk_full(&self.server),
             Mishap::new("memory full, nothing evicted", move |scene| {
                 self.fill(POLICIES[0], scene)
             }),

@@ -23,8 +23,6 @@ pub(super) struct Maria {
     ways: Ways,
 }
 
-// Its clock is left alone: PostgreSQL asks for the time in signal handlers, and libfaketime does not
-// bear that.
 pub(super) struct Pg {
     server: Postgres,
     ways: Ways,
@@ -34,7 +32,7 @@ impl Maria {
     pub(super) fn start() -> Result<Self, ServerError> {
         let sessions = SESSIONS.to_string();
         let server = MariaDb::builder().set("max-connections", &sessions);
-        let server = server.own_clock()?.start()?;
+        let server = server.own_clock()?.own_disk()?.start()?;
         let ways = ways::start(&[server.address()], Some(Speech::MySql))?;
         Ok(Self { server, ways })
     }
@@ -44,7 +42,7 @@ impl Pg {
     pub(super) fn start() -> Result<Self, ServerError> {
         let sessions = SESSIONS.to_string();
         let server = Postgres::builder().set("max_connections", &sessions);
-        let server = server.start()?;
+        let server = server.own_clock()?.own_disk()?.start()?;
         let ways = ways::start(&[server.address()], Some(Speech::Postgres))?;
         Ok(Self { server, ways })
     }
@@ -131,6 +129,7 @@ impl Topology for Maria {
             Mishap::new("sessions used up", move |scene| {
                 use_up(self.server.address(), &self.ways, scene, hears_greeting)
             }),
+            ways::disk_full(&self.server),
             rows_deleted(move || {
                 // What the clock has not passed would be granted under a smaller token.
                 let seconds = "TIMESTAMPDIFF(SECOND, '2026-01-01', UTC_TIMESTAMP())";
@@ -174,6 +173,13 @@ impl Topology for Pg {
             Mishap::new("sessions used up", move |scene| {
                 use_up(self.server.address(), &self.ways, scene, says_its_name)
             }),
+            ways::disk_full(&self.server),
+            clock_ahead(
+                "server's clock ahead",
+                self.lease(),
+                |_| 0,
+                from_ref(&self.server),
+            ),
             rows_deleted(move || self.server.sql("DELETE FROM simba_mutex")),
             Mishap::new("sessions ended by the server", move |_| {
                 let end = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity \
@@ -186,6 +192,7 @@ impl Topology for Pg {
 
     fn mend(&self) -> Result<(), ServerError> {
         ways::heal(&self.ways)?;
-        ways::mend_servers(from_ref(&self.server))
+        ways::mend_servers(from_ref(&self.server))?;
+        self.server.set_clock(Duration::ZERO)
     }
 }

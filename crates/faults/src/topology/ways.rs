@@ -142,6 +142,15 @@ where
     ]
 }
 
+/// A server's disk is full for a while. Most end by themselves then, and are begun anew.
+pub(super) fn disk_full(server: &Process) -> Mishap<'_> {
+    Mishap::new("server's disk full", move |scene| {
+        server.fill_disk(true)?;
+        scene.wait(1.0);
+        server.fill_disk(false)
+    })
+}
+
 /// Kills a server, unless another mishap has.
 pub(super) fn kill(server: &Process) -> Result<(), ServerError> {
     match server.pid() {
@@ -156,9 +165,14 @@ where
     S: std::ops::Deref<Target = Process>,
 {
     for server in servers {
+        server.fill_disk(false)?;
         // One that does not run cannot go on, and is started.
         let _ = server.resume();
         server.spawn()?;
     }
-    servers.iter().try_for_each(|server| server.wait_ready())
+    servers.iter().try_for_each(|server| {
+        // One that was just ending is started once more.
+        let is_ready = server.wait_ready();
+        is_ready.or_else(|_| server.start())
+    })
 }

@@ -5,3 +5,4 @@ mod bad;
 mod flaws;
 mod short;
 mod stuck;
+mod undone;

@@ -1,7 +1,7 @@
 //! Arguments, variables and files a test adds to a server.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::error::ServerError;
@@ -10,6 +10,9 @@ use super::home;
 
 /// The file that says what time it is to a server with a clock of its own.
 pub(super) const CLOCK: &str = "clock";
+
+/// While this file is there, a server with a disk of its own cannot write.
+pub(super) const FULL: &str = "full";
 
 /// What a test adds. In arguments and variables `{dir}` stands for the server's directory.
 #[derive(Clone, Debug, Default)]
@@ -51,6 +54,42 @@ impl Extras {
         Ok(())
     }
 
+    /// The same for servers that ask for the time in signal handlers, as PostgreSQL does and as
+    /// libfaketime does not bear: by a clock of our own, which has no state.
+    pub(super) fn plain_clock(&mut self) -> Result<(), ServerError> {
+        let library = compiled(
+            "clock",
+            include_str!("../../../../xtask/src/servers/clock.c"),
+        )?;
+        self.files.push((CLOCK.to_owned(), b"+0".to_vec()));
+        self.preload(&library);
+        let file = (
+            "FAKETIME_TIMESTAMP_FILE".to_owned(),
+            format!("{{dir}}/{CLOCK}"),
+        );
+        self.variables.push(file);
+        Ok(())
+    }
+
+    /// Adds a disk that can be filled.
+    pub(super) fn own_disk(&mut self) -> Result<(), ServerError> {
+        self.preload(&compiled("disk", include_str!("disk.c"))?);
+        let flag = ("TENURE_FULL_DISK".to_owned(), format!("{{dir}}/{FULL}"));
+        self.variables.push(flag);
+        Ok(())
+    }
+
+    fn preload(&mut self, library: &Path) {
+        let preload = |(key, _): &&mut (String, String)| key == "LD_PRELOAD";
+        match self.variables.iter_mut().find(preload) {
+            Some((_, value)) => *value = format!("{}:{value}", library.display()),
+            None => {
+                let value = library.display().to_string();
+                self.variables.push(("LD_PRELOAD".to_owned(), value));
+            }
+        }
+    }
+
     /// Adds the arguments and variables to the command of a server in this directory.
     pub(super) fn apply(&self, command: &mut Command, directory: &Path) {
         let directory = directory.display().to_string();
@@ -59,4 +98,22 @@ impl Extras {
         let variables = self.variables.iter();
         command.envs(variables.map(|(key, value)| (key, placed(value))));
     }
+}
+
+/// Compiles what is preloaded, by the compiler that Rust links with.
+fn compiled(name: &str, source: &str) -> Result<PathBuf, ServerError> {
+    let folder = home::directory(name)?;
+    let file = folder.join(format!("{name}.c"));
+    fs::write(&file, source)?;
+    let library = folder.join(format!("{name}.so"));
+    let mut compiler = Command::new("cc");
+    compiler
+        .args(["-shared", "-fPIC", "-O1", "-o"])
+        .arg(&library);
+    home::run({
+        compiler.arg(&file);
+        compiler
+    })?;
+    home::give(&library, 0o755)?;
+    Ok(library)
 }

@@ -135,6 +135,12 @@ impl MariaDbBuilder {
         Ok(self)
     }
 
+    /// Gives it a disk that can be filled: [`Process::fill_disk`].
+    pub fn own_disk(mut self) -> Result<Self, ServerError> {
+        self.extras.own_disk()?;
+        Ok(self)
+    }
+
     /// Puts a file into the server's directory: a certificate, a key.
     pub fn file(mut self, name: &str, contents: impl Into<Vec<u8>>) -> Self {
         self.extras.files.push((name.to_owned(), contents.into()));

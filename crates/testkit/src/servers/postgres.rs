@@ -113,9 +113,15 @@ impl PostgresBuilder {
         self
     }
 
-    /// Gives it a wall clock that can be set, by libfaketime: [`Process::set_clock`].
+    /// Gives it a wall clock that can be set: [`Process::set_clock`].
     pub fn own_clock(mut self) -> Result<Self, ServerError> {
-        self.extras.own_clock()?;
+        self.extras.plain_clock()?;
+        Ok(self)
+    }
+
+    /// Gives it a disk that can be filled: [`Process::fill_disk`].
+    pub fn own_disk(mut self) -> Result<Self, ServerError> {
+        self.extras.own_disk()?;
         Ok(self)
     }
 

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 
 use super::error::ServerError;
-use super::extras::CLOCK;
+use super::extras::{CLOCK, FULL};
 use super::{home, tree, wait};
 
 /// What differs between the servers.
@@ -215,6 +215,19 @@ impl Process {
     /// The same so far behind.
     pub fn set_clock_back(&self, behind: Duration) -> Result<(), ServerError> {
         self.write_clock(&format!("-{:.3}s", behind.as_secs_f64()))
+    }
+
+    /// Fills its disk, or makes room again. It notices if its builder was told `own_disk`.
+    pub fn fill_disk(&self, is_full: bool) -> Result<(), ServerError> {
+        let file = self.directory.join(FULL);
+        match is_full {
+            true => Ok(fs::write(file, "")?),
+            // There may be room already.
+            false => {
+                let _ = fs::remove_file(file);
+                Ok(())
+            }
+        }
     }
 
     fn write_clock(&self, offset: &str) -> Result<(), ServerError> {

@@ -136,6 +136,12 @@ impl RedisBuilder {
         Ok(self)
     }
 
+    /// Gives it a disk that can be filled: [`Process::fill_disk`].
+    pub fn own_disk(mut self) -> Result<Self, ServerError> {
+        self.extras.own_disk()?;
+        Ok(self)
+    }
+
     /// Follows another server, at its TLS port if both have one.
     pub fn replica_of(self, master: &Redis) -> Self {
         let by_tls = master.tls_port().filter(|_| self.tls);
