@@ -18,12 +18,15 @@ use crate::model::{MutexName, MutexOwner, StoreTime};
 /// takes, and where the server cannot skip rows, one that is locked delays all.
 const MOST: usize = 200;
 
+/// How many statements are on their way at most: more than there usually are
+/// connections, and not as many as a process holds grants.
+const AT_A_TIME: usize = 16;
+
 /// Grants that one statement can renew: same terms, sorted by name so that two
 /// batches lock rows in the same order.
 #[derive(Debug)]
 struct Batch {
-    held: Arc<[Held]>,
-    /// Where each stood in the question.
+    /// Where each stands in the question.
     places: Vec<usize>,
 }
 
@@ -39,16 +42,16 @@ impl Batch {
         for mut places in by_terms.into_values() {
             places.sort_by(|a, b| question[*a].name.cmp(&question[*b].name));
             for places in places.chunks(MOST) {
-                batches.push(Self {
-                    held: places
-                        .iter()
-                        .map(|place| question[*place].clone())
-                        .collect(),
-                    places: places.to_vec(),
-                });
+                let places = places.to_vec();
+                batches.push(Self { places });
             }
         }
         batches
+    }
+
+    fn held(&self, question: &[Held]) -> Arc<[Held]> {
+        let held = self.places.iter().map(|place| question[*place].clone());
+        held.collect()
     }
 }
 
@@ -60,20 +63,24 @@ impl<D: Dialect> Client<D> {
         let mut batches = Batch::split(held);
         if batches.len() == 1 {
             let batch = batches.remove(0);
-            for (place, answer) in batch.places.iter().zip(renew_batch(self, &batch).await) {
+            let renewed = renew_batch(self, batch.held(held)).await;
+            for (place, answer) in batch.places.iter().zip(renewed) {
                 answers[*place] = Some(answer);
             }
         } else {
             let mut tasks = JoinSet::new();
-            for batch in batches {
-                let its = self.clone();
-                let task = async move {
-                    let answers = renew_batch(&its, &batch).await;
-                    (batch.places, answers)
+            let mut batches = batches.into_iter();
+            loop {
+                while tasks.len() < AT_A_TIME
+                    && let Some(batch) = batches.next()
+                {
+                    let (its, held) = (self.clone(), batch.held(held));
+                    let task = async move { (batch.places, renew_batch(&its, held).await) };
+                    tasks.spawn_on(task, self.pool().runtime());
+                }
+                let Some(Ok((places, batch))) = tasks.join_next().await else {
+                    break;
                 };
-                tasks.spawn_on(task, self.pool().runtime());
-            }
-            while let Some(Ok((places, batch))) = tasks.join_next().await {
                 for (place, answer) in places.into_iter().zip(batch) {
                     answers[place] = Some(answer);
                 }
@@ -86,8 +93,8 @@ impl<D: Dialect> Client<D> {
     }
 }
 
-async fn renew_batch<D: Dialect>(client: &Client<D>, batch: &Batch) -> Vec<Result<Answer>> {
-    let mut passes = Passes::over(&batch.held);
+async fn renew_batch<D: Dialect>(client: &Client<D>, held: Arc<[Held]>) -> Vec<Result<Answer>> {
+    let mut passes = Passes::over(held);
     while let Some(some) = passes.next(client.pool().clock()).await {
         passes.note(renew_some(client, some).await);
     }
@@ -123,18 +130,18 @@ pub(in crate::stores) enum Passed {
 #[derive(Debug)]
 struct Passes {
     held: Arc<[Held]>,
-    answers: Vec<Result<Answer>>,
+    answers: Vec<Option<Result<Answer>>>,
     /// The places of those without an answer.
     left: Vec<usize>,
     passes: usize,
 }
 
 impl Passes {
-    fn over(held: &Arc<[Held]>) -> Self {
+    fn over(held: Arc<[Held]>) -> Self {
         Self {
-            held: Arc::clone(held),
-            answers: held.iter().map(|held| Err(locked(&held.name))).collect(),
+            answers: held.iter().map(|_| None).collect(),
             left: (0..held.len()).collect(),
+            held,
             passes: 0,
         }
     }
@@ -161,7 +168,7 @@ impl Passes {
         let mut skipped = Vec::new();
         for (at, passed) in std::mem::take(&mut self.left).into_iter().zip(passed) {
             match passed {
-                Passed::Answered(answer) => self.answers[at] = answer,
+                Passed::Answered(answer) => self.answers[at] = Some(answer),
                 Passed::Skipped => skipped.push(at),
             }
         }
@@ -169,7 +176,9 @@ impl Passes {
     }
 
     fn answers(self) -> Vec<Result<Answer>> {
-        self.answers
+        let all = self.answers.into_iter().zip(&*self.held);
+        all.map(|(answer, held)| answer.unwrap_or_else(|| Err(locked(&held.name))))
+            .collect()
     }
 }
 
@@ -217,8 +226,9 @@ mod tests {
         let batches = Batch::split(&question);
         assert_eq!(batches.len(), 5);
         for batch in &batches {
-            assert!(batch.held.is_sorted_by(|a, b| a.name < b.name));
-            for (held, place) in batch.held.iter().zip(&batch.places) {
+            let held = batch.held(&question);
+            assert!(held.is_sorted_by(|a, b| a.name < b.name));
+            for (held, place) in held.iter().zip(&batch.places) {
                 assert_eq!(*held, question[*place]);
             }
         }
