@@ -57,8 +57,9 @@ async fn a_free_mutex_is_taken_by_six_calls_and_freed_by_five() {
     let server = Redis::start().unwrap();
     let client = client(&server).await;
     let mutex = name("m");
-    // Every ten minutes the fence's end is moved, by one call more.
-    let spell = |held: &Held| held.token.store() / 600_000_000;
+    // With the first grant, and every thousand seconds, the fence's end is
+    // written, by one call more.
+    let spell = |held: &Held| held.token.store() / 1_000_000_000;
     let mut last = None;
     for round in 0..20 {
         let before = commands(&server);
@@ -66,7 +67,7 @@ async fn a_free_mutex_is_taken_by_six_calls_and_freed_by_five() {
         let taken = commands(&server);
         assert!(client.release(&held).await.unwrap().is_won());
         let freed = commands(&server);
-        let moved = last.is_some_and(|last| last != spell(&held));
+        let moved = last != Some(spell(&held));
         assert!(taken - before <= 6 + u64::from(moved), "{}", taken - before);
         assert!(freed - taken <= 5, "{}, round {round}", freed - taken);
         last = Some(spell(&held));
@@ -112,6 +113,23 @@ async fn the_fence_of_a_mutex_in_use_lives_on() {
     assert!((604_000..=604_800).contains(&left()), "{}", left());
     assert_eq!(cycle().await, ahead + 2);
     assert_eq!(ask(&["GET", &fence]), (ahead + 2).to_string());
+    // One of few digits is small, and so is one that is none.
+    for few in ["7", "", "no number at all"] {
+        ask(&["SET", &fence, few, "EX", "1000"]);
+        let next = cycle().await;
+        assert!((second..ahead).contains(&next), "{next} after {few:?}");
+        assert_eq!(ask(&["GET", &fence]), next.to_string());
+        assert!((604_000..=604_800).contains(&left()), "{}", left());
+    }
+    // The bidder has seen a token that is ahead of the clock, or as large.
+    let now = cycle().await;
+    for seen in [now + 3_600_000_000, now + 3_600_000_001] {
+        let mut mine = bid(&mutex, "a", long());
+        mine.seen = Some(tenure::model::FencingToken::from_store(seen).unwrap());
+        let held = win(&client, &mine).await;
+        assert_eq!(held.token.store(), seen + 1);
+        assert!(client.release(&held).await.unwrap().is_won());
+    }
     // One that no take can go on from is left as it is.
     let end = ((1_u64 << 53) - 1).to_string();
     ask(&["SET", &fence, &end, "EX", "1000"]);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use redis::Value;
+use redis::{RedisWrite as _, Value};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::config::Config;
@@ -267,7 +267,7 @@ pub(super) fn too_few(acknowledged: u64, wanted: u32, outcome: Outcome) -> Error
 /// Whether this is the answer to a take that won.
 fn is_taken(value: &Value) -> bool {
     match value {
-        Value::Int(_) => true,
+        Value::BulkString(_) => true,
         Value::Array(parts) => {
             matches!(parts.first(), Some(Value::BulkString(text)) if text == b"won")
         }
@@ -291,29 +291,28 @@ impl Backend for Redis {
     async fn acquire(&self, bid: &Bid) -> Result<Answer> {
         self.check_open()?;
         let keys = self.keys(&bid.name);
-        if bid.queue {
+        if bid.queue && !self.0.registry.is_empty() {
             // The waiter must be subscribed before it is sent away to wait.
-            self.0
-                .registry
-                .ready(&keys.turn_channel(&bid.contender))
-                .await;
+            let channel = keys.turn_channel(&bid.contender);
+            self.0.registry.ready(&channel).await;
         }
-        let (nonce, lease) = (bid.nonce.to_string(), millis(bid.terms.lease()).to_string());
-        let seen = bid.seen.map(|token| token.store().to_string());
+        let lease = millis(bid.terms.lease());
+        let seen = bid.seen.map_or(0, FencingToken::store);
         // Ours have a fraction; anything else is not a score of this store.
         let score = bid
             .score
             .as_deref()
             .filter(|score| is_score(score))
             .unwrap_or("");
-        // In one text: each argument costs the server something, and these are
-        // read only when another is in the way.
-        let (queue, waits) = (u8::from(bid.queue), self.waits());
-        let manner = format!("{queue} {} {waits} {score}", self.0.manner);
-        let arguments = [bid.contender.as_str(), &nonce, &lease, &manner];
-        let seen = seen.as_deref();
-        let arguments: Vec<&str> = arguments.into_iter().chain(seen).collect();
-        let call = Lua::Take.about(&keys, &arguments);
+        // In one text: each argument costs the server something, and all but the
+        // first word is read only when another is in the way.
+        let (queue, waits, manner) = (u8::from(bid.queue), self.waits(), &self.0.manner);
+        let call = Lua::Take.saying(keys, |call| {
+            call.arg(bid.contender.as_str());
+            call.write_arg_fmt(bid.nonce);
+            call.arg(lease);
+            call.write_arg_fmt(format_args!("{seen:016} {queue} {manner} {waits} {score}"));
+        });
         let mut reply = self.take(bid, &call).await?;
         // Free, behind dead ones: whether it is ours is known once they are
         // out of the way.
@@ -341,9 +340,11 @@ impl Backend for Redis {
     }
 
     async fn release(&self, held: &Held) -> Result<Answer> {
-        let grant = grant_of(held);
-        let arguments = [held.contender.as_str(), &grant, &self.0.manner];
-        let call = Lua::Release.about(&self.keys(&held.name), &arguments);
+        let call = Lua::Release.saying(self.keys(&held.name), |call| {
+            call.arg(held.contender.as_str());
+            call.write_arg_fmt(format_args!("{} {}", held.token.store(), held.nonce));
+            call.arg(&*self.0.manner);
+        });
         let reply = self.reply(&call).await?;
         dead_waiters::go_on(self, &held.name, held.contender.as_str(), &reply);
         reply.answer(None)
@@ -352,7 +353,7 @@ impl Backend for Redis {
     async fn leave(&self, bid: &Bid) -> Result<()> {
         let (nonce, reserve) = (bid.nonce.to_string(), self.reserve());
         let arguments = [bid.contender.as_str(), &nonce, &reserve, self.cluster()];
-        let call = Lua::Leave.about(&self.keys(&bid.name), &arguments);
+        let call = Lua::Leave.about(self.keys(&bid.name), &arguments);
         let reply = self.reply(&call).await?;
         dead_waiters::go_on(self, &bid.name, bid.contender.as_str(), &reply);
         Ok(())
@@ -419,7 +420,7 @@ impl Administration for Redis {
         let token = token.map_or_else(String::new, |token| token.store().to_string());
         let reserve = self.reserve();
         let arguments = [token.as_str(), &reserve, self.cluster()];
-        let call = Lua::Revoke.about(&self.keys(name), &arguments);
+        let call = Lua::Revoke.about(self.keys(name), &arguments);
         let reply = self.reply(&call).await?;
         dead_waiters::go_on(self, name, "revoked", &reply);
         reply.answer(None)

@@ -84,7 +84,7 @@ async fn round(redis: &Redis, name: &MutexName, by: &str) -> bool {
 async fn next(redis: &Redis, name: &MutexName, by: &str) -> Result<Option<Rest>> {
     let reserve = redis.reserve();
     let arguments = [by, &reserve, redis.cluster()];
-    let call = Lua::Next.about(&redis.keys(name), &arguments);
+    let call = Lua::Next.about(redis.keys(name), &arguments);
     let rest = String::from_redis_value(redis.run(&call).await?).map_err(nonsense)?;
     Ok(Rest::read(&rest))
 }

@@ -10,11 +10,11 @@ pub(super) struct Keys {
     pub(super) owner: String,
 }
 
-/// How many keys the scripts about one mutex expect.
+/// How many keys the scripts about one mutex expect at most.
 pub(super) const KEYS: usize = 6;
 
-/// How those after the owner's end.
-const ENDS: [&str; KEYS - 1] = [":contender", ":fence", ":grant", ":kept", ":seen"];
+/// How those after the owner's end. The last is the one that some do without.
+const ENDS: [&str; KEYS - 1] = [":contender", ":grant", ":kept", ":seen", ":fence"];
 const LONGEST_END: usize = ENDS[0].len();
 
 /// What all names of this store begin with, unless the URL says otherwise.
@@ -23,7 +23,7 @@ pub(super) const USUAL_PREFIX: &str = "simba:";
 impl Keys {
     pub(super) fn new(prefix: &str, name: &MutexName) -> Self {
         Self {
-            owner: format!("{prefix}{{{name}}}"),
+            owner: [prefix, "{", name.as_str(), "}"].concat(),
         }
     }
 
@@ -54,13 +54,13 @@ impl Keys {
         format!("{}:schedule", self.owner)
     }
 
-    /// Says [all](Self::all) of them one after the other, without making each.
-    pub(super) fn each(&self, mut say: impl FnMut(&str)) {
+    /// Says the first `count` of [all](Self::all) one after the other, without making each.
+    pub(super) fn each(&self, count: usize, mut say: impl FnMut(&str)) {
         say(&self.owner);
         let mut key = String::with_capacity(self.owner.len() + LONGEST_END);
-        for end in ENDS {
-            key.clear();
-            key.push_str(&self.owner);
+        key.push_str(&self.owner);
+        for end in &ENDS[..count - 1] {
+            key.truncate(self.owner.len());
             key.push_str(end);
             say(&key);
         }
@@ -71,10 +71,10 @@ impl Keys {
         [
             self.owner.clone(),
             self.queue(),
-            self.fence(),
             self.grant(),
             self.kept(),
             self.seen(),
+            self.fence(),
         ]
     }
 
@@ -177,7 +177,7 @@ mod tests {
         assert_eq!(keys.turn_channel(&waiter), "simba:{m}:0:1@h");
         assert_eq!(keys.broadcast_channel(), "simba:{m}");
         let mut said = Vec::new();
-        keys.each(|key| said.push(key.to_owned()));
+        keys.each(KEYS, |key| said.push(key.to_owned()));
         assert_eq!(said, keys.all());
     }
 

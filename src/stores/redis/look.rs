@@ -24,7 +24,7 @@ const END: u64 = 1 << 53;
 
 /// Who owns `name`.
 pub(super) async fn look(redis: &Redis, name: &MutexName) -> Result<Answer> {
-    let call = Lua::Look.about(&redis.keys(name), &["0"]);
+    let call = Lua::Look.about(redis.keys(name), &["0"]);
     read(redis.run(&call).await?)
 }
 

@@ -69,7 +69,7 @@ async fn remove(redis: &Redis, prune: &Prune, names: BTreeSet<MutexName>) -> Res
             .flat_map(|name| {
                 let keys = redis.keys(name);
                 // Who was seen last stands in no way: it ends with the queue.
-                let [owner, queue, fence, grant, kept, _] = keys.all();
+                let [owner, queue, grant, kept, _, fence] = keys.all();
                 [owner, queue, fence, grant, kept, keys.schedule()]
             })
             .collect();

@@ -94,10 +94,11 @@ impl Reply {
     /// What a take of `bid` has come to: the number alone if none was in its
     /// way, which is the microsecond it was made.
     pub(super) fn of_take(value: Value, bid: &Bid, about: StoreTime) -> Result<Self> {
-        let Value::Int(number) = value else {
+        let Value::BulkString(digits) = value else {
             return Self::read(value, about);
         };
-        let number = u64::try_from(number).map_err(nonsense)?;
+        let digits = std::str::from_utf8(&digits).map_err(nonsense)?;
+        let number = digits.parse::<u64>().map_err(nonsense)?;
         let word = OwnerWord {
             owner: Some(bid.contender.clone()),
             left: i64::try_from(bid.terms.lease().as_millis()).unwrap_or(i64::MAX),
@@ -282,14 +283,16 @@ mod tests {
         let terms = terms.unwrap();
         let name = MutexName::new("m").unwrap();
         let bid = Bid::new(name, ContenderId::new("a").unwrap(), terms);
-        let number = Value::Int(1_700_000_000_000_000);
-        let alone = Reply::of_take(number, &bid, StoreTime::ZERO).unwrap();
+        let bulk = |digits: &str| Value::BulkString(digits.as_bytes().to_vec());
+        let alone = Reply::of_take(bulk("1700000000000000"), &bid, StoreTime::ZERO).unwrap();
         let parts = ["won", "a@@2000", "1700000000000000 ff", "1700000000000"];
         let [what, word, grant, now] = parts;
         let whole = reply([what, word, grant, now, "", "", ""]).unwrap();
         let (alone, whole) = (alone.answer(Some(&terms)), whole.answer(Some(&terms)));
         assert_eq!(alone.unwrap(), whole.unwrap());
-        assert!(Reply::of_take(Value::Int(-1), &bid, StoreTime::ZERO).is_err());
+        for nonsense in [bulk("-1"), bulk(""), Value::Int(7)] {
+            assert!(Reply::of_take(nonsense, &bid, StoreTime::ZERO).is_err());
+        }
     }
 
     #[test]

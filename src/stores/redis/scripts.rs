@@ -83,20 +83,38 @@ impl Lua {
         })
     }
 
+    /// How many of a mutex's keys it is told: all, or all but the last.
+    fn keys(self) -> usize {
+        match self {
+            Self::Release | Self::Leave | Self::Next => KEYS - 1,
+            _ => KEYS,
+        }
+    }
+
     /// A call about one mutex.
-    pub(super) fn about(self, keys: &Keys, arguments: &[&str]) -> Call {
-        let length = |sum: usize, text: &&str| sum + text.len();
-        // The hash, and what the keys end with, beside what they begin with.
-        let length = arguments.iter().fold(100, length) + KEYS * keys.owner.len();
-        let mut by_hash = Cmd::with_capacity(3 + KEYS + arguments.len(), length);
-        by_hash.arg("EVALSHA").arg(&HASHES[self as usize]).arg(KEYS);
-        keys.each(|key| {
+    pub(super) fn about(self, keys: Keys, arguments: &[&str]) -> Call {
+        self.saying(keys, |call| {
+            call.arg(arguments);
+        })
+    }
+
+    /// The same, whose arguments `say` writes where they are sent from.
+    pub(super) fn saying(self, keys: Keys, say: impl FnOnce(&mut Cmd)) -> Call {
+        let count = self.keys();
+        // Beside what the keys begin with: the hash, what they end with, and arguments.
+        let length = count * keys.owner.len() + 300;
+        let mut by_hash = Cmd::with_capacity(3 + count + 4, length);
+        by_hash
+            .arg("EVALSHA")
+            .arg(&HASHES[self as usize])
+            .arg(count);
+        keys.each(count, |key| {
             by_hash.arg(key);
         });
-        by_hash.arg(arguments);
+        say(&mut by_hash);
         Call {
             lua: self,
-            key: keys.owner.clone(),
+            key: keys.owner,
             by_hash,
         }
     }
@@ -157,12 +175,14 @@ mod tests {
     #[test]
     fn a_call_about_a_mutex_is_one_with_its_keys() {
         let keys = Keys::new("app:", &MutexName::new("m").unwrap());
-        let (about, with_keys) = (
-            Lua::Take.about(&keys, &["a", ""]),
-            Lua::Take.call(&keys.all(), &["a", ""]),
-        );
-        assert_eq!(words(&about.by_hash), words(&with_keys.by_hash));
-        assert_eq!(about.key, with_keys.key);
+        for (lua, count) in [(Lua::Take, KEYS), (Lua::Release, KEYS - 1)] {
+            let (about, with_keys) = (
+                lua.about(keys.clone(), &["a", ""]),
+                lua.call(&keys.all()[..count], &["a", ""]),
+            );
+            assert_eq!(words(&about.by_hash), words(&with_keys.by_hash));
+            assert_eq!(about.key, with_keys.key);
+        }
     }
 
     #[test]

@@ -148,6 +148,11 @@ impl Registry {
         self.changed.notify_one();
     }
 
+    /// Whether no channel has a listener.
+    pub(super) fn is_empty(&self) -> bool {
+        self.channels.lock().is_empty()
+    }
+
     /// Returns when `channel` is subscribed, if it has a listener and it
     /// can be had soon: an attempt after it finds what was missed before.
     pub(super) async fn ready(&self, channel: &str) {

@@ -1,9 +1,9 @@
 -- Shared by the scripts about one mutex, and put before each of them.
--- KEYS: 1 owner, 2 queue, 3 fence, 4 grant, 5 kept, 6 seen. KEYS[1] names the
--- broadcast channel too. What was written before an error stays: so every key
--- that is read or changed in part is read before the first write and before
--- anybody is told anything, and an error (a wrong type, no memory) has changed
--- nothing.
+-- KEYS: 1 owner, 2 queue, 3 grant, 4 kept, 5 seen and, for those that use it,
+-- 6 fence. KEYS[1] names the broadcast channel too. What was written before an
+-- error stays: so every key that is read or changed in part is read before the
+-- first write and before anybody is told anything, and an error (a wrong type,
+-- no memory) has changed nothing.
 local trouble = ''
 
 -- How many dead one call clears away: nobody else is served meanwhile. What
@@ -33,13 +33,13 @@ end
 -- Fails if there can be no queue: before anybody is struck out of it.
 local function check_queue()
   redis.call('ZRANK', KEYS[2], '')
-  redis.call('ZRANK', KEYS[6], '')
+  redis.call('ZRANK', KEYS[5], '')
 end
 
 -- Takes `ids` out of the queue, which has been looked at.
 local function strike(ids)
   if #ids == 0 then return end
-  redis.call('ZREM', KEYS[6], unpack(ids))
+  redis.call('ZREM', KEYS[5], unpack(ids))
   redis.call('ZREM', KEYS[2], unpack(ids))
 end
 
@@ -47,7 +47,7 @@ end
 -- speak. JVM waiters do not say that they live, and are never among them.
 local function silent(time, id)
   local limit = tonumber(time[1]) * 1000 - SILENT_MS
-  local line = redis.call('ZRANGE', KEYS[6], 0, MOST - 1, 'WITHSCORES')
+  local line = redis.call('ZRANGE', KEYS[5], 0, MOST - 1, 'WITHSCORES')
   local ids = {}
   for at = 1, #line, 2 do
     if tonumber(line[at + 1]) >= limit then break end
@@ -66,8 +66,8 @@ end
 -- (before Redis 7.2), and a millisecond that ends between the two would make
 -- a stranger of the one that was told.
 local function is_kept_for(id)
-  if redis.call('GET', KEYS[5]) ~= id then return false end
-  local kept = redis.call('PTTL', KEYS[5])
+  if redis.call('GET', KEYS[4]) ~= id then return false end
+  local kept = redis.call('PTTL', KEYS[4])
   return redis.call('PTTL', KEYS[1]) <= kept
 end
 
@@ -109,13 +109,13 @@ end
 local function keep(id, ours, by, reserve)
   if ours then
     redis.call('SET', KEYS[1], id, 'PX', reserve)
-    redis.call('DEL', KEYS[4])
+    redis.call('DEL', KEYS[3])
   else
     -- A JVM waiter would take a kept place for ownership, so it finds the
     -- mutex free; the mark holds back only ours.
-    redis.call('DEL', KEYS[1], KEYS[4])
+    redis.call('DEL', KEYS[1], KEYS[3])
   end
-  redis.call('SET', KEYS[5], id, 'PX', reserve)
+  redis.call('SET', KEYS[4], id, 'PX', reserve)
   local line = redis.call('ZRANGE', KEYS[2], 0, MOST - 1, 'WITHSCORES')
   for at = 1, #line, 2 do
     if is_ours(line[at + 1]) then
@@ -133,7 +133,7 @@ local function free(by, reserve, cluster)
   if id then
     keep(id, ours, by, reserve)
   else
-    redis.call('DEL', KEYS[1], KEYS[4], KEYS[5])
+    redis.call('DEL', KEYS[1], KEYS[3], KEYS[4])
   end
   -- Ours alone listen here: JVM peers have no word for a release to all.
   if not ours then tell(KEYS[1] .. '.freed', by) end
@@ -144,7 +144,7 @@ end
 local function word()
   local owner = redis.call('GET', KEYS[1])
   if not owner then return '@@', '' end
-  local grant = redis.call('GET', KEYS[4])
+  local grant = redis.call('GET', KEYS[3])
   if not grant and is_kept_for(owner) then return '@@', '' end
   return owner .. '@@' .. redis.call('PTTL', KEYS[1]), grant or ''
 end

@@ -3,5 +3,5 @@
 local time = redis.call('TIME')
 local owner, grant = word()
 if ARGV[1] ~= '1' then return { owner, grant, now_ms(time), '', {} } end
-local fence = redis.call('GET', KEYS[3])
+local fence = redis.call('GET', KEYS[6])
 return { owner, grant, now_ms(time), fence or '', redis.call('ZRANGE', KEYS[2], 0, -1) }

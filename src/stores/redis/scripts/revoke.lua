@@ -13,16 +13,16 @@ end
 local function mend()
   local mended = is_strange('ZRANGE', KEYS[2], 0, 0)
   if mended then redis.call('DEL', KEYS[2]) end
-  if is_strange('ZRANGE', KEYS[6], 0, 0) then
+  if is_strange('ZRANGE', KEYS[5], 0, 0) then
+    redis.call('DEL', KEYS[5])
+    mended = true
+  end
+  if is_strange('GET', KEYS[6]) then
     redis.call('DEL', KEYS[6])
     mended = true
   end
-  if is_strange('GET', KEYS[3]) then
-    redis.call('DEL', KEYS[3])
-    mended = true
-  end
-  if is_strange('GET', KEYS[1]) or is_strange('GET', KEYS[4]) or is_strange('GET', KEYS[5]) then
-    redis.call('DEL', KEYS[1], KEYS[4], KEYS[5])
+  if is_strange('GET', KEYS[1]) or is_strange('GET', KEYS[3]) or is_strange('GET', KEYS[4]) then
+    redis.call('DEL', KEYS[1], KEYS[3], KEYS[4])
     mended = true
   end
   return mended

@@ -1,14 +1,15 @@
 -- Takes a free mutex, finds a grant again, or refuses and queues.
--- ARGV: 1 id, 2 nonce, 3 lease ms, 4 in one text: queue 0/1, reserve ms, cluster
---       0/1, replicas are waited for 0/1, the score it had or nothing; 5 the
---       largest token seen, if any was
+-- ARGV: 1 id, 2 nonce, 3 lease ms, 4 in one text: the largest token seen, in 16
+--       digits; queue 0/1, reserve ms, cluster 0/1, replicas are waited for
+--       0/1, the score it had or nothing
 -- Answers: what, owner word, grant, now ms, score, rank, trouble, rest
-local nonce, seen = ARGV[2], ARGV[5] or 0
-local queue, reserve, cluster, waits, score = string.match(ARGV[4], '^(%d) (%d+) (%d) (%d) (.*)$')
+local nonce = ARGV[2]
+local seen, queue, reserve, cluster, waits, score =
+  string.match(ARGV[4], '^(%d+) (%d) (%d+) (%d) (%d) (.*)$')
 local time = redis.call('TIME')
 local owner = redis.call('GET', KEYS[1])
-local grant = redis.call('GET', KEYS[4])
-local fence = redis.call('GET', KEYS[3])
+local grant = redis.call('GET', KEYS[3])
+local fence = redis.call('GET', KEYS[6])
 local rank = redis.call('ZRANK', KEYS[2], id)
 local gone, more = {}, false
 if queue == '1' then gone, more = silent(time, id) end
@@ -28,13 +29,13 @@ local function refuse(by, left, theirs, rest)
       score = string.format('%s.%06d', time[1], micros)
     end
     local joined = redis.call('ZADD', KEYS[2], 'NX', score, id)
-    redis.call('ZADD', KEYS[6], now_ms(time), id)
+    redis.call('ZADD', KEYS[5], now_ms(time), id)
     rank = redis.call('ZRANK', KEYS[2], id)
     if joined == 0 then
       score = redis.call('ZRANGE', KEYS[2], rank, rank, 'WITHSCORES')[2]
     end
     local most = math.max(60000, 4 * tonumber(lease))
-    for _, key in ipairs({ KEYS[2], KEYS[6] }) do
+    for _, key in ipairs({ KEYS[2], KEYS[5] }) do
       if redis.call('PTTL', key) < most then redis.call('PEXPIRE', key, most) end
     end
     place = { score, tostring(rank) }
@@ -53,7 +54,7 @@ if owner then
     if waits == '1' then
       left = math.max(left, 1)
       redis.call('PEXPIRE', KEYS[1], left)
-      redis.call('PEXPIRE', KEYS[4], left)
+      redis.call('PEXPIRE', KEYS[3], left)
     end
     return { 'won', owner .. '@@' .. left, grant, now_ms(time), '', '', '' }
   end
@@ -61,12 +62,12 @@ if owner then
     return refuse(owner, left, grant)
   end
 else
-  local kept = redis.call('GET', KEYS[5])
+  local kept = redis.call('GET', KEYS[4])
   -- Who had a place and has none was told, and goes before one kept for a JVM
   -- waiter that has come and gone.
   local told = score ~= '' and not rank
   if kept and kept ~= id and not told then
-    return refuse(kept, redis.call('PTTL', KEYS[5]), nil)
+    return refuse(kept, redis.call('PTTL', KEYS[4]), nil)
   end
   -- Free, with somebody else first: a lost wake-up, a JVM release, a crash.
   local mine = score
@@ -91,9 +92,9 @@ token = string.format('%.0f', token)
 -- Not before the first SET unless it must be: once a script has written, a
 -- server without memory lets it write on.
 if rank or score ~= '' then strike({ id }) end
-redis.call('SET', KEYS[3], token, 'EX', 604800)
+redis.call('SET', KEYS[6], token, 'EX', 604800)
 redis.call('SET', KEYS[1], id, 'PX', lease)
-redis.call('SET', KEYS[4], token .. ' ' .. nonce, 'PX', lease)
-redis.call('DEL', KEYS[5])
+redis.call('SET', KEYS[3], token .. ' ' .. nonce, 'PX', lease)
+redis.call('DEL', KEYS[4])
 tell(KEYS[1], 'acquired@@' .. id)
 return { 'won', id .. '@@' .. lease, token .. ' ' .. nonce, now_ms(time), '', '', trouble }
