@@ -15,6 +15,7 @@ use super::inode::InUse;
 use super::pragmas;
 use super::schema::{self, Whose};
 use super::table::{Look, Table};
+use super::wake_file::Listening;
 use crate::backend::{Answer, Bid, Held};
 use crate::error::{Error, ErrorKind, Outcome, Result};
 use crate::model::StoreTime;
@@ -116,6 +117,31 @@ impl Database {
     /// The store's time, while the file is open.
     pub(super) fn now(&self) -> Option<StoreTime> {
         self.open.as_ref().map(|open| open.clock.now())
+    }
+
+    /// Whether a client, of this process or another, listens to `what`. To be asked after the
+    /// commit that it should hear of.
+    pub(super) fn is_heard(&self, what: Listening) -> bool {
+        self.used.is_heard(what)
+    }
+
+    /// Shows to all who use the file what this client listens to.
+    pub(super) fn listen_to(&mut self, what: Listening) {
+        self.used.listen_to(what);
+    }
+
+    /// Whether others see that this client listens.
+    pub(super) fn is_shown(&self) -> bool {
+        self.used.listener().is_shown()
+    }
+
+    /// Tries again to show it; whether it is seen now and was not before.
+    pub(super) fn show_again(&mut self) -> bool {
+        if self.is_shown() {
+            return false;
+        }
+        self.used.listen_to(self.used.listener().wanted());
+        self.is_shown()
     }
 
     pub(super) fn config(&self) -> &Config {
@@ -247,7 +273,9 @@ impl Database {
             tracing::warn!(target: "tenure::store", %file, "the SQLite file was removed or replaced: opening it anew");
         }
         let before = Some(self.used.identity());
-        let (open, used) = Open::new(&self.config, &self.files, before)?;
+        let (open, mut used) = Open::new(&self.config, &self.files, before)?;
+        // Before anything is read in the new file.
+        used.listen_to(self.used.listener().wanted());
         self.used = used;
         self.reopened = true;
         Ok(open)
