@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::config::Config;
-use super::database::Database;
+use super::database::{Chance, Database};
 use super::job::Job;
 use super::shared_connection::SharedConnection;
 use super::wake_file::{Heard, Listening, WITHOUT_A_FILE, WakeFile};
@@ -245,7 +245,12 @@ impl Worker {
 /// On the thread of a caller: `None` when it would have to wait.
 impl Worker {
     pub(super) fn acquire_at_once(&mut self, bid: &Bid) -> Option<Result<Answer>> {
-        let answer = self.database.take_at_once(bid)?;
+        let chance = if self.registry.knows(&bid.name) {
+            Chance::Slight
+        } else {
+            Chance::Good
+        };
+        let answer = self.database.take_at_once(bid, chance)?;
         if answer.as_ref().is_ok_and(Answer::is_won) {
             self.tell_of_grant();
         }
