@@ -159,15 +159,36 @@ async fn a_file_of_an_earlier_version_is_taken_over_with_its_leases() {
     let store = place.open().await;
     let bid = Bid::new(name("m"), id("a"), terms(60_000));
     assert!(store.acquire(&bid).await.unwrap().is_won());
-    // As it left it when it was killed: all in the log, nothing in the file.
-    let old = TestFile::new();
-    for end in ["", "-wal"] {
-        fs::copy(place.beside(end), old.beside(end)).unwrap();
-    }
     store.close().await.unwrap();
-    let mut header = fs::read(old.file()).unwrap();
-    header[68..72].fill(0);
-    fs::write(old.file(), &header).unwrap();
+    // As it left it when it was killed: all in the log, nothing in the file.
+    let (made, old) = (TestFile::new(), TestFile::new());
+    let sql = made.sql();
+    let wal = sql.pragma_update_and_check(None, "journal_mode", "wal", |_| Ok(()));
+    wal.unwrap();
+    let from = place.file().display().to_string();
+    sql.execute("ATTACH ?1 AS today", [from]).unwrap();
+    let tables = {
+        let all = "SELECT name, sql FROM today.sqlite_schema WHERE type = 'table'";
+        let mut all = sql.prepare(all).unwrap();
+        let both = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?));
+        let tables = all.query_map([], both).unwrap();
+        tables
+            .collect::<Result<Vec<(String, String)>, _>>()
+            .unwrap()
+    };
+    for (table, create) in tables {
+        let copy = format!("{create}; INSERT INTO {table} SELECT * FROM today.{table};");
+        sql.execute_batch(&copy).unwrap();
+    }
+    sql.execute_batch("DETACH today; PRAGMA user_version = 1")
+        .unwrap();
+    sql.pragma_update(None, "application_id", 0x7465_6e72)
+        .unwrap();
+    for end in ["", "-wal"] {
+        fs::copy(made.beside(end), old.beside(end)).unwrap();
+    }
+    drop(sql);
+    assert_eq!(fs::read(old.file()).unwrap()[68..72], [0; 4]);
     fs::write(old.beside("-bell"), [7; 8]).unwrap();
     let store = old.open().await;
     let owner = store.owner(&bid.name).await.unwrap();

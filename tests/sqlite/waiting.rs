@@ -95,6 +95,56 @@ async fn waiting_writes_nothing() {
     coordinator.close().await.unwrap();
 }
 
+/// What a write to the wake file changes, or a touch.
+fn wake_file(place: &TestFile) -> (Vec<u8>, std::time::SystemTime) {
+    let path = place.beside("-bell");
+    let modified = fs::metadata(&path).unwrap().modified().unwrap();
+    (fs::read(&path).unwrap(), modified)
+}
+
+#[tokio::test]
+async fn while_no_process_listens_the_wake_file_is_left_alone() {
+    let place = TestFile::new();
+    let store = place.open().await;
+    let cycle = async || {
+        let held = win(&store, "m").await;
+        store.release(&held).await.unwrap();
+    };
+    let before = wake_file(&place);
+    for _ in 0..20 {
+        cycle().await;
+    }
+    assert!(before == wake_file(&place), "it was told to nobody");
+
+    // A process that waits for anything in the file is told, until it dies.
+    let _held = win(&store, "other").await;
+    let mut peer = Peer::contending(&place.url(), "other").spawn();
+    peer.wait_line(SOON, "ready");
+    let end = Instant::now() + SOON;
+    while before == wake_file(&place) {
+        assert!(Instant::now() < end, "it is not told");
+        cycle().await;
+    }
+    peer.kill();
+    let before = wake_file(&place);
+    for _ in 0..20 {
+        cycle().await;
+    }
+    assert!(before == wake_file(&place), "it was told to the dead");
+
+    // So is one who follows the owners, of grants too.
+    let _hints = store.changes(&Interest::in_owner(&name("m")));
+    store.owner(&name("m")).await.unwrap();
+    let bell = fs::File::options().write(true).open(place.beside("-bell"));
+    bell.unwrap().set_modified(std::time::UNIX_EPOCH).unwrap();
+    let before = wake_file(&place);
+    let held = win(&store, "m").await;
+    let touched = wake_file(&place);
+    assert!(before.0 == touched.0 && before.1 != touched.1);
+    store.release(&held).await.unwrap();
+    assert!(touched.0 != wake_file(&place).0);
+}
+
 /// What a process has computed so far.
 fn cpu_ticks(peer: &Peer) -> u64 {
     let stat = fs::read_to_string(format!("/proc/{}/stat", peer.pid())).unwrap();

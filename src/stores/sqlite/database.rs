@@ -15,6 +15,7 @@ use super::inode::InUse;
 use super::pragmas;
 use super::schema::{self, Whose};
 use super::table::{Look, Table};
+use super::wake_file::Listening;
 use crate::backend::{Answer, Bid, Held};
 use crate::error::{Error, ErrorKind, Outcome, Result};
 use crate::model::StoreTime;
@@ -33,9 +34,26 @@ const LOG_PAGES: u32 = 1000;
 /// How often a call begins again because the file was replaced meanwhile.
 const REOPENINGS: usize = 3;
 
+/// How often a caller tries to write while another process does, before it gives that to the
+/// thread. Not a time: it takes some microseconds, or a turn of those that run here.
+const TRIES_AT_ONCE: i32 = 3;
+
+/// How often the thread tries without sleeping in between.
+const TRIES_AWAKE: i32 = 3;
+
 /// How long to wait at least while others open the file: a fleet that starts
 /// at once waits its turn here.
 const OPENING: Duration = Duration::from_secs(10);
+
+/// What one who wants to take can know before it asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Chance {
+    /// It is free as a rule: taken by one statement, which has the right to write from
+    /// its beginning.
+    Good,
+    /// It was owned when last seen: looked at first, which keeps no other from writing.
+    Slight,
+}
 
 /// The file and the one connection to it.
 #[derive(Debug)]
@@ -118,6 +136,31 @@ impl Database {
         self.open.as_ref().map(|open| open.clock.now())
     }
 
+    /// Whether a client, of this process or another, listens to `what`. To be asked after the
+    /// commit that it should hear of.
+    pub(super) fn is_heard(&self, what: Listening) -> bool {
+        self.used.is_heard(what)
+    }
+
+    /// Shows to all who use the file what this client listens to.
+    pub(super) fn listen_to(&mut self, what: Listening) {
+        self.used.listen_to(what);
+    }
+
+    /// Whether others see that this client listens.
+    pub(super) fn is_shown(&self) -> bool {
+        self.used.listener().is_shown()
+    }
+
+    /// Tries again to show it; whether it is seen now and was not before.
+    pub(super) fn show_again(&mut self) -> bool {
+        if self.is_shown() {
+            return false;
+        }
+        self.used.listen_to(self.used.listener().wanted());
+        self.is_shown()
+    }
+
     pub(super) fn config(&self) -> &Config {
         &self.config
     }
@@ -161,9 +204,19 @@ impl Database {
 
     /// Takes what is free, on the thread of a caller. `None`: it would have to
     /// wait.
-    pub(super) fn take_at_once(&mut self, bid: &Bid) -> Option<Result<Answer>> {
-        let may_write = self.may_write_at_once();
+    pub(super) fn take_at_once(&mut self, bid: &Bid, chance: Chance) -> Option<Result<Answer>> {
+        let mut may_write = self.may_write_at_once();
         let taken = self.attempt_at_once(|open| {
+            if may_write && chance == Chance::Good {
+                open.let_checkpoint(false)?;
+                match open.table().take(bid) {
+                    Ok(Some(answer)) => return Ok(Some(answer)),
+                    Ok(None) => {}
+                    // A look tells whether there is anything to wait for.
+                    Err(error) if is_busy(&error) => may_write = false,
+                    Err(error) => return Err(error),
+                }
+            }
             // One transaction that begins as a look: who is refused takes no
             // lock. It becomes a write only if no other has written since it
             // began; what it read is true then.
@@ -247,7 +300,9 @@ impl Database {
             tracing::warn!(target: "tenure::store", %file, "the SQLite file was removed or replaced: opening it anew");
         }
         let before = Some(self.used.identity());
-        let (open, used) = Open::new(&self.config, &self.files, before)?;
+        let (open, mut used) = Open::new(&self.config, &self.files, before)?;
+        // Before anything is read in the new file.
+        used.listen_to(self.used.listener().wanted());
         self.used = used;
         self.reopened = true;
         Ok(open)
@@ -398,8 +453,16 @@ thread_local! {
 /// Called while another process writes. Writes take tens of microseconds, so
 /// the pauses are short, and they differ: of many who wait each gets its turn.
 fn wait_while_busy(tries: i32) -> bool {
+    if BUSY_LIMIT.get().is_zero() {
+        std::thread::yield_now();
+        return tries < TRIES_AT_ONCE;
+    }
     if tries == 0 {
         BUSY_SINCE.set(Some(Instant::now()));
+    }
+    if tries < TRIES_AWAKE {
+        std::thread::yield_now();
+        return true;
     }
     let since = BUSY_SINCE.get().unwrap_or_else(Instant::now);
     if since.elapsed() >= BUSY_LIMIT.get() {

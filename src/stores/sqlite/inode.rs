@@ -27,9 +27,12 @@ use std::time::{Duration, Instant};
 
 use rustix::fs::{FlockOperation, flock};
 
+use super::audience::{Audience, Listener};
 use super::error::io_failed;
 use super::file::{Identity, identity, identity_of};
-use super::{open, presence};
+use super::open;
+use super::presence::{self, Byte};
+use super::wake_file::Listening;
 use crate::error::{Error, ErrorKind, Outcome, Result};
 use crate::sync::Mutex;
 
@@ -43,6 +46,7 @@ pub(super) struct Inode {
     /// Opened twice by a race of names: not to be closed either.
     spare: Mutex<Vec<File>>,
     users: Mutex<Users>,
+    audience: Audience,
 }
 
 /// The clients of this process.
@@ -109,7 +113,10 @@ impl Inode {
             }
         }
         users.count += 1;
-        Ok(InUse(Arc::clone(self)))
+        Ok(InUse {
+            inode: Arc::clone(self),
+            listener: Listener::default(),
+        })
     }
 
     /// Returns whether it has the lock of earlier versions as well.
@@ -120,7 +127,7 @@ impl Inode {
         alone: impl FnOnce() -> Result<()>,
     ) -> Result<bool> {
         let fail = |error| io_failed("lock", path, error);
-        let is_alone = presence::take_alone(&self.file).map_err(fail)?
+        let is_alone = presence::take_alone(&self.file, Byte::Lives).map_err(fail)?
             && self.flock(FlockOperation::NonBlockingLockExclusive);
         let done = if is_alone { alone() } else { Ok(()) };
         // From exclusive to shared is no single step with this one: another
@@ -140,14 +147,16 @@ impl Inode {
         self.flock(FlockOperation::Unlock);
         if !users.is_settled {
             // Nothing can be done about it, and the end of the process does it.
-            let _ = presence::leave(&self.file);
+            let _ = presence::leave(&self.file, Byte::Lives);
         }
     }
 
     /// Becomes one of those who use the file, whatever it was before.
     fn stay(&self, path: &Path, limit: Duration) -> Result<()> {
         let end = Instant::now() + limit;
-        while !presence::share(&self.file).map_err(|error| io_failed("lock", path, error))? {
+        while !presence::share(&self.file, Byte::Lives)
+            .map_err(|error| io_failed("lock", path, error))?
+        {
             if Instant::now() >= end {
                 return Err(
                     Error::new(ErrorKind::Timeout, Outcome::DidNot).with_message(format!(
@@ -168,33 +177,52 @@ impl Inode {
 
 /// A client that uses the file.
 #[derive(Debug)]
-pub(super) struct InUse(Arc<Inode>);
+pub(super) struct InUse {
+    inode: Arc<Inode>,
+    listener: Listener,
+}
 
 impl InUse {
     /// Lets earlier versions see that we live, if a stranger kept us from it.
     pub(super) fn show(&self) {
-        let mut users = self.0.users.lock();
+        let mut users = self.inode.users.lock();
         if !users.has_flock {
-            users.has_flock = self.0.flock(FlockOperation::NonBlockingLockShared);
+            users.has_flock = self.inode.flock(FlockOperation::NonBlockingLockShared);
         }
     }
 
     /// The opening has succeeded: from now on something may be owned.
     pub(super) fn settle(&self) {
-        self.0.users.lock().is_settled = true;
+        self.inode.users.lock().is_settled = true;
     }
 
     pub(super) fn identity(&self) -> Identity {
-        self.0.identity
+        self.inode.identity
+    }
+
+    /// Whether a client, of this process or another, listens to `what`.
+    pub(super) fn is_heard(&self, what: Listening) -> bool {
+        self.inode.audience.listens(&self.inode.file, what)
+    }
+
+    /// Shows to all who use the file what this client listens to.
+    pub(super) fn listen_to(&mut self, what: Listening) {
+        let inode = &self.inode;
+        self.listener.show(&inode.audience, &inode.file, what);
+    }
+
+    pub(super) fn listener(&self) -> &Listener {
+        &self.listener
     }
 }
 
 impl Drop for InUse {
     fn drop(&mut self) {
-        let mut users = self.0.users.lock();
+        self.listen_to(Listening::Not);
+        let mut users = self.inode.users.lock();
         users.count -= 1;
         if users.count == 0 {
-            self.0.leave(&mut users);
+            self.inode.leave(&mut users);
         }
     }
 }
@@ -209,6 +237,7 @@ fn keep(all: &mut Vec<Arc<Inode>>, file: File, identity: Identity) -> Arc<Inode>
         identity,
         spare: Mutex::default(),
         users: Mutex::default(),
+        audience: Audience::default(),
     });
     all.push(Arc::clone(&inode));
     inode

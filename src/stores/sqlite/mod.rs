@@ -15,7 +15,7 @@
 //!   it by itself when no other is in the way; what would have to wait is done by
 //!   a thread.
 //! - **A wake file.** After the commit of a release the releaser writes to
-//!   `PATH-bell`; every waiting process watches that file and reads its rows
+//!   `PATH-bell` if a process waits; every waiting process watches that file and reads its rows
 //!   once. A waiting process writes nothing.
 //!
 //! | file | what it is |
@@ -33,6 +33,7 @@
 //! | `header` | whose a database is, by its bytes alone |
 //! | `inode` | the file itself, held open and locked |
 //! | `job` | what is given to the thread, and how its answer is told |
+//! | `audience` | who listens to the wake file, in this process and in others |
 //! | `presence` | the lock that says who lives |
 //! | `table` | the rules of the store, over its rows |
 //! | `clock` | the clock that all processes of the host share |
@@ -46,6 +47,7 @@
 //! | `health` | what a person should know |
 //! | `error` | the driver's errors as ours |
 
+mod audience;
 mod before_open;
 mod client;
 mod clock;

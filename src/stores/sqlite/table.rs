@@ -23,6 +23,19 @@ ON CONFLICT (mutex) DO UPDATE SET
     transition_at = excluded.transition_at, owner_id = excluded.owner_id,
     version = excluded.version, boot_id = excluded.boot_id, nonce = excluded.nonce";
 
+/// Takes what was never owned or was freed, in one statement. What else is free, or is
+/// damaged, is for those who look first; so is a row whose number is not behind the clock.
+const TAKE: &str = "
+INSERT INTO simba_mutex
+    (mutex, acquired_at, ttl_at, transition_at, owner_id, version, boot_id, nonce)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+ON CONFLICT (mutex) DO UPDATE SET
+    acquired_at = excluded.acquired_at, ttl_at = excluded.ttl_at,
+    transition_at = excluded.transition_at, owner_id = excluded.owner_id,
+    version = excluded.version, boot_id = excluded.boot_id, nonce = excluded.nonce
+WHERE owner_id = '' AND acquired_at = 0 AND ttl_at = 0 AND transition_at = 0
+    AND version >= 0 AND version < excluded.version";
+
 const EXTEND: &str = "UPDATE simba_mutex SET ttl_at = ?2, transition_at = ?3 WHERE mutex = ?1";
 
 /// The version stays: the next token must be larger.
@@ -196,6 +209,25 @@ impl<'a> Table<'a> {
 
     /// Grants what is free; `before` is the number of the last grant.
     pub(super) fn grant(&self, bid: &Bid, before: u64) -> Result<Answer> {
+        let (granted, answer) = self.write_grant(GRANT, bid, before)?;
+        granted.map(|_| answer).map_err(failed)
+    }
+
+    /// Takes what is plainly free, in one statement that is its own transaction; `None` when it
+    /// must be looked at first.
+    pub(super) fn take(&self, bid: &Bid) -> Result<Option<Answer>> {
+        let (taken, answer) = self.write_grant(TAKE, bid, 0)?;
+        let taken = taken.map_err(commit_failed)?;
+        Ok((taken > 0).then_some(answer))
+    }
+
+    /// How many rows were written, and the answer if it was one.
+    fn write_grant(
+        &self,
+        statement: &str,
+        bid: &Bid,
+        before: u64,
+    ) -> Result<(rusqlite::Result<usize>, Answer)> {
         let (ttl_at, transition_at) = (self.now + bid.terms.ttl(), self.now + bid.terms.lease());
         let version = next_version(before);
         let token =
@@ -210,9 +242,10 @@ impl<'a> Table<'a> {
             self.boot_id,
             bid.nonce.bits().to_be_bytes()
         ];
-        self.change(GRANT, row)?;
+        let write = || self.connection.prepare_cached(statement)?.execute(row);
+        let written = write();
         let owner = MutexOwner::new(bid.contender.clone(), self.now, ttl_at, transition_at);
-        Ok(Answer::won(owner.with_token(token), self.now))
+        Ok((written, Answer::won(owner.with_token(token), self.now)))
     }
 
     /// [`Backend::renew`](crate::backend::Backend::renew).

@@ -4,7 +4,7 @@
 //! seen, and at every renewal. A release writes to the wake file after its commit; a
 //! grant only touches it, for those who follow every change of owner. So the
 //! two are different events to inotify, and who waits for a turn is not woken
-//! by grants.
+//! by grants. Neither is done while no process listens (`audience`).
 //!
 //! The wake file is opened for each write: what is written is always the file that
 //! others watch, also after an operator has deleted it. (Kept open, it would not
@@ -32,8 +32,9 @@ use crate::error::Result;
 /// How often the wake file is looked at where the system does not tell us.
 pub(super) const POLL: Duration = Duration::from_millis(50);
 
-/// How often we see whether a wake file that was deleted is there again.
-const WITHOUT_A_FILE: Duration = Duration::from_millis(200);
+/// How often we see whether a wake file that was deleted is there again, and whether a stranger
+/// has let go of what shows that we listen.
+pub(super) const WITHOUT_A_FILE: Duration = Duration::from_millis(200);
 
 #[derive(Debug)]
 pub(super) struct WakeFile {
@@ -43,12 +44,29 @@ pub(super) struct WakeFile {
 }
 
 /// What is listened to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Listening {
+    #[default]
     Not,
     ToWrites,
     /// To these too.
     ToGrants,
+}
+
+impl Listening {
+    pub(super) fn more(self) -> Self {
+        match self {
+            Self::Not => Self::ToWrites,
+            Self::ToWrites | Self::ToGrants => Self::ToGrants,
+        }
+    }
+
+    pub(super) fn less(self) -> Self {
+        match self {
+            Self::Not | Self::ToWrites => Self::Not,
+            Self::ToGrants => Self::ToWrites,
+        }
+    }
 }
 
 #[derive(Debug)]

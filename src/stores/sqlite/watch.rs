@@ -24,6 +24,11 @@ impl Registry {
         self.0.add_with(interest, hints, see);
     }
 
+    /// Whether anything here listens to `name`: it was owned then, as a rule.
+    pub(super) fn knows(&mut self, name: &MutexName) -> bool {
+        self.0.remembered(name).is_some()
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

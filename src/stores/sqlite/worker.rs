@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::config::Config;
-use super::database::Database;
+use super::database::{Chance, Database};
 use super::job::Job;
 use super::shared_connection::SharedConnection;
-use super::wake_file::{Heard, Listening, WakeFile};
+use super::wake_file::{Heard, Listening, WITHOUT_A_FILE, WakeFile};
 use super::watch::Registry;
 use crate::backend::{Answer, Bid, Held, Hint, Interest};
 use crate::error::Result;
@@ -142,7 +142,7 @@ impl Worker {
     fn listen(&mut self) -> Next {
         self.listened_at = Instant::now();
         let mut heard = self.wake_file.heard();
-        if self.database.take_reopened() {
+        if self.database.take_reopened() | self.database.show_again() {
             heard = Heard::Again;
         }
         if !self.registry.is_empty() {
@@ -156,11 +156,16 @@ impl Worker {
         if *heard != Heard::Nothing || is_due {
             self.registry.look(&mut self.database);
             // Who has gone wants to hear nothing more.
-            self.wake_file.listen_to(self.registry.listening());
+            self.listen_to(self.registry.listening());
         }
         if *heard == Heard::Again {
             self.registry.tell_all(Hint::Resumed);
         }
+    }
+
+    fn listen_to(&mut self, listening: Listening) {
+        self.database.listen_to(listening);
+        self.wake_file.listen_to(listening);
     }
 
     pub(super) fn add_listener(&mut self, interest: &Interest, hints: HintSender) {
@@ -170,15 +175,16 @@ impl Worker {
         } else {
             Listening::ToWrites
         };
-        self.wake_file
-            .listen_to(self.registry.listening().max(more));
+        self.listen_to(self.registry.listening().max(more));
         self.registry.add(interest, hints, &mut self.database);
     }
 
     /// Until a job, the wake file, or the end of a lease that a waiter waits for.
     fn wait(&self) -> Wait {
         // From when it last listened: jobs must not put that off.
-        let listens = self.wake_file.interval();
+        let unseen = (!self.database.is_shown()).then_some(WITHOUT_A_FILE);
+        let listens = [self.wake_file.interval(), unseen];
+        let listens = listens.into_iter().flatten().min();
         let listens = listens.map(|interval| self.listened_at + interval);
         let ends = self.until_first_end();
         let ends = ends.map(|left| Instant::now() + left);
@@ -204,19 +210,33 @@ impl Worker {
         }
         let answer = self.database.write(|table| table.acquire(bid))?;
         if answer.is_won() {
-            self.wake_file.touch();
+            self.tell_of_grant();
         }
         Ok(answer)
     }
 
-    /// Frees something, and writes to the wake file if that was so.
+    /// After the commit.
+    fn tell_of_grant(&self) {
+        if self.database.is_heard(Listening::ToGrants) {
+            self.wake_file.touch();
+        }
+    }
+
+    /// After the commit.
+    fn tell_of_release(&self) {
+        if self.database.is_heard(Listening::ToWrites) {
+            self.wake_file.write();
+        }
+    }
+
+    /// Frees something, and tells those who listen if that was so.
     pub(super) fn free(
         &mut self,
         work: impl FnOnce(&mut Database) -> Result<Answer>,
     ) -> Result<Answer> {
         let answer = work(&mut self.database);
         if answer.as_ref().is_ok_and(Answer::is_won) {
-            self.wake_file.write();
+            self.tell_of_release();
         }
         answer
     }
@@ -225,9 +245,14 @@ impl Worker {
 /// On the thread of a caller: `None` when it would have to wait.
 impl Worker {
     pub(super) fn acquire_at_once(&mut self, bid: &Bid) -> Option<Result<Answer>> {
-        let answer = self.database.take_at_once(bid)?;
+        let chance = if self.registry.knows(&bid.name) {
+            Chance::Slight
+        } else {
+            Chance::Good
+        };
+        let answer = self.database.take_at_once(bid, chance)?;
         if answer.as_ref().is_ok_and(Answer::is_won) {
-            self.wake_file.touch();
+            self.tell_of_grant();
         }
         Some(answer)
     }
@@ -235,7 +260,7 @@ impl Worker {
     pub(super) fn release_at_once(&mut self, held: &Held) -> Option<Result<Answer>> {
         let answer = self.database.release_at_once(held)?;
         if answer.as_ref().is_ok_and(Answer::is_won) {
-            self.wake_file.write();
+            self.tell_of_release();
         }
         Some(answer)
     }
