@@ -59,11 +59,16 @@ pub(super) fn menu(ways: &Ways, speaks: bool) -> Vec<Mishap<'_>> {
     if speaks {
         menu.push(Mishap::new("silent after a message", move |scene| {
             let at = scene.one(ways.len());
+            let is_forgotten = scene.chance.bool();
+            if is_forgotten {
+                // Those that were forgotten before, or the server would soon have no session left.
+                ways.iter().flatten().try_for_each(Proxy::cut)?;
+            }
             for way in &ways[at] {
                 way.partition_after(scene.chance.u64(1..12));
             }
             scene.wait(1.0);
-            if scene.chance.bool() {
+            if is_forgotten {
                 // The server never hears of the end of what it has begun.
                 ways[at].iter().for_each(Proxy::silence);
             }

@@ -35,16 +35,39 @@ pub(super) fn build(target: &Path) -> io::Result<PathBuf> {
         git.arg("apply").arg(&patch).current_dir(&copy);
         succeed(&mut git)?;
     }
-    // The dependencies are compiled already: the same flags, the same directory.
+    let built = target.join("undone/target");
+    seed(&target.join("debug"), &built.join("debug"))?;
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     cargo.args(["build", "--workspace", "--all-features"]);
     cargo.args(["--bin", "tenure-faults", "--target-dir"]);
-    cargo.arg(target).current_dir(&copy);
+    cargo.arg(&built).current_dir(&copy);
+    // To cargo the crates of both trees are the same, as seen from their tops.
+    cargo.env_remove("CARGO_TARGET_DIR");
     succeed(&mut cargo)?;
-    let program = target.join("undone/tenure-faults");
-    // What cargo has built bears the name of the right one, until cargo is asked for that again.
-    fs::rename(target.join("debug/tenure-faults"), &program)?;
-    Ok(program)
+    Ok(built.join("debug/tenure-faults"))
+}
+
+/// Begins with the dependencies as they are compiled already, but with no crate of ours.
+fn seed(from: &Path, to: &Path) -> io::Result<()> {
+    if to.exists() {
+        return Ok(());
+    }
+    fs::create_dir_all(to)?;
+    for (folder, how) in [(".fingerprint", "-a"), ("build", "-a"), ("deps", "-al")] {
+        let mut cp = Command::new("cp");
+        succeed(cp.arg(how).arg(from.join(folder)).arg(to))?;
+        for entry in fs::read_dir(to.join(folder))? {
+            let entry = entry?;
+            if !entry.file_name().to_string_lossy().contains("tenure") {
+                continue;
+            }
+            match entry.file_type()?.is_dir() {
+                true => fs::remove_dir_all(entry.path())?,
+                false => fs::remove_file(entry.path())?,
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Brings the copy up to date. What is the same is left alone, so that cargo sees it.
