@@ -51,7 +51,7 @@ pub fn rage(
     let mut menu = of_workers(fleet);
     menu.extend(topology.menu(fleet));
     only(&plan.only, &mut menu)?;
-    recovered(log, store, 1, Duration::ZERO, &mut happened);
+    recovered(topology, log, store, 1, Duration::ZERO, &mut happened);
     happened.slowest = Duration::ZERO;
     // However long the start took, something happens.
     let end = Instant::now() + plan.length;
@@ -93,9 +93,9 @@ pub fn rage(
                 happened.failed += 1;
             }
         }
-        recovered(log, store, 1, log.now(), &mut happened);
+        recovered(topology, log, store, 1, log.now(), &mut happened);
     }
-    recovered(log, store, 2, log.now(), &mut happened);
+    recovered(topology, log, store, 2, log.now(), &mut happened);
     all_ask(log, fleet.size(), store, &mut happened);
     Ok(happened)
 }
@@ -140,17 +140,27 @@ fn note(log: &Log, name: &str, is_over: bool) {
 }
 
 /// Waits until every mutex had so many turns since `moment`.
-fn recovered(log: &Log, store: &Store, turns: usize, moment: Duration, happened: &mut Happened) {
+fn recovered(
+    topology: &dyn Topology,
+    log: &Log,
+    store: &Store,
+    turns: usize,
+    moment: Duration,
+    happened: &mut Happened,
+) {
     let after = *happened.mishaps.last().unwrap_or(&"the start");
     let begun = Instant::now();
     let still = || log.progress(|progress| progress.still(store.names(), turns, moment));
     let still = wait_for(still);
     happened.slowest = happened.slowest.max(begun.elapsed());
-    happened.stuck.extend(
-        still
-            .iter()
-            .map(|name| format!("{name:?} did not go on for {RECOVERY:?} after {after} was over")),
-    );
+    let queues = match still.is_empty() {
+        true => None,
+        false => topology.queues(),
+    };
+    let queues = queues.map_or_else(String::new, |queues| format!("; in the queues: {queues}"));
+    happened.stuck.extend(still.iter().map(|name| {
+        format!("{name:?} did not go on for {RECOVERY:?} after {after} was over{queues}")
+    }));
 }
 
 /// In the end every worker asks again, or is stuck itself.

@@ -111,6 +111,10 @@ impl Topology for Ensemble {
         menu
     }
 
+    fn queues(&self) -> Option<String> {
+        self.leader().ok()?.word("dump").ok()
+    }
+
     fn mend(&self) -> Result<(), ServerError> {
         ways::heal(&self.ways)?;
         for member in self.servers.members() {

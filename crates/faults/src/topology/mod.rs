@@ -64,6 +64,12 @@ pub trait Topology: Send + Sync {
     /// What can happen, beside what happens to the workers themselves.
     fn menu<'a>(&'a self, fleet: &'a Fleet) -> Vec<Mishap<'a>>;
 
+    /// Which sessions have which places in the queues, where the store can tell: who stands in the
+    /// way of all others.
+    fn queues(&self) -> Option<String> {
+        None
+    }
+
     /// Brings everything back, and waits until it is well.
     ///
     /// # Errors

@@ -59,6 +59,10 @@ impl Topology for OneZooKeeper {
         menu
     }
 
+    fn queues(&self) -> Option<String> {
+        self.server.word("dump").ok()
+    }
+
     fn mend(&self) -> Result<(), ServerError> {
         ways::heal(&self.ways)?;
         ways::mend_servers(from_ref(&self.server))
