@@ -146,6 +146,11 @@ impl Clock {
         }
     }
 
+    /// Whether it shows the time that passes in this machine.
+    pub(crate) fn is_real(&self) -> bool {
+        matches!(self.source, Source::Boot)
+    }
+
     /// Both clocks. A thread that is held up between the two readings takes the wall
     /// clock to be less ahead than it is, never more.
     pub(crate) fn look(&self) -> Sight {

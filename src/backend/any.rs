@@ -72,7 +72,7 @@ impl AnyBackend {
 
     /// [`acquire`](Backend::acquire) as a value that borrows nothing: the
     /// one that has it can go on with it.
-    pub(crate) fn begin_acquire(&self, bid: Bid) -> Boxed<'static, Result<Answer>> {
+    pub(crate) fn begin_acquire(&self, bid: Arc<Bid>) -> Boxed<'static, Result<Answer>> {
         Arc::clone(&self.0).begin_acquire(bid)
     }
 
@@ -82,7 +82,7 @@ impl AnyBackend {
     }
 
     /// [`leave`](Backend::leave) as a value.
-    pub(crate) fn begin_leave(&self, bid: Bid) -> Boxed<'static, Result<()>> {
+    pub(crate) fn begin_leave(&self, bid: Arc<Bid>) -> Boxed<'static, Result<()>> {
         Arc::clone(&self.0).begin_leave(bid)
     }
 
@@ -104,9 +104,9 @@ trait Erased: fmt::Debug + Send + Sync {
     fn renew<'a>(&'a self, held: &'a [Held]) -> Boxed<'a, Vec<Result<Answer>>>;
     fn release<'a>(&'a self, held: &'a Held) -> Boxed<'a, Result<Answer>>;
     fn leave<'a>(&'a self, bid: &'a Bid) -> Boxed<'a, Result<()>>;
-    fn begin_acquire(self: Arc<Self>, bid: Bid) -> Boxed<'static, Result<Answer>>;
+    fn begin_acquire(self: Arc<Self>, bid: Arc<Bid>) -> Boxed<'static, Result<Answer>>;
     fn begin_release(self: Arc<Self>, held: Held) -> Boxed<'static, Result<Answer>>;
-    fn begin_leave(self: Arc<Self>, bid: Bid) -> Boxed<'static, Result<()>>;
+    fn begin_leave(self: Arc<Self>, bid: Arc<Bid>) -> Boxed<'static, Result<()>>;
     fn owner<'a>(&'a self, name: &'a MutexName) -> Boxed<'a, Result<Answer>>;
     fn changes(&self, interest: &Interest) -> Hints;
     fn close(&self) -> Boxed<'_, Result<()>>;
@@ -135,7 +135,7 @@ impl<B: Backend> Erased for B {
         let span = span!("leave", mutex = bid.name, contender = bid.contender);
         boxed(span, Backend::leave(self, bid))
     }
-    fn begin_acquire(self: Arc<Self>, bid: Bid) -> Boxed<'static, Result<Answer>> {
+    fn begin_acquire(self: Arc<Self>, bid: Arc<Bid>) -> Boxed<'static, Result<Answer>> {
         let span = span!("acquire", mutex = bid.name, contender = bid.contender);
         boxed(span, async move { Backend::acquire(&*self, &bid).await })
     }
@@ -143,7 +143,7 @@ impl<B: Backend> Erased for B {
         let span = span!("release", mutex = held.name, token = held.token);
         boxed(span, async move { Backend::release(&*self, &held).await })
     }
-    fn begin_leave(self: Arc<Self>, bid: Bid) -> Boxed<'static, Result<()>> {
+    fn begin_leave(self: Arc<Self>, bid: Arc<Bid>) -> Boxed<'static, Result<()>> {
         let span = span!("leave", mutex = bid.name, contender = bid.contender);
         boxed(span, async move { Backend::leave(&*self, &bid).await })
     }

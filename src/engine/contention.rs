@@ -91,7 +91,7 @@ impl Engine {
         let driver = Driver::begin(&slot, settings, hear_owner, sink, beginning);
         slot.take(driver, polled_by);
         // The coordinator's `close` has told only those who were there before.
-        if self.closing_token().is_cancelled() {
+        if self.is_closing() {
             slot.say(Event::Stop(Stop::Closed));
         }
         Contention {

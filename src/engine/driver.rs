@@ -234,11 +234,12 @@ impl Driver {
     /// Begins `call`, and gives up the one before; says at once when it fails.
     fn begin_call(&mut self, call: Call, limit: Duration) -> Option<Event> {
         if !std::mem::take(&mut self.is_fresh) {
+            let sent = self.clock().look_before();
             // What the parent process owns is not a fork's to free.
-            if let Err(forked) = self.slot.engine().check_birth() {
+            if let Err(forked) = self.slot.engine().check_birth_at(sent.now) {
                 return Some(call.failed(forked));
             }
-            self.sent = self.clock().look_before();
+            self.sent = sent;
         }
         if matches!(call, Call::Acquire(_)) {
             self.life.bids(self.slot.view());
@@ -277,14 +278,15 @@ impl Driver {
             Effect::Unsubscribe => self.hints = None,
             Effect::Begin {
                 tenure_number,
-                held,
+                bid,
+                token,
                 owner,
                 deadline,
                 reading,
             } => {
                 let engine = self.slot.engine();
                 let (birth, clock) = (engine.birth(), engine.clock().clone());
-                let (token, heard_at) = (held.token, reading.heard_at);
+                let (held, heard_at) = (bid.held(token), reading.heard_at);
                 let (tenure, lease) =
                     Tenure::begin(birth, held, clock, deadline, reading, self.sent);
                 // As it was when the request was sent.

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tokio::runtime::Handle;
@@ -9,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
-use super::birth::Birth;
+use super::birth::{Birth, Home};
 use super::event::Finish;
 use super::feed::{CoordinatorStatus, StatusFeed};
 use super::notify::Dispatch;
@@ -19,7 +20,7 @@ use super::settings::Settings;
 use super::trouble::{Doing, TroubleBoard, TroubleReporter, Troubles};
 use super::wake;
 use crate::backend::{AnyBackend, Backend, Bid, LeaseBound, Wakeup};
-use crate::clock::Clock;
+use crate::clock::{Clock, Moment};
 use crate::error::{Error, ErrorKind, Outcome, Result};
 use crate::model::{LeaseTerms, MutexName};
 use crate::sync::Mutex;
@@ -43,7 +44,9 @@ struct EngineParts {
     roster: Roster,
     tasks: TaskTracker,
     closing: CancellationToken,
-    birth: Birth,
+    /// The same for those who only ask, as every acquire does.
+    is_closing: AtomicBool,
+    home: Home,
     troubles: TroubleBoard,
     meters: Meters,
     feed: StatusFeed,
@@ -92,7 +95,8 @@ impl Engine {
             tasks: TaskTracker::new(),
             closing: CancellationToken::new(),
             unconfirmed: Mutex::default(),
-            birth: Birth::here(),
+            home: Home::here(),
+            is_closing: AtomicBool::new(false),
             troubles,
             meters,
             feed,
@@ -197,8 +201,8 @@ impl Engine {
     /// An error when the coordinator has been closed, or belongs to another
     /// process.
     pub(crate) fn check_open(&self) -> Result<()> {
-        self.0.birth.check()?;
-        if self.0.closing.is_cancelled() {
+        self.0.home.check(self.clock())?;
+        if self.is_closing() {
             return Err(Error::closed("the coordinator"));
         }
         Ok(())
@@ -207,6 +211,11 @@ impl Engine {
     /// Cancelled when the coordinator is being closed.
     pub(super) fn closing_token(&self) -> &CancellationToken {
         &self.0.closing
+    }
+
+    /// Whether the coordinator is being closed.
+    pub(super) fn is_closing(&self) -> bool {
+        self.0.is_closing.load(Ordering::SeqCst)
     }
 
     /// All renewals.
@@ -223,6 +232,7 @@ impl Engine {
     /// closed: others may still use it.
     /// Cancel-safe: what has begun goes on, and it can be called again.
     pub(crate) async fn settle(&self) {
+        self.0.is_closing.store(true, Ordering::SeqCst);
         self.0.closing.cancel();
         self.0.roster.close();
         self.0.tasks.close();
@@ -242,7 +252,7 @@ impl Engine {
             mutex = %name,
             "not released, {why}: nobody can own before the lease has run out"
         );
-        if self.0.closing.is_cancelled() {
+        if self.is_closing() {
             self.0.unconfirmed.lock().push(format!("{name} ({why})"));
         }
     }
@@ -305,12 +315,17 @@ impl Engine {
 
     /// The process that connected.
     pub(super) fn birth(&self) -> Birth {
-        self.0.birth
+        self.0.home.birth()
     }
 
     /// An error in a fork of the process that connected.
     pub(super) fn check_birth(&self) -> Result<()> {
-        self.0.birth.check()
+        self.0.home.check(self.clock())
+    }
+
+    /// The same by one who has just read `now`.
+    pub(super) fn check_birth_at(&self, now: Moment) -> Result<()> {
+        self.0.home.check_at(self.clock(), now)
     }
 
     /// As long as this lives, `close` waits.
@@ -320,7 +335,7 @@ impl Engine {
 
     /// Undoes `bid` once more after a call's longest time: a request that was
     /// given up may have been applied since.
-    pub(super) fn undo_later(&self, bid: Bid) {
+    pub(super) fn undo_later(&self, bid: Arc<Bid>) {
         let (engine, mut random) = (self.clone(), self.random());
         self.spawn(async move {
             let (clock, limit) = (engine.clock(), bid.terms.call_timeout());

@@ -10,7 +10,7 @@ use super::tenure::{OwnEnd, Tenure};
 use crate::backend::{Answer, Bid, Held, Hint, Nonce};
 use crate::clock::{Moment, Sight};
 use crate::error::{Error, LossCause, Result};
-use crate::model::MutexOwner;
+use crate::model::{FencingToken, MutexOwner};
 
 /// Why a contention is stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,9 +102,9 @@ impl Event {
 /// A call to the store; a machine has one at a time.
 #[derive(Clone, Debug)]
 pub(crate) enum Call {
-    Acquire(Bid),
+    Acquire(Arc<Bid>),
     Release(Held),
-    Leave(Bid),
+    Leave(Arc<Bid>),
 }
 
 impl Call {
@@ -139,7 +139,8 @@ pub(crate) enum Effect {
     /// A tenure begins.
     Begin {
         tenure_number: u64,
-        held: Held,
+        bid: Arc<Bid>,
+        token: FencingToken,
         owner: MutexOwner,
         deadline: Moment,
         reading: ClockReading,
@@ -163,7 +164,7 @@ pub(crate) enum Effect {
     Trouble(Error),
     /// Undo the bid once more after a while: one of its requests may still be
     /// on its way.
-    TidyLater(Bid),
+    TidyLater(Arc<Bid>),
     /// What was won has been given back, or cannot be any more.
     GivenBack(GivenBack),
     /// The last word.

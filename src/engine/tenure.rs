@@ -136,8 +136,8 @@ impl Tenure {
     }
 
     /// Puts the grant down for the next holder, who has to pick it up.
-    pub(crate) fn put_down(&self) {
-        self.lease.in_hand.put_down(self.lease.clock.now());
+    pub(crate) fn put_down(&self, now: Moment) {
+        self.lease.in_hand.put_down(now);
     }
 
     /// The token, whether or not ownership has ended.
@@ -166,25 +166,32 @@ impl Tenure {
         self.lease.store_clock.lock().moment_of(time)
     }
 
-    /// How long the grant lasts, for this holder or the next.
-    pub(crate) fn lease_left(&self) -> Duration {
-        let look = self.lease.look();
-        look.map_or(Duration::ZERO, |(deadline, now)| deadline.since(now))
+    /// How long the grant lasts, for this holder or the next, and what the clock showed when that was looked at,
+    /// if ownership has not ended for this holder.
+    pub(crate) fn look(&self) -> Option<(Duration, Moment)> {
+        let (_, now, lease_ends) = self.ends_and_now()?;
+        Some((lease_ends.since(now), now))
     }
 
     /// The moment at which it ends if nothing is renewed, unless it has ended.
     fn deadline(&self) -> Option<Moment> {
+        self.ends_and_now().map(|(deadline, ..)| deadline)
+    }
+
+    /// The same, what the clock showed, and when the lease ends, for this holder or
+    /// the next.
+    fn ends_and_now(&self) -> Option<(Moment, Moment, Moment)> {
         if self.own_end().get().is_some() {
             return None;
         }
-        let deadline = self.lease.deadline()?;
+        let (deadline, now) = self.lease.look()?;
         let Some(own_end) = self.limit() else {
-            return Some(deadline);
+            return Some((deadline, now, deadline));
         };
         if own_end.is_over(&self.lease) {
             return None;
         }
-        Some(own_end.limit()?.min(deadline))
+        Some((own_end.limit()?.min(deadline), now, deadline))
     }
 
     /// What is owned.
@@ -365,7 +372,8 @@ impl Tenure {
         }
     }
 
-    fn loss(&self) -> LeaseLost {
+    /// Why it has ended, of one that has.
+    pub(crate) fn loss(&self) -> LeaseLost {
         // The cause is set right after the deadline; a look in between sees
         // the commonest one.
         let own = self.own_end().get();

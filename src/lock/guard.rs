@@ -1,6 +1,7 @@
 //! [`LockGuard`]: ownership for as long as it lives.
 
 use std::fmt;
+use std::time::Duration;
 
 use super::hand_over::{GivingBack, LocalGrant};
 use super::local_queue::WaiterPlace;
@@ -80,8 +81,9 @@ impl LockGuard {
             self.keep(until).await;
             self.keep_no_longer();
         }
-        let lost = self.tenure.token().err();
-        let giving_back = self.let_go(lost.is_some());
+        let seen = self.tenure.look();
+        let lost = seen.is_none().then(|| self.tenure.loss());
+        let giving_back = self.let_go(seen);
         if let Some(lost) = lost {
             return Err(lost.into());
         }
@@ -97,32 +99,33 @@ impl LockGuard {
         }
     }
 
-    /// Hands the grant over, or gives it back; `is_lost`: it is over.
-    fn let_go(&mut self, is_lost: bool) -> Option<GivingBack> {
+    /// Hands the grant over, or gives it back. `seen` is what a
+    /// [look](Tenure::look) at it has just shown.
+    fn let_go(&mut self, seen: Option<(Duration, Moment)>) -> Option<GivingBack> {
         let grant = self.grant.take()?;
         // What is lost is not ours to hand over. One question and one answer:
         // the engine may see the limit of this guard pass at any moment, and
         // would end what the next owner holds by then.
-        let is_lost = is_lost || !self.tenure.end(LossCause::Released);
+        let seen = seen.filter(|_| self.tenure.end(LossCause::Released));
         let Some(place) = grant.word.place.take() else {
             return Some(grant.give_back(None));
         };
-        if is_lost {
+        let Some((left, now)) = seen else {
             return Some(grant.give_back(Some(place)));
-        }
+        };
         let (mut place, mut grant) = (place, grant);
         if !place.has_successor()
-            && let Some(until) = grant.may_linger_until(&self.lock)
+            && let Some(until) = grant.may_linger_until(&self.lock, left, now)
         {
-            grant.tenure.put_down();
+            grant.tenure.put_down(now);
             let (lock, engine) = (&self.lock, self.lock.engine());
             // Back again: a task has just come.
             (place, grant) = lock.queue().linger(engine, place, grant, until)?;
         }
-        if !grant.may_be_handed_over(&self.lock, &place) {
+        if !place.has_successor() || !grant.may_be_handed_over(&self.lock, left, now) {
             return Some(grant.give_back(Some(place)));
         }
-        grant.tenure.put_down();
+        grant.tenure.put_down(now);
         let (place, grant) = place.hand_over(grant).err()?;
         Some(grant.give_back(Some(place)))
     }
@@ -147,8 +150,8 @@ impl Drop for LockGuard {
             return;
         }
         if self.grant.is_some() {
-            let is_lost = self.tenure.is_lost();
-            drop(self.let_go(is_lost));
+            let seen = self.tenure.look();
+            drop(self.let_go(seen));
         }
     }
 }

@@ -27,29 +27,31 @@ pub(super) struct LocalGrant {
 }
 
 impl LocalGrant {
-    /// Whether the owner at `place` may hand it over without the store. When
-    /// its turn among processes is over, the next bid of this one comes later.
-    pub(super) fn may_be_handed_over(&self, lock: &Lock, place: &WaiterPlace) -> bool {
-        if !place.has_successor() {
-            return false;
-        }
+    /// Whether its owner may hand it over without the store, with so much of the
+    /// lease `left` at `now`. When the turn of this process is over, its next
+    /// bid comes later.
+    pub(super) fn may_be_handed_over(&self, lock: &Lock, left: Duration, now: Moment) -> bool {
         let (engine, options) = (lock.engine(), lock.options());
-        let now = engine.clock().now();
         let age = now.since(self.tenure.granted_at());
         let times = self.tenure.own_token().hand_over();
         let within = !options.shares_fence && options.hand_over.allows(times, age);
         if !within {
             lock.queue().let_others_first(now + engine.courtesy());
         }
-        within && self.is_worth_having_after(Duration::ZERO)
+        within && self.is_worth_having(left)
     }
 
     /// Until when it may be left behind without the store, for a task that may
-    /// come; `None` when it goes back at once.
-    pub(super) fn may_linger_until(&self, lock: &Lock) -> Option<Moment> {
+    /// come, with so much of the lease `left` at `now`; `None` when it goes back
+    /// at once.
+    pub(super) fn may_linger_until(
+        &self,
+        lock: &Lock,
+        left: Duration,
+        now: Moment,
+    ) -> Option<Moment> {
         let (engine, options) = (lock.engine(), lock.options());
         let linger = options.linger.filter(|_| !options.shares_fence)?;
-        let now = engine.clock().now();
         let until = now + linger;
         let times = self.tenure.own_token().hand_over();
         if !options
@@ -64,7 +66,7 @@ impl LocalGrant {
         }
         // Where another stood in the way, others may wait now.
         let is_wanted_elsewhere = self.word.was_refused();
-        let lingers = !is_wanted_elsewhere && self.is_worth_having_after(linger);
+        let lingers = !is_wanted_elsewhere && self.is_worth_having(left.saturating_sub(linger));
         lingers.then_some(until)
     }
 
@@ -73,10 +75,10 @@ impl LocalGrant {
     }
 
     /// One that is about to end is not: its renewal is late.
-    fn is_worth_having_after(&self, time: Duration) -> bool {
+    fn is_worth_having(&self, left: Duration) -> bool {
         let terms = self.terms();
         let enough = (terms.transition() / 2).max(terms.lease() / 8);
-        self.tenure.lease_left() > enough + time
+        left > enough
     }
 
     /// The same under the next token, for a waiter of `lock`; whether that is

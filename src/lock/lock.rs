@@ -39,7 +39,11 @@ use crate::telemetry::{Meters, Waits, story};
 /// # }
 /// ```
 #[derive(Clone)]
-pub struct Lock {
+pub struct Lock(Arc<LockParts>);
+
+/// What all clones of a lock share, among them those in its guards.
+#[derive(Clone)]
+struct LockParts {
     locks: Arc<Locks>,
     name: MutexName,
     options: Arc<LockOptions>,
@@ -55,7 +59,7 @@ pub struct Lock {
 impl Lock {
     pub(crate) fn new(locks: &Arc<Locks>, name: MutexName, options: Arc<LockOptions>) -> Self {
         let queue = locks.queue(&name);
-        Self {
+        Self(Arc::new(LockParts {
             locks: Arc::clone(locks),
             name,
             options,
@@ -63,34 +67,37 @@ impl Lock {
             purpose: Purpose::Lock,
             holder: None,
             safety_look: None,
-        }
+        }))
     }
 
     /// The same lock as the ground of another kind of lock.
     pub(super) fn wanted_for(self, purpose: Purpose) -> Self {
-        Self { purpose, ..self }
+        Self(Arc::new(LockParts {
+            purpose,
+            ..LockParts::clone(&self.0)
+        }))
     }
 
     /// The same lock, taken in the name of `holder`.
     pub(super) fn taken_by(&self, holder: &Arc<str>) -> Self {
-        Self {
+        Self(Arc::new(LockParts {
             holder: Some(Arc::clone(holder)),
-            ..self.clone()
-        }
+            ..LockParts::clone(&self.0)
+        }))
     }
 
     /// The same lock, looked at this often by who waits for it.
     pub(super) fn looking_every(self, safety_look: Option<Duration>) -> Self {
-        Self {
+        Self(Arc::new(LockParts {
             safety_look,
-            ..self
-        }
+            ..LockParts::clone(&self.0)
+        }))
     }
 
     /// What is locked.
     #[must_use]
     pub fn name(&self) -> &MutexName {
-        &self.name
+        &self.0.name
     }
 
     /// Waits until the lock is ours, for ever if need be. Trouble with the
@@ -158,7 +165,7 @@ impl Lock {
     #[must_use = "the lock is released when the guard inside is dropped"]
     pub async fn try_acquire(&self) -> Result<Option<LockGuard>> {
         self.engine().check_open()?;
-        match self.queue.waiters.try_join(self.queue.waiter()) {
+        match self.0.queue.waiters.try_join(self.0.queue.waiter()) {
             Some(place) => Acquisition::new(self, Mode::Try).run(place).await,
             None => Ok(None),
         }
@@ -173,15 +180,15 @@ impl Lock {
     /// It only looks: dropping it changes nothing.
     pub async fn owner(&self) -> Result<Option<Owner>> {
         self.engine().check_open()?;
-        let answer = self.engine().look(&self.name).await;
+        let answer = self.engine().look(&self.0.name).await;
         answer
             .map(|answer| answer.present_owner())
-            .map_err(|e| e.with_mutex(&self.name))
+            .map_err(|e| e.with_mutex(&self.0.name))
     }
 
     async fn wait(&self, acquisition: &Acquisition<'_>) -> Result<Option<LockGuard>> {
         self.engine().check_open()?;
-        let place = self.queue.waiters.join(self.queue.waiter());
+        let place = self.0.queue.waiters.join(self.0.queue.waiter());
         tokio::select! {
             biased;
             won = acquisition.run(place) => won,
@@ -192,28 +199,28 @@ impl Lock {
     fn closed(&self) -> Error {
         Error::new(ErrorKind::Closed, Outcome::DidNot)
             .with_message("the coordinator was closed while the lock was waited for")
-            .with_mutex(&self.name)
+            .with_mutex(&self.0.name)
     }
 
     pub(super) fn engine(&self) -> &Engine {
-        &self.locks.engine
+        &self.0.locks.engine
     }
 
     pub(super) fn options(&self) -> &LockOptions {
-        &self.options
+        &self.0.options
     }
 
     pub(super) fn queue(&self) -> &Arc<LocalQueue> {
-        &self.queue
+        &self.0.queue
     }
 
     pub(super) fn terms(&self) -> LeaseTerms {
-        self.engine().terms_with(self.options.terms)
+        self.engine().terms_with(self.0.options.terms)
     }
 
     /// When a guard that begins now ends at the latest.
     pub(super) fn hold_limit(&self) -> Option<Moment> {
-        let max_hold = self.options.max_hold?;
+        let max_hold = self.0.options.max_hold?;
         Some(self.engine().clock().now() + max_hold)
     }
 }
@@ -221,8 +228,8 @@ impl Lock {
 impl fmt::Debug for Lock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Lock")
-            .field("name", &self.name)
-            .field("queue", &self.queue)
+            .field("name", &self.0.name)
+            .field("queue", &self.0.queue)
             .finish_non_exhaustive()
     }
 }
@@ -259,14 +266,14 @@ impl<'a> Acquisition<'a> {
     async fn run(&self, mut place: WaiterPlace) -> Result<Option<LockGuard>> {
         let lock = self.lock;
         let (meters, clock) = (lock.engine().meters(), lock.engine().clock());
-        let meters = meters.of(lock.purpose, &lock.name);
+        let meters = meters.of(lock.0.purpose, &lock.0.name);
         let waits = Waits::begin(meters.clone());
         let since = Meters::IS_ON.then(|| clock.now());
         let waited = || since.map_or(Duration::ZERO, |since| clock.now().since(since));
         let mut is_checked = !has_waited(place.head()).await;
         if let Some(mut grant) = place.take_over() {
             if grant.take_over(lock) {
-                story::handed_on(&lock.name, grant.tenure.own_token());
+                story::handed_on(&lock.0.name, grant.tenure.own_token());
                 meters.handed_on();
                 waits.won_after(waited);
                 place.won();
@@ -302,16 +309,16 @@ impl<'a> Acquisition<'a> {
     /// coordinator is open here.
     async fn contend(&self) -> Result<Option<LocalGrant>> {
         let (lock, engine) = (self.lock, self.lock.engine());
-        let (ids, name) = (&lock.locks.ids, lock.name.clone());
-        let (id, nonce) = ids.next(lock.holder.as_deref())?;
-        let mut settings = engine.contention_settings(lock.purpose, name, id, self.mode);
+        let (ids, name) = (&lock.0.locks.ids, lock.0.name.clone());
+        let (id, nonce) = ids.next(lock.0.holder.as_deref())?;
+        let mut settings = engine.contention_settings(lock.0.purpose, name, id, self.mode);
         settings.terms = lock.terms();
         settings.unique_id = ids.are_unique();
-        settings.shares_fence = lock.options.shares_fence;
+        settings.shares_fence = lock.0.options.shares_fence;
         // A guard ends where it is dropped; there is nothing to wait for.
         settings.quiesce = Duration::ZERO;
-        settings.initial_delay = lock.queue.others_first(engine.clock());
-        settings.safety_look = lock.safety_look.unwrap_or(settings.safety_look);
+        settings.initial_delay = lock.0.queue.others_first(engine.clock());
+        settings.safety_look = lock.0.safety_look.unwrap_or(settings.safety_look);
         let word = self.next_word();
         let contention = engine
             .contend_here(settings, word.clone(), nonce)
@@ -324,13 +331,15 @@ impl<'a> Acquisition<'a> {
                 contention,
                 quiescer,
             })),
-            Began::Ended(End::Finished(Finish::Failed(error))) => Err(error.with_mutex(&lock.name)),
+            Began::Ended(End::Finished(Finish::Failed(error))) => {
+                Err(error.with_mutex(&lock.0.name))
+            }
             // The coordinator was closed while we waited; otherwise the one
             // attempt was refused.
             Began::Ended(End::Finished(_)) => engine.check_open().map(|()| None),
             Began::Ended(End::CutOff) => Err(Error::new(ErrorKind::Closed, Outcome::DidNot)
                 .with_message("the runtime that the coordinator lives on has ended")
-                .with_mutex(&lock.name)),
+                .with_mutex(&lock.0.name)),
         }
     }
 

@@ -60,7 +60,8 @@ impl<C: Competitor, R> CompetitorQueue<C, R> {
     /// An empty queue.
     #[must_use]
     pub fn new() -> Arc<Self> {
-        let all = VecDeque::new();
+        // Most have one competitor and never another.
+        let all = VecDeque::with_capacity(1);
         let entries = Entries {
             all,
             next_number: 0,

@@ -1,5 +1,6 @@
 //! Wanting to own: attempts, refusals, hints, failures.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::super::event::{Call, Effect, Finish};
@@ -15,7 +16,7 @@ use crate::error::{Error, ErrorKind, Outcome, Result, Retry};
 
 #[derive(Debug)]
 pub(super) struct Bidding {
-    bid: Bid,
+    bid: Arc<Bid>,
     /// When the attempt under way was sent.
     in_flight: Option<Moment>,
     /// When to look again without a hint.
@@ -51,7 +52,7 @@ impl Bidding {
         bid.queue = settings.mode != Mode::Try;
         bid.seen = course.seen;
         let bidding = Self {
-            bid,
+            bid: Arc::new(bid),
             in_flight: None,
             look_at: Moment::from_nanos(0),
             looked_at: None,
@@ -83,7 +84,7 @@ impl Bidding {
         self.looked_at = Some(now);
         self.hinted = false;
         self.overheard = false;
-        course.call(Call::Acquire(self.bid.clone()));
+        course.call(Call::Acquire(Arc::clone(&self.bid)));
         MachineState::Bidding(self)
     }
 
@@ -139,7 +140,8 @@ impl Bidding {
         course.tenure_number += 1;
         course.want(Effect::Begin {
             tenure_number: course.tenure_number,
-            held: grant.bid.held(token),
+            bid: Arc::clone(&grant.bid),
+            token,
             owner: answer.owner().clone(),
             deadline,
             reading: ClockReading {
@@ -155,11 +157,12 @@ impl Bidding {
 
     fn refused(mut self, course: &mut Course, now: Moment, answer: &Answer) -> MachineState {
         self.failures = 0;
-        self.bid.seen = self.bid.seen.max(answer.owner().token());
-        course.seen = course.seen.max(self.bid.seen);
+        let bid = Arc::make_mut(&mut self.bid);
+        bid.seen = bid.seen.max(answer.owner().token());
+        course.seen = course.seen.max(bid.seen);
         self.queued = answer.place().is_some();
         if let Some(place) = answer.place() {
-            self.bid.score = Some(place.score.clone());
+            bid.score = Some(place.score.clone());
         }
         course.want(Effect::Observe(answer.owner().clone()));
         if course.settings.mode == Mode::Try {

@@ -1,5 +1,7 @@
 //! Giving back, stubbornly: until the store confirms or the lease is over.
 
+use std::sync::Arc;
+
 use super::super::event::{Call, Effect, Finish, GivenBack};
 use super::super::wake;
 use super::machine::{Course, MachineState, Then};
@@ -11,7 +13,7 @@ use crate::model::FencingToken;
 
 #[derive(Debug)]
 pub(super) struct Freeing {
-    bid: Bid,
+    bid: Arc<Bid>,
     /// Of the grant to release; without one the bid is undone.
     token: Option<FencingToken>,
     orphan: bool,
@@ -46,7 +48,7 @@ impl Freeing {
     pub(super) fn leave(
         course: &mut Course,
         now: Moment,
-        bid: Bid,
+        bid: Arc<Bid>,
         orphan: bool,
         then: Then,
     ) -> MachineState {
@@ -54,7 +56,13 @@ impl Freeing {
         Self::new(bid, None, orphan, until, then).call(course, now)
     }
 
-    fn new(bid: Bid, token: Option<FencingToken>, orphan: bool, until: Moment, then: Then) -> Self {
+    fn new(
+        bid: Arc<Bid>,
+        token: Option<FencingToken>,
+        orphan: bool,
+        until: Moment,
+        then: Then,
+    ) -> Self {
         Self {
             bid,
             token,
@@ -86,7 +94,7 @@ impl Freeing {
         self.next_try = now;
         course.call(match self.token {
             Some(token) => Call::Release(self.bid.held(token)),
-            None => Call::Leave(self.bid.clone()),
+            None => Call::Leave(Arc::clone(&self.bid)),
         });
         MachineState::Freeing(self)
     }

@@ -2,6 +2,7 @@
 //! state.
 
 use std::cell::Cell;
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::super::event::{Call, Effect, Event, Finish, Stop};
@@ -342,10 +343,12 @@ impl Course {
     /// for nothing but the id, the next bid is the same as this one: it is not
     /// told to undo. What was applied late is found by the next bid, or undone
     /// at its end.
-    pub(super) fn tidy_later(&mut self, mut bid: Bid, then: &Then) {
+    pub(super) fn tidy_later(&mut self, mut bid: Arc<Bid>, then: &Then) {
         let is_last = matches!(then, Then::Finish(_)) || self.stop.is_some();
-        self.left_behind |= bid.unique_id && !is_last;
-        bid.unique_id &= is_last;
+        if bid.unique_id && !is_last {
+            self.left_behind = true;
+            Arc::make_mut(&mut bid).unique_id = false;
+        }
         self.want(Effect::TidyLater(bid));
     }
 

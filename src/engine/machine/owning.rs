@@ -1,5 +1,6 @@
 //! Owning: renewal, loss, and letting the local side end.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::super::event::{Effect, Event, Finish, Stop};
@@ -17,7 +18,7 @@ use crate::model::{FencingToken, LeaseTerms};
 #[derive(Debug)]
 pub(super) struct Grant {
     /// The bid that won it.
-    pub(super) bid: Bid,
+    pub(super) bid: Arc<Bid>,
     pub(super) token: FencingToken,
     /// Some attempt's outcome was never known.
     pub(super) orphan: bool,

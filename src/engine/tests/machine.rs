@@ -128,7 +128,8 @@ fn the_nonce_is_the_same_for_every_attempt_and_new_for_every_bid() {
             _ => None,
         })
     };
-    let (mut machine, effects) = Machine::start(settings(Mode::Always), Random::seeded(1), None, at(0));
+    let (mut machine, effects) =
+        Machine::start(settings(Mode::Always), Random::seeded(1), None, at(0));
     let first = nonce_in(&effects).unwrap();
     machine.on(at(1), Event::Acquired(Err(lost_answer())));
     let again = machine.on(machine.wake_at().unwrap(), Event::Timer);

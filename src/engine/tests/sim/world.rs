@@ -375,18 +375,18 @@ impl World {
                 Effect::Unsubscribe => drop(self.told.subscribed.remove(&p.id)),
                 Effect::Begin {
                     tenure_number,
-                    held,
+                    bid,
+                    token,
                     deadline,
                     ..
                 } => {
                     let until = p.truly(deadline);
-                    p.held = Some(held.clone());
+                    p.held = Some(bid.held(token));
                     self.tally.begun += 1;
                     if self.unanswered.insert(process, false) == Some(true) {
                         self.tally.after_unknown += 1;
                     }
-                    self.judge
-                        .begins(self.now, process, &name, held.token, until)?;
+                    self.judge.begins(self.now, process, &name, token, until)?;
                     let trouble = self.now < 1_000_000_000 + TROUBLE;
                     let is_unclaimed = trouble && self.chance.hits(0.1);
                     self.processes[process].is_unclaimed = is_unclaimed;
