@@ -3,7 +3,7 @@
 -- ms, 3 cluster 0/1. Answers what is left to do: 'dead', 'silent' or ''
 local by, reserve, cluster = unpack(ARGV)
 local time = redis.call('TIME')
-local taken = redis.call('GET', KEYS[1]) or redis.call('GET', KEYS[5])
+local taken = redis.call('GET', KEYS[1]) or redis.call('GET', KEYS[4])
 local gone, more = silent(time, '')
 check_queue()
 strike(gone)
