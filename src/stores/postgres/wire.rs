@@ -382,7 +382,7 @@ mod tests {
     #[test]
     fn lists_are_arrays() {
         let values = [
-            Value::Texts(vec!["a".into(), String::new()]),
+            Value::Texts(vec!["a".into(), "".into()]),
             Value::Ints(vec![1, -2]),
         ];
         let sql = plain("$1::text[] $2::bigint[]", &values);
