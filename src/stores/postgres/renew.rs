@@ -16,8 +16,8 @@ pub(super) async fn renew(client: &Client<Postgres>, some: &Arc<[Held]>) -> Resu
         return Ok(Vec::new());
     };
     let rest = some.iter().zip(&is_renewed);
-    let rest = rest.filter_map(|(held, is_renewed)| (!is_renewed).then(|| held.clone()));
-    let rest: Arc<[Held]> = rest.collect();
+    let rest = rest.filter(|(_, is_renewed)| !**is_renewed);
+    let rest: Arc<[Held]> = rest.map(|(held, _)| held.clone()).collect();
     let mut others = renew_each(client, &rest).await?.into_iter();
     let answers = some.iter().zip(is_renewed).map_while(|(held, is_renewed)| {
         if !is_renewed {

@@ -227,7 +227,8 @@ impl Wire {
             let rows = session.send(PLAIN.to_owned()).await?;
             let row = rows.first().ok_or(sqlx::Error::RowNotFound)?;
             let limit: i64 = row.try_get(1)?;
-            let is_long = limit == 0 || i128::from(limit) >= self.limit.as_millis() as i128;
+            let limit = Duration::from_millis(limit.unsigned_abs());
+            let is_long = limit.is_zero() || limit >= self.limit;
             session.is_plain = row.try_get(0)? && is_long;
         }
         Ok(session)
@@ -382,7 +383,7 @@ mod tests {
     #[test]
     fn lists_are_arrays() {
         let values = [
-            Value::Texts(vec!["a".into(), String::new()]),
+            Value::Texts(vec!["a".into(), "".into()]),
             Value::Ints(vec![1, -2]),
         ];
         let sql = plain("$1::text[] $2::bigint[]", &values);

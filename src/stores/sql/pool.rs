@@ -474,3 +474,6 @@ pub(super) fn runtime_ended(outcome: Outcome) -> Error {
     Error::new(ErrorKind::Closed, outcome)
         .with_message("the runtime of the store's connections has ended")
 }
+
+#[cfg(test)]
+mod tests;
