@@ -33,7 +33,7 @@ pub struct Row {
     pub lease_ms: Option<u64>,
     /// Who waits for it, in order, where the store knows them.
     pub waiters: Vec<String>,
-    /// What it is wanted for, in the words of [`Purpose`](tenure::model::Purpose);
+    /// What it is wanted for, in the words of [`Purpose`];
     /// unknown of owners of other programs and earlier versions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kind: Option<&'static str>,
