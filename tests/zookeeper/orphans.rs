@@ -149,6 +149,7 @@ async fn disturb(proxy: &Proxy, mut chance: Rng, end: Instant) {
 }
 
 /// Two tasks in each of some processes want one lock while their ways to the server break.
+/// `TENURE_STORM` says for how many seconds, `TENURE_STORM_SEED` by which chance.
 #[tokio::test(flavor = "multi_thread")]
 async fn when_all_have_gone_the_queue_is_empty_whatever_broke() {
     let seconds = std::env::var("TENURE_STORM").map_or(8, |text| text.parse().unwrap());
