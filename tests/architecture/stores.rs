@@ -132,6 +132,7 @@ const STORES: &[(&str, &[&str], &[&str])] = &[
         // Its ledgers are one query more.
         &["ledgers"],
         &[
+            "audience",
             "before_open",
             "database",
             "epoch",

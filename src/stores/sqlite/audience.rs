@@ -21,7 +21,7 @@ pub(super) struct Audience(Mutex<[usize; 2]>);
 
 /// What one client listens to, and shows to others.
 #[derive(Debug, Default)]
-pub(super) struct Listener {
+pub(super) struct Attention {
     wanted: Listening,
     shown: Listening,
 }
@@ -60,7 +60,7 @@ impl Audience {
     }
 }
 
-impl Listener {
+impl Attention {
     pub(super) fn wanted(&self) -> Listening {
         self.wanted
     }
@@ -109,7 +109,7 @@ mod tests {
         let (_folder, here, there) = descriptors();
         // Two processes, the first with two clients.
         let (audience, others) = (Audience::default(), Audience::default());
-        let (mut one, mut two) = (Listener::default(), Listener::default());
+        let (mut one, mut two) = (Attention::default(), Attention::default());
         let heard = |what| (audience.listens(&here, what), others.listens(&there, what));
         assert_eq!(heard(Listening::ToWrites), (false, false));
         one.show(&audience, &here, Listening::ToWrites);
@@ -131,7 +131,7 @@ mod tests {
         let stranger = stranger.unwrap();
         assert!(presence::take_alone(&stranger, Byte::HearsWrites).unwrap());
         let (audience, others) = (Audience::default(), Audience::default());
-        let mut one = Listener::default();
+        let mut one = Attention::default();
         one.show(&audience, &here, Listening::ToWrites);
         assert!(!one.is_shown());
         assert!(others.listens(&there, Listening::ToWrites), "it may be");

@@ -149,7 +149,7 @@ impl Database {
 
     /// Whether others see that this client listens.
     pub(super) fn is_shown(&self) -> bool {
-        self.used.listener().is_shown()
+        self.used.attention().is_shown()
     }
 
     /// Tries again to show it; whether it is seen now and was not before.
@@ -157,7 +157,7 @@ impl Database {
         if self.is_shown() {
             return false;
         }
-        self.used.listen_to(self.used.listener().wanted());
+        self.used.listen_to(self.used.attention().wanted());
         self.is_shown()
     }
 
@@ -302,7 +302,7 @@ impl Database {
         let before = Some(self.used.identity());
         let (open, mut used) = Open::new(&self.config, &self.files, before)?;
         // Before anything is read in the new file.
-        used.listen_to(self.used.listener().wanted());
+        used.listen_to(self.used.attention().wanted());
         self.used = used;
         self.reopened = true;
         Ok(open)

@@ -27,7 +27,7 @@ use std::time::{Duration, Instant};
 
 use rustix::fs::{FlockOperation, flock};
 
-use super::audience::{Audience, Listener};
+use super::audience::{Attention, Audience};
 use super::error::io_failed;
 use super::file::{Identity, identity, identity_of};
 use super::open;
@@ -115,7 +115,7 @@ impl Inode {
         users.count += 1;
         Ok(InUse {
             inode: Arc::clone(self),
-            listener: Listener::default(),
+            attention: Attention::default(),
         })
     }
 
@@ -179,7 +179,7 @@ impl Inode {
 #[derive(Debug)]
 pub(super) struct InUse {
     inode: Arc<Inode>,
-    listener: Listener,
+    attention: Attention,
 }
 
 impl InUse {
@@ -208,11 +208,11 @@ impl InUse {
     /// Shows to all who use the file what this client listens to.
     pub(super) fn listen_to(&mut self, what: Listening) {
         let inode = &self.inode;
-        self.listener.show(&inode.audience, &inode.file, what);
+        self.attention.show(&inode.audience, &inode.file, what);
     }
 
-    pub(super) fn listener(&self) -> &Listener {
-        &self.listener
+    pub(super) fn attention(&self) -> &Attention {
+        &self.attention
     }
 }
 

@@ -219,6 +219,9 @@ impl WakeFile {
         if self.listening == Listening::Not {
             if let Some(watched) = watched.take() {
                 let _ = inotify::remove_watch(&*inotify, watched);
+                // The end of a watch is an event too. Left unread, it would wake the thread
+                // again and again.
+                events(inotify, None);
             }
             return true;
         }
@@ -266,4 +269,35 @@ impl Files {
 /// Never the same twice, so that who only looks now and then sees every write.
 fn new_contents() -> [u8; 8] {
     Clock::boot().now().as_nanos().to_le_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+    use super::*;
+    use crate::stores::sqlite::config::Config;
+
+    #[test]
+    fn one_that_listens_no_more_is_left_in_peace() {
+        let folder = tempfile::tempdir().unwrap();
+        let url = format!("sqlite:{}/locks.db", folder.path().display());
+        let config = Config::new(&url.parse().unwrap()).unwrap();
+        let files = Files::locate(&config).unwrap();
+        let mut wake_file = WakeFile::open(&files, false).unwrap();
+        let inotify = wake_file.fd().expect("there is an inotify instance left");
+        for listening in [Listening::ToWrites, Listening::ToGrants] {
+            wake_file.listen_to(listening);
+            wake_file.write();
+            assert_eq!(wake_file.heard(), Heard::Written);
+            wake_file.write();
+            wake_file.listen_to(Listening::Not);
+            let mut fds = [PollFd::new(&inotify, PollFlags::IN)];
+            let now = Timespec {
+                tv_sec: 0,
+                tv_nsec: 0,
+            };
+            assert_eq!(poll(&mut fds, Some(&now)).unwrap(), 0, "{listening:?}");
+        }
+    }
 }
