@@ -196,7 +196,9 @@ mod tests {
 
     #[test]
     fn marks_use_every_digit() {
-        let marks: String = (0..1000).map(|_| mark(chance::bits()).as_str().to_owned()).collect();
+        let marks: String = (0..1000)
+            .map(|_| mark(chance::bits()).as_str().to_owned())
+            .collect();
         let used: std::collections::BTreeSet<char> = marks.chars().collect();
         assert_eq!((marks.len(), used.len()), (8000, 62));
     }
