@@ -11,8 +11,8 @@ if pcall('EXISTS', key, KEYS[2], KEYS[3], KEYS[4]) == 0 then
   -- Joined where it can be: writing a number costs more, and so does reading
   -- one. Of equally many digits the smaller is the smaller text, too.
   number = #micros == 6 and number .. micros or string.format('%s%06d', number, micros)
-  -- The last argument begins with the largest token seen.
-  if #number == 16 and ARGV[4] < number then
+  -- Tokens end at 2^53. The last argument begins with the largest that was seen.
+  if #number == 16 and number < '9007199254740992' and ARGV[4] < number then
     -- Read and written at once: the first write, so an error has changed
     -- nothing. Redis 6.0 has no GET here.
     local last = pcall('SET', KEYS[6], number, 'KEEPTTL', 'GET')
