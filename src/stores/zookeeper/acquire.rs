@@ -107,7 +107,7 @@ impl Store {
         let Some(owned) = self.places.grant(bid.nonce, session.id(), until) else {
             return Ok(None);
         };
-        self.reaping.notify_one();
+        self.reaping.by(owned.until);
         let owner = self.owner_of(session, &owned);
         Ok(Some(Answer::won(owner, self.now())))
     }
@@ -176,7 +176,7 @@ impl Store {
     /// cleanup deletes it.
     pub(super) fn give_up(&self, nonce: Nonce) {
         self.places.leave(nonce, self.clock.now());
-        self.reaping.notify_one();
+        self.reaping.now();
     }
 
     /// Makes `dir` and what is above it. The server removes containers again

@@ -6,8 +6,8 @@ use std::sync::{Arc, MutexGuard};
 use std::time::Duration;
 
 use tokio::runtime::Handle;
-use tokio::sync::Notify;
 
+use super::cleanup::Reaping;
 use super::config::Config;
 use super::nodes::BidPlaces;
 use super::session::{Session, unreachable};
@@ -51,7 +51,7 @@ pub(super) struct Store {
     pub(super) watch_room: WatchRoom,
     pub(super) registry: Arc<Registry>,
     /// Told when there may be something to delete.
-    pub(super) reaping: Notify,
+    pub(super) reaping: Reaping,
     slot: Mutex<Slot>,
     /// The owner's node of each mutex, as last read.
     seen: Mutex<HashMap<MutexName, (String, MutexOwner)>>,
@@ -89,7 +89,7 @@ impl ZooKeeper {
             places: BidPlaces::default(),
             watch_room: WatchRoom::default(),
             registry: Arc::default(),
-            reaping: Notify::new(),
+            reaping: Reaping::default(),
             slot: Mutex::new(Slot {
                 session: Some(Arc::clone(&session)),
                 terms: session.terms(),

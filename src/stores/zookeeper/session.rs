@@ -273,7 +273,7 @@ impl Store {
     pub(super) async fn supervise(self: Arc<Self>, mut session: Arc<Session>) {
         loop {
             let resumed = || {
-                self.reaping.notify_one();
+                self.reaping.now();
                 self.registry.resumed();
             };
             let end = tokio::select! {
