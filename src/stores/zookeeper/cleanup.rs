@@ -138,10 +138,15 @@ mod tests {
         let at = Moment::from_nanos;
         let is_told = || async {
             let told = reaping.told.notified();
-            tokio::time::timeout(Duration::from_millis(1), told).await.is_ok()
+            tokio::time::timeout(Duration::from_millis(1), told)
+                .await
+                .is_ok()
         };
         reaping.by(at(50));
-        assert!(is_told().await, "what it has not seen may be due before it comes");
+        assert!(
+            is_told().await,
+            "what it has not seen may be due before it comes"
+        );
         reaping.comes_at(at(100));
         reaping.by(at(100));
         reaping.by(at(200));
