@@ -14,18 +14,11 @@ const LOOK: &str = "
 SELECT owner_id, acquired_at, ttl_at, transition_at, version, boot_id, nonce
 FROM simba_mutex WHERE mutex = ?1";
 
-const GRANT: &str = "
-INSERT INTO simba_mutex
-    (mutex, acquired_at, ttl_at, transition_at, owner_id, version, boot_id, nonce)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
-ON CONFLICT (mutex) DO UPDATE SET
-    acquired_at = excluded.acquired_at, ttl_at = excluded.ttl_at,
-    transition_at = excluded.transition_at, owner_id = excluded.owner_id,
-    version = excluded.version, boot_id = excluded.boot_id, nonce = excluded.nonce";
-
-/// Takes what was never owned or was freed, in one statement. What else is free, or is
-/// damaged, is for those who look first; so is a row whose number is not behind the clock.
-const TAKE: &str = "
+/// Writes a grant, over the row that is there if `$where` holds for it.
+macro_rules! grant {
+    ($where:literal) => {
+        concat!(
+            "
 INSERT INTO simba_mutex
     (mutex, acquired_at, ttl_at, transition_at, owner_id, version, boot_id, nonce)
 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
@@ -33,8 +26,20 @@ ON CONFLICT (mutex) DO UPDATE SET
     acquired_at = excluded.acquired_at, ttl_at = excluded.ttl_at,
     transition_at = excluded.transition_at, owner_id = excluded.owner_id,
     version = excluded.version, boot_id = excluded.boot_id, nonce = excluded.nonce
-WHERE owner_id = '' AND acquired_at = 0 AND ttl_at = 0 AND transition_at = 0
-    AND version >= 0 AND version < excluded.version";
+WHERE ",
+            $where
+        )
+    };
+}
+
+const GRANT: &str = grant!("true");
+
+/// Takes what was never owned or was freed, in one statement. What else is free, or is
+/// damaged, is for those who look first; so is a row whose number is not behind the clock.
+const TAKE: &str = grant!(
+    "owner_id = '' AND acquired_at = 0 AND ttl_at = 0 AND transition_at = 0
+    AND version >= 0 AND version < excluded.version"
+);
 
 const EXTEND: &str = "UPDATE simba_mutex SET ttl_at = ?2, transition_at = ?3 WHERE mutex = ?1";
 
