@@ -71,30 +71,33 @@ impl Purpose {
 
     /// The same bits, except for eight of them, which say this.
     pub(crate) const fn marked_on(self, bits: u128) -> u128 {
-        // What is written stays: other processes read it. A number is never
-        // used for another purpose.
-        let digit: u128 = match self {
+        bits & !Self::BOTH | (self.digit() as u128) << Self::DIGIT
+    }
+
+    /// What is written for it, 1 to 15. What is written stays: other processes
+    /// read it. A number is never used for another purpose.
+    pub(crate) const fn digit(self) -> u8 {
+        match self {
             Self::Lock => 1,
             Self::Leader => 2,
             Self::Schedule => 3,
             Self::Service => 4,
             Self::Reentrant => 5,
             Self::Combination => 6,
-        };
-        bits & !Self::BOTH | digit << Self::DIGIT
+        }
+    }
+
+    /// What this digit is written for, as far as this version knows.
+    pub(crate) fn of_digit(digit: u8) -> Option<Self> {
+        Self::ALL.into_iter().find(|known| known.digit() == digit)
     }
 
     /// What these bits say; `None` of bits that say nothing, or what a later
     /// version knows.
     pub(crate) fn read_from(bits: u128) -> Option<Self> {
-        let digit = |digit: u32| bits >> digit & 0xf;
-        match (digit(Self::VERSION), digit(Self::DIGIT)) {
-            (0, 1) => Some(Self::Lock),
-            (0, 2) => Some(Self::Leader),
-            (0, 3) => Some(Self::Schedule),
-            (0, 4) => Some(Self::Service),
-            (0, 5) => Some(Self::Reentrant),
-            (0, 6) => Some(Self::Combination),
+        let digit = |at: u32| (bits >> at & 0xf) as u8;
+        match digit(Self::VERSION) {
+            0 => Self::of_digit(digit(Self::DIGIT)),
             _ => None,
         }
     }

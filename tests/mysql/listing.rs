@@ -22,7 +22,7 @@ async fn damaged_rows_are_named_and_mended_and_hurt_no_other() {
     let coordinator = Coordinator::connect(tables("damaged")).await.unwrap();
     let soon = "(UNIX_TIMESTAMP() + 3600) * 1000";
     let row = |name: &str, owner: &str, until: &str| {
-        let sql = format!("INSERT INTO damaged VALUES ({name}, 1, 1, {until}, {owner}, 5)");
+        let sql = format!("INSERT INTO damaged VALUES ({name}, 1, 1, {until}, {owner}, 5, NULL)");
         SERVER.sql(&sql).unwrap();
     };
     row("'no-id'", "CONCAT('a', CHAR(10))", soon);
@@ -83,7 +83,7 @@ async fn a_page_is_a_range_of_the_key() {
             "CREATE TABLE digits (d INT); \
               INSERT INTO digits VALUES (0), (1), (2), (3), (4), (5), (6), (7), (8), (9); \
               INSERT INTO ranged SELECT CONCAT('m', LPAD(seq, 6, '0')), 1, 1, \
-              IF(seq % 10 = 0, 9000000000000, 0), IF(seq % 10 = 0, 'a', ''), 5 FROM \
+              IF(seq % 10 = 0, 9000000000000, 0), IF(seq % 10 = 0, 'a', ''), 5, NULL FROM \
               (SELECT a.d + 10 * b.d + 100 * c.d + 1000 * e.d + 10000 * f.d AS seq FROM digits a, \
               digits b, digits c, digits e, digits f WHERE f.d < 3) AS numbers; \
               ANALYZE TABLE ranged",
@@ -162,7 +162,7 @@ async fn a_row_that_a_jvm_peer_makes_again_has_a_larger_token() {
     let held = win(&client, &bid("m", "a")).await;
     client.release(&held).await.unwrap();
     SERVER
-        .sql("DELETE FROM remade; INSERT INTO remade VALUES ('m', 0, 0, 0, '', 0)")
+        .sql("DELETE FROM remade; INSERT INTO remade VALUES ('m', 0, 0, 0, '', 0, NULL)")
         .unwrap();
     crate::support::until("the next second", async || {
         let again = win(&client, &bid("m", "b")).await;
@@ -181,7 +181,7 @@ async fn a_row_that_a_jvm_peer_makes_again_has_a_larger_token() {
 async fn a_version_ahead_of_the_clock_stays() {
     let client = client(&tables("ahead")).await.unwrap();
     SERVER
-        .sql("INSERT INTO ahead VALUES ('m', 0, 0, 0, '', 2000000000), ('n', 0, 0, 0, '', 3)")
+        .sql("INSERT INTO ahead VALUES ('m', 0, 0, 0, '', 2000000000, NULL), ('n', 0, 0, 0, '', 3, NULL)")
         .unwrap();
     let none = Prune::unused_for(Duration::ZERO);
     assert_eq!(pruned(&client, none).await, (1, 0));

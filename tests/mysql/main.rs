@@ -8,6 +8,7 @@ mod galera;
 mod jvm;
 mod listing;
 mod odd_tables;
+mod purposes;
 mod splitter;
 mod swapper;
 mod tables;

@@ -6,6 +6,7 @@ use sqlx::mysql::{MySqlArguments, MySqlDatabaseError, MySqlQueryResult, MySqlRow
 use sqlx::{AssertSqlSafe, Row as _};
 
 use super::dialect::{Connection, MySql};
+use super::purpose;
 use super::statements::AT_ONCE;
 use crate::backend::{Bid, Held};
 use crate::model::{FencingToken, MutexName, StoreTime};
@@ -32,6 +33,7 @@ pub(super) fn row(row: &MySqlRow) -> sqlx::Result<Row> {
         transition_at: count("transition_at")?,
         version: count("version")?,
         nonce: String::new(),
+        purpose: purpose::read(count("purpose")?, count("acquired_at")?),
         now: number(row, "now")?,
     })
 }
@@ -73,18 +75,23 @@ impl Answers<Take> for MySql {
         on: &mut Connection,
         Take { bid, below }: &Take,
     ) -> sqlx::Result<Option<u64>> {
-        let (to, name) = (&self.statements, bid.name.as_str());
+        let name = bid.name.as_str();
+        let says_purpose = self.layout().says_purpose;
+        let to = self.statements.takes(says_purpose);
         let at_once = self.gives_up_at_once();
         let skips = self.skips() && !at_once;
         let mut query = match skips {
-            true => query(&to.take_unlocked).bind(name),
-            false if at_once => query(&to.take_at_once),
-            false => query(&to.take),
+            true => query(&to.unlocked).bind(name),
+            false if at_once => query(&to.at_once),
+            false => query(&to.waiting),
         };
         query = query
             .bind(bid.contender.as_str())
             .bind(millis(bid.terms.ttl()))
             .bind(millis(bid.terms.lease()));
+        if says_purpose {
+            query = query.bind(purpose::digit(bid.nonce.purpose()));
+        }
         if !skips {
             query = query.bind(name);
         }
@@ -183,7 +190,8 @@ impl Answers<Find> for MySql {
 impl Answers<FindMany> for MySql {
     async fn answer(&self, on: &mut Connection, FindMany(names): &FindMany) -> sqlx::Result<Rows> {
         let size = padded(names.len());
-        let mut query = sqlx::query(AssertSqlSafe(self.statements.find_many(size)));
+        let find = self.statements.find_many(size, self.layout().says_purpose);
+        let mut query = sqlx::query(AssertSqlSafe(find));
         for name in filled(names, size) {
             query = query.bind(name.as_str());
         }

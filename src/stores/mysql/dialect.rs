@@ -78,6 +78,12 @@ impl MySql {
         *self.layout.lock()
     }
 
+    /// From now on says nothing of what a mutex is wanted for; false when it
+    /// did not before.
+    pub(super) fn stop_saying_purpose(&self) -> bool {
+        std::mem::take(&mut self.layout.lock().says_purpose)
+    }
+
     /// Whether the server can go around rows that others hold.
     pub(super) fn skips(&self) -> bool {
         self.skips.get().copied().unwrap_or(false)

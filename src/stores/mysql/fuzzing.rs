@@ -3,6 +3,7 @@
 
 use std::hint::black_box;
 
+use super::purpose;
 use super::stamp::Stamp;
 use crate::backend::LedgerEntry;
 use crate::model::StoreTime;
@@ -21,6 +22,7 @@ pub fn row(numbers: [u64; 5], texts: [&[u8]; 3]) {
         transition_at,
         version,
         nonce,
+        purpose: purpose::read(ttl_at, acquired_at),
         now,
     };
     let owner = row.owner();

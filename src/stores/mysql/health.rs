@@ -6,7 +6,7 @@ use sqlx::{AssertSqlSafe, Row as _};
 use super::calls::number;
 use super::dialect::{Connection, MySql};
 use super::schema::{INT_LIMIT, INT_WARNING};
-use super::skew;
+use super::{purpose, skew};
 use crate::backend::Finding;
 use crate::stores::kit::Tested;
 use crate::stores::sql::{Answers, Survey, Surveyed};
@@ -28,6 +28,7 @@ impl Answers<Survey> for MySql {
             Some(zone(&row)?),
             binary_log(&row)?,
             read_only(&row)?,
+            self.purpose(),
         ];
         findings.extend(skew::compare(self, on).await?.into_iter().map(Some));
         Ok(Surveyed {
@@ -56,6 +57,16 @@ fn told(version: &str) -> String {
 }
 
 impl MySql {
+    /// How to see what mutexes are wanted for, where the table does not say it.
+    fn purpose(&self) -> Option<Finding> {
+        (!self.layout().says_purpose).then(|| {
+            let extension = purpose::extension(&self.statements);
+            let detail =
+                format!("not told in listings; processes started after {extension}; tell it");
+            Finding::good("purpose", detail)
+        })
+    }
+
     /// What is left of the versions, when it is little.
     fn version(&self, largest: u64) -> Option<Finding> {
         if !self.layout().has_int_version() || largest < INT_WARNING {

@@ -8,6 +8,7 @@ use sqlx::{AssertSqlSafe, Row as _};
 
 use super::calls::rows;
 use super::dialect::{Connection, MySql};
+use super::purpose;
 use super::statements::{COLUMNS, NOW};
 use crate::stores::sql::{Answers, List, Rows};
 
@@ -32,8 +33,9 @@ impl Answers<List> for MySql {
             None => String::new(),
         };
         let sql = format!(
-            "SELECT {COLUMNS}, {NOW} AS now FROM {} WHERE {later} transition_at >= {NOW} \
+            "SELECT {COLUMNS}, {}, {NOW} AS now FROM {} WHERE {later} transition_at >= {NOW} \
              ORDER BY {name} LIMIT ?",
+            purpose::column(self.layout().says_purpose),
             to.table
         );
         let mut query = sqlx::query(AssertSqlSafe(sql));

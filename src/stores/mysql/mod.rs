@@ -17,6 +17,8 @@
 //! | `acquire` | taking a mutex, in several statements |
 //! | `renew` | renewing a batch, and finding out which of it was |
 //! | `statements` | the statements as text |
+//! | `takes` | those that take a free row |
+//! | `purpose` | what a mutex is wanted for, where the table has room for it |
 //! | `calls` | the statements with their values and answers |
 //! | `ledger` | the run ledger of schedules, and pages of them |
 //! | `ledger_statements` | its statements as text |
@@ -43,11 +45,13 @@ mod ledger_statements;
 mod list;
 mod options;
 mod prune;
+mod purpose;
 mod renew;
 mod schema;
 mod skew;
 mod stamp;
 mod statements;
+mod takes;
 mod words;
 
 pub(super) use config::open;

@@ -20,8 +20,8 @@ pub(super) const INT_LIMIT: u64 = (1 << 31) - 1;
 pub(super) const INT_WARNING: u64 = (1 << 31) - (1 << 20);
 
 /// The statements that make the tables. The first is shared with JVM Simba:
-/// same columns, wide enough for every id, and a collation that compares
-/// bytes.
+/// same columns, wide enough for every id, a collation that compares bytes, and
+/// one more that peers need not know, because they name theirs.
 pub(super) fn ddl(statements: &Statements) -> [String; 2] {
     let Statements {
         table, schedule, ..
@@ -32,7 +32,7 @@ pub(super) fn ddl(statements: &Statements) -> [String; 2] {
             "CREATE TABLE IF NOT EXISTS {table} (\n  mutex VARCHAR(66) NOT NULL PRIMARY KEY,\n  \
              acquired_at BIGINT UNSIGNED NOT NULL,\n  ttl_at BIGINT UNSIGNED NOT NULL,\n  \
              transition_at BIGINT UNSIGNED NOT NULL,\n  owner_id VARCHAR(128) NOT NULL,\n  \
-             version INT UNSIGNED NOT NULL\n) {tail}"
+             version INT UNSIGNED NOT NULL,\n  purpose BIGINT UNSIGNED NULL\n) {tail}"
         ),
         format!(
             "CREATE TABLE IF NOT EXISTS {schedule} (\n  name VARCHAR(66) NOT NULL PRIMARY KEY,\n  \
@@ -58,6 +58,8 @@ pub(super) struct Layout {
     id_width: usize,
     /// Grants are given while the version is below this.
     pub(super) version_limit: u64,
+    /// Whether there is room for what a mutex is wanted for.
+    pub(super) says_purpose: bool,
 }
 
 impl Layout {
@@ -66,6 +68,7 @@ impl Layout {
         Self {
             id_width: 0,
             version_limit: INT_LIMIT,
+            says_purpose: false,
         }
     }
 
@@ -129,6 +132,9 @@ pub(super) fn layout(mysql: &MySql, found: &Inspected) -> Result<Layout> {
         } else {
             INT_LIMIT
         },
+        says_purpose: found
+            .column("purpose")
+            .is_some_and(|purpose| purpose.kind == "bigint"),
     })
 }
 

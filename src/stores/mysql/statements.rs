@@ -8,7 +8,9 @@
 use std::sync::{Arc, OnceLock};
 
 use super::ledger_statements::LedgerStatements;
+use super::purpose;
 use super::stamp::SCALE;
+use super::takes::Takes;
 use crate::stores::sql::ByNotes;
 
 /// Milliseconds since 1970, the same throughout a statement.
@@ -54,16 +56,8 @@ pub(super) struct Statements {
     /// Quoted.
     pub(super) table: String,
     pub(super) schedule: String,
-    /// Takes a free row: id, ttl, lease, then the name twice and a limit.
-    pub(super) take: Arc<str>,
-    /// The same, unless another transaction holds the row: the name comes
-    /// first. Nothing but the inner question may find the row by its key, or
-    /// MySQL reads it there, and waits.
-    pub(super) take_unlocked: Arc<str>,
-    /// [`take`](Self::take), which fails at once where another transaction holds
-    /// the row. Half the work of going around it, and MariaDB's alone: the
-    /// shortest wait that MySQL knows is a second.
-    pub(super) take_at_once: Arc<str>,
+    /// For a table that has no room for the purpose, and for one that has.
+    takes: [Takes; 2],
     /// The stamp that this session's last statement left, if it is that of the
     /// grant in the row: the name twice, and the id.
     pub(super) stamp: Arc<str>,
@@ -87,25 +81,9 @@ impl Statements {
         let names = [table.to_owned(), schedule.to_owned()];
         let (table, schedule) = (quoted(table), quoted(schedule));
         let freed = format!("UPDATE {table} SET {FREE}, transition_at = 0 * LAST_INSERT_ID({NOW})");
-        // NULL is in tables of other makes only.
-        let is_free = format!("IFNULL(m.transition_at, 0) < {NOW} AND {COMMITS}");
         let grant = format!("{IS_NAME} AND {IS_OWNER} AND version = ? AND transition_at >= {NOW}");
-        let take = format!(
-            "UPDATE {table} AS m SET {granted} WHERE m.mutex = ? AND {is_free} \
-             AND BINARY CONVERT(m.mutex USING utf8mb4) = ? AND IFNULL(m.version, 0) < ?",
-            granted = granted(),
-        );
         Self {
-            take_at_once: format!("{AT_ONCE}{take}").into(),
-            take: take.into(),
-            take_unlocked: format!(
-                "UPDATE (SELECT m.mutex FROM {table} AS m WHERE m.mutex = ? AND {is_free} \
-                 LIMIT 1{SKIP}) AS unlocked STRAIGHT_JOIN {table} AS m \
-                 ON m.mutex = unlocked.mutex SET {granted} WHERE {is_free} \
-                 AND BINARY CONVERT(m.mutex USING utf8mb4) = ? AND IFNULL(m.version, 0) < ?",
-                granted = granted(),
-            )
-            .into(),
+            takes: [false, true].map(|says_purpose| Takes::new(&table, says_purpose)),
             stamp: format!(
                 "SELECT LAST_INSERT_ID() AS stamp FROM {table} \
                  WHERE {IS_NAME} AND {IS_OWNER} AND version = LAST_INSERT_ID() DIV {SCALE}"
@@ -124,7 +102,7 @@ impl Statements {
             // Also a row whose name the collation holds equal: the caller
             // compares bytes. The time also when there is no row.
             find: format!(
-                "SELECT {COLUMNS}, clock.now FROM (SELECT {NOW} AS now) AS clock \
+                "SELECT {COLUMNS}, NULL AS purpose, clock.now FROM (SELECT {NOW} AS now) AS clock \
                  LEFT JOIN {table} ON mutex = ?"
             )
             .into(),
@@ -174,6 +152,10 @@ impl Statements {
         )
     }
 
+    pub(super) fn takes(&self, says_purpose: bool) -> &Takes {
+        &self.takes[usize::from(says_purpose)]
+    }
+
     pub(super) fn ledger(&self) -> &LedgerStatements {
         self.ledgers.get()
     }
@@ -184,21 +166,14 @@ impl Statements {
     }
 
     /// The rows of `count` names.
-    pub(super) fn find_many(&self, count: usize) -> String {
+    pub(super) fn find_many(&self, count: usize, says_purpose: bool) -> String {
         format!(
-            "SELECT {COLUMNS}, {NOW} AS now FROM {} WHERE mutex IN ({})",
+            "SELECT {COLUMNS}, {}, {NOW} AS now FROM {} WHERE mutex IN ({})",
+            purpose::column(says_purpose),
             self.table,
             places("?", count)
         )
     }
-}
-
-fn granted() -> String {
-    format!(
-        "m.version = LAST_INSERT_ID(GREATEST(IFNULL(m.version, 0) + 1, {SECONDS}) * {SCALE} \
-         + {NOW} MOD {SCALE}) DIV {SCALE}, \
-         m.owner_id = ?, m.acquired_at = {NOW}, m.ttl_at = {NOW} + ?, m.transition_at = {NOW} + ?"
-    )
 }
 
 fn places(place: &str, count: usize) -> String {

@@ -40,6 +40,7 @@ impl Said {
                 transition_at: number(row, "transition_at")?,
                 version: number(row, "version")?,
                 nonce: text_of(row, "nonce")?.unwrap_or_default(),
+                purpose: None,
                 now,
             }),
         };

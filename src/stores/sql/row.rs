@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::backend::{Answer, Entry, Nonce};
 use crate::error::{Error, Outcome, Result};
 use crate::model::text::shown;
-use crate::model::{ContenderId, FencingToken, MutexName, MutexOwner, StoreTime};
+use crate::model::{ContenderId, FencingToken, MutexName, MutexOwner, Purpose, StoreTime};
 
 const DAY: u64 = 24 * 3600 * 1000;
 
@@ -22,6 +22,8 @@ pub(in crate::stores) struct Row {
     pub(in crate::stores) version: u64,
     /// Of the bid that won; empty where the table has no column for it.
     pub(in crate::stores) nonce: String,
+    /// What the table says beside it of what its owner wants it for.
+    pub(in crate::stores) purpose: Option<Purpose>,
     /// The server's time when it answered.
     pub(in crate::stores) now: u64,
 }
@@ -119,8 +121,8 @@ impl Row {
         match (self.fault(), owner) {
             (None, Ok(owner)) => {
                 let nonce = Nonce::parse(&self.nonce);
-                Entry::new(name, owner, self.token().ok())
-                    .wanted_for(nonce.and_then(Nonce::purpose))
+                let purpose = nonce.and_then(Nonce::purpose).or(self.purpose);
+                Entry::new(name, owner, self.token().ok()).wanted_for(purpose)
             }
             (Some(fault), _) => Entry::damaged(name, format!("{fault}; revoke it")),
             (None, Err(error)) => Entry::damaged(name, error.to_string()),
