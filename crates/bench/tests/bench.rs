@@ -22,7 +22,7 @@ const ON_SERVERS: [&str; 8] = [
 const SERVERS: [&str; 4] = ["redis", "postgres", "mysql", "zookeeper"];
 
 /// What there is beside it.
-const OTHERS: [&str; 15] = [
+const OTHERS: [&str; 17] = [
     "take-free/memory",
     "allocations/memory",
     "take-free/sqlite",
@@ -36,6 +36,8 @@ const OTHERS: [&str; 15] = [
     "fairness/redis",
     "killed-reentrant/redis",
     "server-memory/redis",
+    "take-free-on-disk/postgres",
+    "take-free-on-disk/mysql",
     "requests/zookeeper",
     "killed/zookeeper",
 ];

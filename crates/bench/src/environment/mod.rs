@@ -34,6 +34,15 @@ enum Server {
 impl RunningStore {
     /// Starts the server of this store, with room for many clients.
     pub fn start(store: Store) -> Result<Self> {
+        Self::start_with(store, Disk::LeftAlone)
+    }
+
+    /// The same, with commits that wait for the disk or do not, where the store is SQL.
+    pub fn start_with(store: Store, disk: Disk) -> Result<Self> {
+        let (fsync, flush) = match disk {
+            Disk::LeftAlone => ("off", "2"),
+            Disk::WaitedFor => ("on", "1"),
+        };
         let server = match store {
             Store::Memory => Server::None,
             Store::Sqlite => Server::Directory(match TempDir::new_in("/dev/shm") {
@@ -42,10 +51,13 @@ impl RunningStore {
             }),
             Store::Redis => Server::Redis(Redis::start()?),
             Store::Postgres => {
-                Server::Postgres(Postgres::builder().set("max_connections", "1000").start()?)
+                let server = Postgres::builder().set("max_connections", "1000");
+                Server::Postgres(server.set("fsync", fsync).start()?)
             }
             Store::Mariadb => {
-                Server::MariaDb(MariaDb::builder().set("max_connections", "1000").start()?)
+                let server = MariaDb::builder().set("max_connections", "1000");
+                let server = server.set("innodb_flush_log_at_trx_commit", flush);
+                Server::MariaDb(server.start()?)
             }
             Store::Zookeeper => Server::ZooKeeper(ZooKeeper::start()?),
         };
@@ -141,6 +153,15 @@ impl RunningStore {
             .ok()
             .map(|number| number as u64)
     }
+}
+
+/// Whether the server waits for its disk before it answers that something is committed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Disk {
+    /// It does not, so that no disk is measured.
+    LeftAlone,
+    /// It does, as servers do where nothing is set.
+    WaitedFor,
 }
 
 /// For how long a grant lasts without a renewal.

@@ -4,6 +4,7 @@ mod allocations;
 mod hand_over;
 mod holding;
 mod killed;
+mod on_disk;
 mod one_name;
 mod processes;
 mod sides;
@@ -74,6 +75,7 @@ pub fn measure(args: &Args) -> Result<Report> {
 
 fn on_one_store(bench: &mut Bench<'_>, stage: &RunningStore) -> Result<()> {
     take_free::measure(bench, stage)?;
+    on_disk::measure(bench, stage.store())?;
     if stage.store() == Store::Memory {
         return allocations::measure(bench);
     }
