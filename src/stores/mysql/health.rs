@@ -62,7 +62,7 @@ impl MySql {
         (!self.layout().says_purpose).then(|| {
             let extension = purpose::extension(&self.statements);
             let detail =
-                format!("not told in listings; processes started after {extension}; tell it");
+                format!("not told in listings; told by processes that start after: {extension};");
             Finding::good("purpose", detail)
         })
     }
