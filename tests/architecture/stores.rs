@@ -162,6 +162,7 @@ const STORES: &[(&str, &[&str], &[&str])] = &[
             "own_watch",
             "owner",
             "path",
+            "predecessor",
             "proof",
             "relay",
             "renew",
