@@ -164,6 +164,7 @@ const STORES: &[(&str, &[&str], &[&str])] = &[
             "own_watch",
             "owner",
             "path",
+            "predecessor",
             "proof",
             "relay",
             "renew",

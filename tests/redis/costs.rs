@@ -74,6 +74,33 @@ async fn a_free_mutex_is_taken_by_six_calls_and_freed_by_five() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn to_the_only_waiter_it_goes_by_ten_calls_and_eleven() {
+    let server = Redis::start().unwrap();
+    // A waiter that is told has as long as it takes to come.
+    let url = format!("{}?reserve=15s", support::url(&server));
+    let (owner, other) = (open(&url).await, open(&url).await);
+    let mutex = name("m");
+    let held = win(&owner, &bid(&mutex, "owner", long())).await;
+    let mut waiter = Waiter::stand(&other, bid(&mutex, "waiter", long())).await;
+    let before = commands(&server);
+    assert!(owner.release(&held).await.unwrap().is_won());
+    let freed = commands(&server);
+    let next = waiter.win(&other).await;
+    let taken = commands(&server);
+    assert!(next.token > held.token);
+    assert!(freed - before <= 10, "{} to free", freed - before);
+    // One more where the fence's end is moved meanwhile.
+    assert!(taken - freed <= 12, "{} to take", taken - freed);
+    // Of what was kept for it, and of its place, nothing is left.
+    let keys = ["", ":contender", ":kept", ":seen"].map(|end| format!("simba:{{m}}{end}"));
+    let left = keys
+        .each_ref()
+        .map(|key| server.command(&["EXISTS", key]).unwrap());
+    assert_eq!(left, ["1", "0", "0", "0"]);
+    assert!(other.release(&next).await.unwrap().is_won());
+}
+
 /// A call is moved into its box when it is made: what it may do in rare cases
 /// must not make it large.
 #[tokio::test]

@@ -1,9 +1,9 @@
 //! An owner learns what happens to its nodes, though it does not look at each.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
-use tenure::backend::{AnyBackend, Backend, Held};
+use tenure::backend::{Answer, AnyBackend, Backend, Bid, Held, Hints, Interest};
 use tenure_testkit::servers::{Proxy, ZooKeeper, ZooKeeperEnsemble};
 
 use crate::support::{PATIENCE, SERVER, bid, client, coordinator, metric, name, raw, until};
@@ -242,4 +242,107 @@ async fn what_hundreds_of_held_names_cost_does_not_grow_with_them() {
     assert!(spent <= 10 * FOR.as_secs(), "{spent} requests in {FOR:?}");
     drop(guards);
     coordinator.close().await.unwrap();
+}
+
+/// A refused bid that listens.
+async fn stand(store: &AnyBackend, mutex: &str, who: &str) -> (Bid, Hints) {
+    let bid = bid(mutex, who);
+    assert!(!store.acquire(&bid).await.unwrap().is_won());
+    let hints = store.changes(&Interest::in_turn(&bid));
+    assert!(!store.acquire(&bid).await.unwrap().is_won());
+    (bid, hints)
+}
+
+/// The first answer there is.
+async fn answer(store: &AnyBackend, bid: &Bid) -> Answer {
+    let asking = async {
+        loop {
+            if let Ok(answer) = store.acquire(bid).await {
+                return answer;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, asking).await.unwrap()
+}
+
+/// How many requests a hand-over costs after each of `waits`, at least.
+async fn turn_costs(session: &str, waits: &[Duration]) -> u64 {
+    let server = ZooKeeper::start().unwrap();
+    let open = async || client(server.address(), session).await.unwrap();
+    let (mut here, mut there) = (open().await, open().await);
+    let received = || metric(&server, "zk_packets_received");
+    let first = bid("turn", "owner");
+    let won = here.acquire(&first).await.unwrap();
+    let mut held = first.held(won.token().expect("it was free"));
+    let mut spent = Vec::new();
+    for wait in waits {
+        let (waiter, mut hints) = stand(&there, "turn", "waiter").await;
+        let waited = Instant::now();
+        while waited.elapsed() < *wait {
+            assert!(here.renew(&[held.clone()]).await[0].is_ok());
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        let before = received();
+        here.release(&held).await.unwrap();
+        let told = tokio::time::timeout(PATIENCE, hints.next()).await;
+        told.expect("it is told").expect("it is open");
+        let won = answer(&there, &waiter).await;
+        held = waiter.held(won.token().expect("it is its turn"));
+        // The question itself is counted, and so are heartbeats that come in between.
+        spent.push(received() - before - 1);
+        std::mem::swap(&mut here, &mut there);
+    }
+    println!("{spent:?}");
+    spent.into_iter().min().unwrap()
+}
+
+#[tokio::test]
+async fn a_turn_costs_a_delete_and_one_word() {
+    // Of the leader, and of the quorum where the last write of the session was long ago.
+    let soon = turn_costs("?session_timeout=10s", &[Duration::ZERO; 8]).await;
+    let late = turn_costs("?session_timeout=5s", &[Duration::from_secs(3); 3]).await;
+    assert_eq!((soon, late), (2, 2));
+}
+
+#[tokio::test]
+async fn who_is_behind_the_owner_and_has_no_node_inherits_nothing() {
+    let proxy = Proxy::start(SERVER.address()).unwrap();
+    let owner = client(SERVER.address(), "?session_timeout=30s")
+        .await
+        .unwrap();
+    let waiting = client(proxy.address(), "?session_timeout=30s")
+        .await
+        .unwrap();
+    let raw = raw().await;
+    for is_cut in [false, true, true, false] {
+        let mutex = name("heir");
+        let first = bid(&mutex, "owner");
+        let won = owner.acquire(&first).await.unwrap();
+        let held = first.held(won.token().expect("it was free"));
+        let (heir, _hints) = stand(&waiting, &mutex, "heir").await;
+        let (last, _last_hints) = stand(&owner, &mutex, "last").await;
+        let dir = format!("/simba/{mutex}");
+        let mut children = raw.list_children(&dir).await.unwrap();
+        let number = |child: &String| child[child.len() - 10..].to_owned();
+        children.sort_unstable_by_key(number);
+        if is_cut {
+            proxy.refuse().unwrap();
+            proxy.cut().unwrap();
+        }
+        raw.delete(&format!("{dir}/{}", children[1]), None)
+            .await
+            .unwrap();
+        owner.release(&held).await.unwrap();
+        if is_cut {
+            proxy.heal().unwrap();
+        }
+        assert!(!answer(&waiting, &heir).await.is_won(), "cut: {is_cut}");
+        let won = answer(&owner, &last).await;
+        let held = last.held(won.token().expect("it leads"));
+        assert!(!answer(&waiting, &heir).await.is_won(), "cut: {is_cut}");
+        owner.release(&held).await.unwrap();
+        assert!(answer(&waiting, &heir).await.is_won(), "it has a new node");
+        waiting.leave(&heir).await.unwrap();
+    }
 }

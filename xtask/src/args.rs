@@ -83,13 +83,15 @@ usage: cargo xtask <command>
              machine, owners in a virtual machine that is paused, only if named)
       exit:  0 all passed, 1 a failure or no test at all, 2 usage, 3 programs missing
 
-  bench [--store STORE[,STORE…]] [--rounds N] [--quick] [--json FILE]
-        [--chart FILE] [--write-docs] [--no-install]
+  bench [--store STORE[,STORE…]] [--row ROW[,ROW…]] [--rounds N] [--quick]
+        [--json FILE] [--chart FILE] [--write-docs] [--no-install]
       Measure Tenure beside the bare stores and a peer, in turns, at least five
       rounds; half an hour for all of it. Missing servers are installed as by
       test. With --write-docs the tables of docs/performance.md are replaced, and
       the chart and the numbers written beside it.
       stores: memory, sqlite, redis, mysql, postgres, zookeeper
+      rows:   take-free, on-disk, allocations, many-names, one-name, hand-over,
+              killed, holding, waiting, waiters, processes
 
   faults [--store STORE[,STORE…]] [--seed N] [--minutes M] [--write-docs]
          [--undo NAME|all | --hunt FAULTS] [--no-install]
@@ -201,7 +203,7 @@ fn parse_bench(mut args: impl Iterator<Item = String>) -> Result<Command, String
                     .collect::<Result<_, _>>()?;
                 bench.words.extend([arg, list]);
             }
-            "--rounds" | "--json" | "--chart" => {
+            "--row" | "--rounds" | "--json" | "--chart" => {
                 let value = value()?;
                 bench.words.extend([arg, value]);
             }
@@ -439,9 +441,10 @@ mod tests {
             other => panic!("{line}: {other:?}"),
         };
         assert_eq!(bench("bench").areas.len(), STORES.len());
-        let args = bench("bench --store redis,memory --rounds 7 --quick --write-docs");
+        let line = "bench --store redis,memory --row killed --rounds 7 --quick";
+        let args = bench(&format!("{line} --write-docs"));
         assert_eq!(args.areas, [Area::Redis, Area::Core]);
-        let words = ["--store", "redis,memory", "--rounds", "7", "--quick"];
+        let words: Vec<&str> = line.split(' ').skip(1).collect();
         assert_eq!(args.words, words);
         assert!(args.write_docs && !args.no_install);
         for line in ["bench --store etcd", "bench --json", "bench fast"] {

@@ -4,12 +4,15 @@ use std::path::PathBuf;
 
 use crate::Result;
 use crate::environment::Store;
+use crate::rows::Measurement;
 
 /// What was asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Args {
     /// The stores to measure.
     pub stores: Vec<Store>,
+    /// What to measure on them.
+    pub measurements: Vec<Measurement>,
     /// How long and how often.
     pub effort: Effort,
     /// Where the results go as JSON.
@@ -78,6 +81,7 @@ impl Effort {
 pub fn parse(words: &[String]) -> Result<Args> {
     let mut args = Args {
         stores: Store::ALL.to_vec(),
+        measurements: Measurement::ALL.to_vec(),
         effort: Effort::full(),
         json: None,
         chart: None,
@@ -88,6 +92,7 @@ pub fn parse(words: &[String]) -> Result<Args> {
         let mut value = || words.next().ok_or(format!("{word} needs a value"));
         match word.as_str() {
             "--store" => args.stores = stores(value()?)?,
+            "--row" => args.measurements = measurements(value()?)?,
             "--rounds" => rounds = Some(value()?.parse()?),
             "--quick" => args.effort = Effort::quick(),
             "--json" => args.json = Some(value()?.into()),
@@ -100,8 +105,9 @@ pub fn parse(words: &[String]) -> Result<Args> {
     if args.effort.rounds == 0 {
         return Err("--rounds needs 1 or more".into());
     }
-    if args.docs.is_some() && (args.stores != Store::ALL || args.effort.rounds < 5) {
-        return Err("the page needs every store, and at least five rounds".into());
+    let is_all = args.stores == Store::ALL && args.measurements == Measurement::ALL;
+    if args.docs.is_some() && (!is_all || args.effort.rounds < 5) {
+        return Err("the page needs every store and row, and at least five rounds".into());
     }
     Ok(args)
 }
@@ -115,6 +121,20 @@ fn stores(list: &str) -> Result<Vec<Store>> {
     stores.sort_unstable();
     stores.dedup();
     Ok(stores)
+}
+
+fn measurements(list: &str) -> Result<Vec<Measurement>> {
+    let mut chosen = Vec::new();
+    for key in list.split(',') {
+        let mut all = Measurement::ALL.into_iter();
+        chosen.push(all.find(|one| one.key() == key).ok_or_else(|| {
+            let known = Measurement::ALL.map(Measurement::key).join(", ");
+            format!("unknown row `{key}`; there are {known}")
+        })?);
+    }
+    chosen.sort_unstable();
+    chosen.dedup();
+    Ok(chosen)
 }
 
 #[cfg(test)]
@@ -145,9 +165,20 @@ mod tests {
     }
 
     #[test]
+    fn rows_are_chosen_by_name() {
+        let args = parsed("--row hand-over,take-free,hand-over").expect("a selection");
+        let chosen = [Measurement::TakeFree, Measurement::HandOver];
+        assert_eq!(args.measurements, chosen);
+        assert_eq!(parsed("").expect("all").measurements, Measurement::ALL);
+        let error = parsed("--row handover").expect_err("no such row");
+        assert!(error.to_string().contains("hand-over"), "{error}");
+    }
+
+    #[test]
     fn a_part_of_a_run_does_not_become_the_page() {
         assert!(parsed("--docs docs --quick").is_err());
         assert!(parsed("--docs docs --store redis").is_err());
+        assert!(parsed("--docs docs --row hand-over").is_err());
         assert!(parsed("--docs docs").is_ok());
     }
 }

@@ -21,6 +21,18 @@ pub(in crate::stores) struct Listeners<S = ()> {
     is_closed: bool,
 }
 
+/// What a listener is to hear, for one who cannot tell it at once.
+#[cfg_attr(not(feature = "full"), allow(dead_code))]
+#[derive(Debug)]
+pub(in crate::stores) struct News(HintSender, Hint);
+
+#[cfg_attr(not(feature = "full"), allow(dead_code))]
+impl News {
+    pub(in crate::stores) fn tell(self) {
+        self.0.tell(self.1);
+    }
+}
+
 #[derive(Debug)]
 struct Name<S> {
     listeners: Vec<Listener>,
@@ -181,16 +193,23 @@ impl<S> Listeners<S> {
         }
     }
 
-    /// The owner of `name` has changed: those who wait hear that it is free, if
-    /// it is; of the others, those who follow it.
-    pub(in crate::stores) fn tell_change(&self, name: &MutexName, is_free: bool) {
-        for listener in self.of(name) {
-            if is_free && listener.interest.waiter.is_some() {
-                listener.hints.tell(Hint::Turn);
-            } else if listener.interest.owner {
-                listener.hints.tell(Hint::Changed);
-            }
-        }
+    /// The owner of `name` has changed: what those are to hear who wait, if it is
+    /// free; of the others, those who follow it.
+    pub(in crate::stores) fn of_change(
+        &self,
+        name: &MutexName,
+        is_free: bool,
+    ) -> impl Iterator<Item = News> {
+        self.of(name).filter_map(move |listener| {
+            let hint = match &listener.interest {
+                Interest {
+                    waiter: Some(_), ..
+                } if is_free => Hint::Turn,
+                Interest { owner: true, .. } => Hint::Changed,
+                _ => return None,
+            };
+            Some(News(listener.hints.clone(), hint))
+        })
     }
 
     /// Tells every listener.

@@ -44,6 +44,8 @@ pub(super) use hints::HintStream;
 #[cfg(any(feature = "redis", all(feature = "sqlite", target_os = "linux")))]
 pub(super) use hints::{HintSender, hints};
 pub(super) use listeners::Listeners;
+#[cfg(all(feature = "sqlite", target_os = "linux"))]
+pub(super) use listeners::News;
 #[cfg(feature = "sqlite")]
 pub(super) use secret::Secret;
 #[cfg(any(feature = "mysql", feature = "postgres", feature = "redis"))]

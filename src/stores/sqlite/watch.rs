@@ -10,7 +10,7 @@ use super::wake_file::Listening;
 use crate::backend::{Hint, Interest};
 use crate::error::Result;
 use crate::model::{MutexName, StoreTime};
-use crate::stores::kit::{HintSender, Listeners};
+use crate::stores::kit::{HintSender, Listeners, News};
 
 /// Who listens, and of each name what was last seen.
 #[derive(Debug, Default)]
@@ -50,8 +50,9 @@ impl Registry {
         seen.filter_map(|sight| sight.owned_until).min()
     }
 
-    /// Looks at every row that has a listener, and tells what changed.
-    pub(super) fn look(&mut self, database: &mut Database) {
+    /// Looks at every row that has a listener: what they are to hear of what changed.
+    pub(super) fn look(&mut self, database: &mut Database) -> Vec<News> {
+        let mut news = Vec::new();
         self.0.sweep();
         let names: Vec<MutexName> = self.0.names().map(|(name, _)| name.clone()).collect();
         for name in names {
@@ -69,9 +70,10 @@ impl Registry {
             if let Some(now) = now
                 && before.is_none_or(|before| is_change(before, now))
             {
-                self.0.tell_change(&name, now.owned_until.is_none());
+                news.extend(self.0.of_change(&name, now.owned_until.is_none()));
             }
         }
+        news
     }
 
     /// Something may have been missed.

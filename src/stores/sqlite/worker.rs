@@ -16,7 +16,7 @@ use super::watch::Registry;
 use crate::backend::{Answer, Bid, Held, Hint, Interest};
 use crate::error::Result;
 use crate::model::MutexName;
-use crate::stores::kit::HintSender;
+use crate::stores::kit::{HintSender, News};
 
 /// So many jobs in a row at most, before the wake file is listened to.
 const JOBS: usize = 64;
@@ -37,6 +37,21 @@ enum Next {
     Close,
 }
 
+/// What follows from something that was done with the connection.
+struct WorkDone {
+    next: Next,
+    /// To be told when others have the connection again: who hears that it is its
+    /// turn wants to take at once.
+    news: Vec<News>,
+}
+
+impl WorkDone {
+    fn told(self) -> Next {
+        self.news.into_iter().for_each(News::tell);
+        self.next
+    }
+}
+
 /// What the thread waits for, beside jobs.
 struct Wait {
     wake_file: Option<Arc<OwnedFd>>,
@@ -55,13 +70,14 @@ enum Woken {
 /// Does jobs and listens to the wake file, until it is told to close or no
 /// client can give it jobs any more.
 pub(super) fn work(shared: &SharedConnection, jobs: &Receiver<Box<dyn Job>>) {
-    let mut next = shared.on_the_thread(Worker::listen);
+    let mut next = shared.on_the_thread(Worker::listen).told();
     let mut in_a_row = 0;
     while let Next::Wait(wait) = &next {
         let must_listen = match jobs.try_recv() {
             Ok(mut job) => {
-                next = shared.as_announced(|worker| worker.run(&mut *job));
+                let done = shared.as_announced(|worker| worker.run(&mut *job));
                 job.tell();
+                next = done.told();
                 in_a_row += 1;
                 in_a_row == JOBS
             }
@@ -70,7 +86,7 @@ pub(super) fn work(shared: &SharedConnection, jobs: &Receiver<Box<dyn Job>>) {
             Err(TryRecvError::Disconnected) => return,
         };
         if must_listen {
-            next = shared.on_the_thread(Worker::listen);
+            next = shared.on_the_thread(Worker::listen).told();
             in_a_row = 0;
         }
     }
@@ -121,12 +137,13 @@ impl Worker {
         })
     }
 
-    fn run(&mut self, job: &mut dyn Job) -> Next {
+    fn run(&mut self, job: &mut dyn Job) -> WorkDone {
         job.run(self);
         if self.database.is_reopened() {
             self.listen()
         } else {
-            self.next()
+            let (next, news) = (self.next(), Vec::new());
+            WorkDone { next, news }
         }
     }
 
@@ -138,29 +155,34 @@ impl Worker {
         }
     }
 
-    /// Tells the listeners what the wake file, or the end of a lease, has to say.
-    fn listen(&mut self) -> Next {
+    /// Finds out what the wake file, or the end of a lease, has to say to the listeners.
+    fn listen(&mut self) -> WorkDone {
         self.listened_at = Instant::now();
         let mut heard = self.wake_file.heard();
         if self.database.take_reopened() | self.database.show_again() {
             heard = Heard::Again;
         }
-        if !self.registry.is_empty() {
-            self.tell_listeners(&heard);
-        }
-        self.next()
+        let news = if self.registry.is_empty() {
+            Vec::new()
+        } else {
+            self.news(&heard)
+        };
+        let next = self.next();
+        WorkDone { next, news }
     }
 
-    fn tell_listeners(&mut self, heard: &Heard) {
+    fn news(&mut self, heard: &Heard) -> Vec<News> {
+        let mut news = Vec::new();
         let is_due = self.until_first_end().is_some_and(|left| left.is_zero());
         if *heard != Heard::Nothing || is_due {
-            self.registry.look(&mut self.database);
+            news = self.registry.look(&mut self.database);
             // Who has gone wants to hear nothing more.
             self.listen_to(self.registry.listening());
         }
         if *heard == Heard::Again {
             self.registry.tell_all(Hint::Resumed);
         }
+        news
     }
 
     fn listen_to(&mut self, listening: Listening) {
@@ -279,5 +301,50 @@ impl Worker {
 
     pub(super) fn owner_at_once(&mut self, name: &MutexName) -> Option<Result<Answer>> {
         self.database.read_at_once(|table| table.owner(name))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{ContenderId, LeaseTerms};
+    use crate::stores::kit::hints;
+
+    fn bid(who: &str) -> Bid {
+        let (name, who) = (MutexName::new("m"), ContenderId::new(who));
+        let terms = LeaseTerms::new(Duration::from_secs(60), Duration::from_secs(60));
+        Bid::new(name.unwrap(), who.unwrap(), terms.unwrap())
+    }
+
+    /// A worker, and what it has won.
+    fn owner(folder: &tempfile::TempDir) -> (Worker, Held) {
+        let url = format!("sqlite:{}/locks.db", folder.path().display());
+        let mut worker = Worker::open(Config::new(&url.parse().unwrap()).unwrap()).unwrap();
+        // The first writes are the thread's.
+        loop {
+            let bid = bid("owner");
+            let won = worker.acquire(&bid).unwrap();
+            let held = bid.held(won.token().unwrap());
+            if worker.database.release_at_once(&held).is_some() {
+                let bid = self::bid("owner");
+                let won = worker.acquire(&bid).unwrap();
+                return (worker, bid.held(won.token().unwrap()));
+            }
+            let freed = worker.free(|database| database.write(|table| table.release(&held)));
+            assert!(freed.unwrap().is_won());
+        }
+    }
+
+    #[test]
+    fn who_waits_is_told_when_the_connection_can_be_had() {
+        let folder = tempfile::tempdir().unwrap();
+        let (mut worker, held) = owner(&folder);
+        let (sender, mut stream) = hints();
+        worker.add_listener(&Interest::in_turn(&bid("waiter")), sender);
+        assert!(worker.release_at_once(&held).unwrap().unwrap().is_won());
+        let heard = worker.listen();
+        assert_eq!(stream.try_next(), None);
+        heard.told();
+        assert_eq!(stream.try_next(), Some(Hint::Turn));
     }
 }

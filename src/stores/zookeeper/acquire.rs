@@ -1,11 +1,12 @@
 //! Taking the mutex, or a place before it.
 
-use futures_util::future::{OptionFuture, join};
+use futures_util::future::{OptionFuture, join, join3};
 use zookeeper_client::{Client, CreateMode, Error as Fault, OneshotWatcher};
 
 use super::client::Store;
 use super::nodes::{Node, Standing};
 use super::owner::{ATTEMPTS, restless, sorted, token};
+use super::predecessor::PredecessorWatch;
 use super::proof::Asked;
 use super::session::Session;
 use super::watch_room::TakenRoom;
@@ -50,7 +51,12 @@ impl Store {
     async fn attempt(&self, session: &Session, dir: &str, bid: &Bid) -> Result<Option<Answer>> {
         let sent = self.clock.now();
         let (node, children) = match self.places.standing(bid.nonce, session.id(), sent) {
-            Standing::At(node) => (node, self.synced(session, dir).await?),
+            Standing::At(node) => {
+                if let Some(answer) = self.inherited(session, dir, bid, sent).await? {
+                    return Ok(Some(answer));
+                }
+                (node, self.synced(session, dir).await?)
+            }
             Standing::Over(node) => {
                 let node = node.as_ref();
                 self.remove(session, &bid.name, bid.nonce, node).await?;
@@ -90,7 +96,9 @@ impl Store {
                 self.refusal(session, &bid.name).await.map(Some)
             }
             Some(before) => {
-                let queued = self.queue(session, dir, bid, &children, before).await;
+                let queued = self
+                    .queue(session, dir, bid, &node, &children, before)
+                    .await;
                 queued.inspect_err(|error| {
                     // The node before it never goes: no place to wait at.
                     if error.kind() == ErrorKind::Conflict {
@@ -98,6 +106,29 @@ impl Store {
                     }
                 })
             }
+        }
+    }
+
+    /// The grant of a bid that is next as far as its watches say, if it is so by the
+    /// word of the leader or of the quorum, too: what has happened to its own node before that was given
+    /// is heard before the answer. Nothing is listed.
+    async fn inherited(
+        &self,
+        session: &Session,
+        dir: &str,
+        bid: &Bid,
+        sent: Moment,
+    ) -> Result<Option<Answer>> {
+        let is_heir = || self.places.is_heir(bid.nonce, session.id());
+        if !is_heir() {
+            return Ok(None);
+        }
+        let asked = session.to_ask_for_grant(sent);
+        let confirmed = session.confirm(asked, dir, &self.clock).await;
+        confirmed.map_err(error::read)?;
+        match is_heir() {
+            true => self.won(session, bid, sent).await,
+            false => Ok(None),
         }
     }
 
@@ -220,27 +251,37 @@ impl Store {
         session: &Session,
         dir: &str,
         bid: &Bid,
+        node: &Node,
         children: &[String],
         before: usize,
     ) -> Result<Option<Answer>> {
         let (previous, first) = (&children[before], &children[0]);
         let path = format!("{dir}/{previous}");
         let must_watch = !self.places.watches(bid.nonce, previous);
+        if before == 0 && !must_watch {
+            self.places.is_behind_the_first(bid.nonce);
+        }
         let client = session.client();
         // Without room it learns of a change at its next look.
         let room = must_watch.then(|| self.watch_room.for_others(&path));
         let room = room.flatten();
         let watch = room.is_some().then(|| client.get_and_watch_data(&path));
+        // Behind the owner it watches its own node, too: then the owner's end is its turn.
+        let is_next = before == 0 && !self.places.is_quiet(bid.nonce);
+        let own = is_next.then(|| self.look_at(session, &bid.name, bid.nonce, node));
         // What is known of the first, or read with the watch, is not read again.
         let must_read = room.is_none() || before > 0;
         let read = must_read.then(|| self.owner_at(session, &bid.name, dir, first));
         let (watch, read) = (OptionFuture::from(watch), OptionFuture::from(read));
-        let (watched, read) = join(watch, read).await;
+        let (watched, read, own) = join3(watch, read, OptionFuture::from(own)).await;
         let mut owner = read.transpose()?.flatten();
+        if own.transpose()? == Some(false) {
+            return Ok(None);
+        }
         match watched.zip(room) {
             None => {}
             Some((Ok((data, stat, watcher)), room)) => {
-                self.watch(bid, previous, watcher, room);
+                self.watch(bid, previous, before == 0, watcher, room);
                 if before == 0 {
                     owner = self.known_owner(session, &bid.name, first);
                     if owner.is_none() {
@@ -256,15 +297,15 @@ impl Store {
         Ok(owner.map(|owner| Answer::refused(owner, self.now()).at_place(rank, own)))
     }
 
-    fn watch(&self, bid: &Bid, child: &str, watcher: OneshotWatcher, room: TakenRoom) {
+    fn watch(&self, bid: &Bid, child: &str, leads: bool, watcher: OneshotWatcher, room: TakenRoom) {
         let registry = std::sync::Arc::clone(&self.registry);
         let (name, contender): (MutexName, ContenderId) = (bid.name.clone(), bid.contender.clone());
-        let task = self.runtime.spawn(async move {
-            watcher.changed().await;
+        let tell = move || {
             drop(room);
             registry.turn(&name, &contender);
-        });
-        self.places.watch(bid.nonce, child.to_owned(), task);
+        };
+        let watch = PredecessorWatch::start(&self.runtime, child, leads, watcher, tell);
+        self.places.watch(bid.nonce, watch);
     }
 }
 

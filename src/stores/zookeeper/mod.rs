@@ -26,6 +26,7 @@
 //! | `relay` | carries the driver's connections over TLS |
 //! | `own_process` | whether a connection to the relay is our own |
 //! | `own_watch` | the watch on a node of our own |
+//! | `predecessor` | the watch of a waiter on the node before its own |
 //! | `acquire` | taking the mutex, or a place before it |
 //! | `renew` | renewing and giving back |
 //! | `nodes` | which nodes are ours, and until when they count |
@@ -67,6 +68,7 @@ mod own_process;
 mod own_watch;
 mod owner;
 mod path;
+mod predecessor;
 mod proof;
 mod prune;
 mod relay;

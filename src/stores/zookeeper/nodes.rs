@@ -3,10 +3,9 @@
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
-use tokio::task::JoinHandle;
-
 use super::own_watch::OwnWatch;
 use super::path;
+use super::predecessor::PredecessorWatch;
 use crate::backend::{Bid, Held, Nonce};
 use crate::clock::Moment;
 use crate::model::{ContenderId, FencingToken, MutexName, StoreTime};
@@ -37,23 +36,11 @@ pub(super) struct BidPlace {
     /// Since when its contender does not want it.
     pub(super) left_at: Option<Moment>,
     watch: Option<PredecessorWatch>,
-    /// On its own node, once it owns and has been renewed, if there was room.
+    /// On its own node, while it waits behind the owner, and once it owns and has
+    /// been renewed, if there was room.
     own_watch: Option<OwnWatch>,
     /// When its own node was last looked at.
     looked_at: Option<Moment>,
-}
-
-/// The watch on the node before it.
-#[derive(Debug)]
-struct PredecessorWatch {
-    child: String,
-    task: JoinHandle<()>,
-}
-
-impl Drop for PredecessorWatch {
-    fn drop(&mut self) {
-        self.task.abort();
-    }
 }
 
 /// What is known of a bid before it is asked for.
@@ -310,12 +297,29 @@ impl BidPlaces {
     pub(super) fn watches(&self, nonce: Nonce, child: &str) -> bool {
         let places = self.places.lock();
         let watch = places.get(&nonce).and_then(|place| place.watch.as_ref());
-        watch.is_some_and(|watch| watch.child == child && !watch.task.is_finished())
+        watch.is_some_and(|watch| watch.is_on(child))
     }
 
-    /// Keeps the watch of `nonce` on `child`, in place of the one it had.
-    pub(super) fn watch(&self, nonce: Nonce, child: String, task: JoinHandle<()>) {
-        let watch = PredecessorWatch { child, task };
+    /// Whether the node of `nonce` leads as far as its watches say: the one before
+    /// it led and has gone, and nothing has happened to its own.
+    pub(super) fn is_heir(&self, nonce: Nonce, session: i64) -> bool {
+        let mut places = self.places.lock();
+        let place = places.get_mut(&nonce);
+        place.filter(|p| p.session == session).is_some_and(|place| {
+            let is_next = place.watch.as_ref().is_some_and(PredecessorWatch::has_led);
+            is_next && place.is_waiting() && place.is_watched()
+        })
+    }
+
+    /// What `nonce` watches has become the first of all.
+    pub(super) fn is_behind_the_first(&self, nonce: Nonce) {
+        let mut places = self.places.lock();
+        let watch = places.get_mut(&nonce).and_then(|p| p.watch.as_mut());
+        watch.into_iter().for_each(PredecessorWatch::leads);
+    }
+
+    /// Keeps the watch of `nonce`, in place of the one it had.
+    pub(super) fn watch(&self, nonce: Nonce, watch: PredecessorWatch) {
         if let Some(place) = self
             .places
             .lock()

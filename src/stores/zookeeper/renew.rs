@@ -41,7 +41,7 @@ impl Store {
         let chosen = self.places.to_look_at(held, LOOKS);
         let looks = held.iter().zip(&owned).map(|(held, owned)| {
             let owned = owned.as_ref().filter(|_| chosen.contains(&held.nonce))?;
-            Some(self.look_at(&session, held, &owned.node))
+            Some(self.look_at(&session, &held.name, held.nonce, &owned.node))
         });
         let looks: Vec<_> = looks.map(OptionFuture::from).collect();
         let (confirmed, looked) = join(asking, join_all(looks)).await;
@@ -61,7 +61,10 @@ impl Store {
                     Some(looked) => looked?,
                     None if self.places.is_quiet(held.nonce) => true,
                     // Something has just happened to it.
-                    None => self.look_at(&session, held, &owned.node).await?,
+                    None => {
+                        let node = &owned.node;
+                        self.look_at(&session, &held.name, held.nonce, node).await?
+                    }
                 };
                 if !is_there {
                     // Another has deleted it.
@@ -76,15 +79,16 @@ impl Store {
         .await
     }
 
-    /// Whether the node of `held` is there; if so, it is watched from now on, if
-    /// there is room. The question is sent before this returns.
-    fn look_at(
+    /// Whether the node of the bid `nonce` is there; if so, it is watched from now on,
+    /// if there is room. The question is sent before this returns.
+    pub(super) fn look_at(
         &self,
         session: &Session,
-        held: &Held,
+        name: &MutexName,
+        nonce: Nonce,
         node: &Node,
     ) -> impl Future<Output = Result<bool>> {
-        let dir = self.config.paths.mutex(&held.name);
+        let dir = self.config.paths.mutex(name);
         let path = format!("{dir}/{}", node.child);
         let looking = match self.watch_room.for_own(&path) {
             Some(room) => {
@@ -102,8 +106,7 @@ impl Store {
         async move {
             let (is_there, watch) = looking.await.map_err(error::write)?;
             if is_there {
-                self.places
-                    .looked_at(held.nonce, node, watch, self.clock.now());
+                self.places.looked_at(nonce, node, watch, self.clock.now());
             }
             Ok(is_there)
         }

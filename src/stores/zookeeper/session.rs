@@ -140,6 +140,20 @@ impl Session {
         }
     }
 
+    /// Whom a grant asks: the quorum where the leader's word would [prove
+    /// too little](Store::proven), for a waiter whose turn comes after long.
+    pub(super) fn to_ask_for_grant(&self, now: Moment) -> Asked {
+        match self.proof.lock().since_write(now) + self.least_proven() > self.timeout() {
+            true => Asked::Quorum,
+            false => Asked::Leader,
+        }
+    }
+
+    /// How long a lease lasts at least when it begins.
+    fn least_proven(&self) -> Duration {
+        self.timeout() * 7 / 16
+    }
+
     /// Asks the leader or the quorum for a word. It is sent before this
     /// returns; what it answers is noted.
     pub(super) fn confirm(
@@ -260,7 +274,7 @@ impl Store {
     /// the quorum is asked once more.
     pub(super) async fn proven(&self, session: &Session, sent: Moment) -> Result<Moment> {
         let until = session.until(sent);
-        if until >= sent + session.timeout() * 7 / 16 {
+        if until >= sent + session.least_proven() {
             return Ok(until);
         }
         let path = self.config.paths.latches();

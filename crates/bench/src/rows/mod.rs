@@ -4,6 +4,7 @@ mod allocations;
 mod hand_over;
 mod holding;
 mod killed;
+mod measurement;
 mod on_disk;
 mod one_name;
 mod processes;
@@ -13,12 +14,14 @@ mod throughput;
 mod waiters;
 mod waiting;
 
+pub use measurement::Measurement;
+
 use std::cell::Cell;
 use std::io::Write;
 
 use crate::Result;
 use crate::args::{Args, Effort};
-use crate::environment::{Machine, RunningStore, Store, processors};
+use crate::environment::{Machine, RunningStore, processors};
 use crate::report::{Growth, Report, Row};
 
 /// What all measurements share.
@@ -61,7 +64,7 @@ pub fn measure(args: &Args) -> Result<Report> {
     };
     for store in &args.stores {
         let stage = RunningStore::start(*store)?;
-        on_one_store(&mut bench, &stage)?;
+        on_one_store(&mut bench, &stage, args)?;
         let _ = std::io::stderr().flush();
     }
     let Bench { rows, growths, .. } = bench;
@@ -73,20 +76,22 @@ pub fn measure(args: &Args) -> Result<Report> {
     })
 }
 
-fn on_one_store(bench: &mut Bench<'_>, stage: &RunningStore) -> Result<()> {
-    take_free::measure(bench, stage)?;
-    on_disk::measure(bench, stage.store())?;
-    if stage.store() == Store::Memory {
-        return allocations::measure(bench);
+fn on_one_store(bench: &mut Bench<'_>, stage: &RunningStore, args: &Args) -> Result<()> {
+    let on_it = args.measurements.iter();
+    for measurement in on_it.filter(|one| one.is_of(stage.store())) {
+        match measurement {
+            Measurement::TakeFree => take_free::measure(bench, stage),
+            Measurement::OnDisk => on_disk::measure(bench, stage.store()),
+            Measurement::Allocations => allocations::measure(bench),
+            Measurement::ManyNames => throughput::measure(bench, stage),
+            Measurement::OneName => one_name::measure(bench, stage),
+            Measurement::HandOver => hand_over::measure(bench, stage),
+            Measurement::Killed => killed::measure(bench, stage),
+            Measurement::Holding => holding::measure(bench, stage),
+            Measurement::Waiting => waiting::measure(bench, stage),
+            Measurement::Waiters => waiters::measure(bench, stage),
+            Measurement::Processes => processes::measure(bench, stage),
+        }?;
     }
-    if stage.store() == Store::Redis {
-        throughput::measure(bench, stage)?;
-        one_name::measure(bench, stage)?;
-    }
-    hand_over::measure(bench, stage)?;
-    killed::measure(bench, stage)?;
-    holding::measure(bench, stage)?;
-    waiting::measure(bench, stage)?;
-    waiters::measure(bench, stage)?;
-    processes::measure(bench, stage)
+    Ok(())
 }

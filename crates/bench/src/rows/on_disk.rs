@@ -8,9 +8,6 @@ use crate::report::{Row, Unit};
 use crate::worker::{Command, Place, Worker};
 
 pub(super) fn measure(bench: &mut Bench<'_>, store: Store) -> Result<()> {
-    if !matches!(store, Store::Postgres | Store::Mariadb) {
-        return Ok(());
-    }
     let stage = RunningStore::start_with(store, Disk::WaitedFor)?;
     bench.say(&stage, "take and free, with a disk");
     let kinds = sides::take_free(store);

@@ -1,11 +1,36 @@
--- The usual case, put before release.lua, whose KEYS and ARGV it has: the grant
--- is there, and nobody waits. Five calls. In every other case it has done
--- nothing, and release.lua goes on.
+-- The usual cases, put before release.lua, whose KEYS and ARGV it has: the grant
+-- is there, and nobody waits; or one of ours waits first, and hears. In every
+-- other case it has freed nothing, and release.lua goes on.
 local pcall, key, id = redis.pcall, KEYS[1], ARGV[1]
 local owner, held = pcall('GET', key), pcall('GET', KEYS[3])
-if owner == id and held == ARGV[2] and pcall('EXISTS', KEYS[2]) == 0 then
-  redis.call('DEL', key, KEYS[3], KEYS[4])
-  local heard = pcall('PUBLISH', key .. '.freed', id)
-  if type(heard) == 'number' then return 1 end
-  return { 'won', '@@', '', '', '', '', heard.err or 'PUBLISH failed' }
+if owner == id and held == ARGV[2] then
+  local waiting = pcall('EXISTS', KEYS[2])
+  if waiting == 0 then
+    redis.call('DEL', key, KEYS[3], KEYS[4])
+    local heard = pcall('PUBLISH', key .. '.freed', id)
+    if type(heard) == 'number' then return 1 end
+    return { 'won', '@@', '', '', '', '', heard.err or 'PUBLISH failed' }
+  elseif waiting == 1 then
+    -- As `call_next` and `keep` of common.lua do for one that lives: ours have a
+    -- fraction in their score, and the next of ours stands by.
+    local line = redis.call('ZRANGE', KEYS[2], 0, 1, 'WITHSCORES')
+    local first, second = line[1], line[3]
+    local is_ours = string.find(line[2], '.', 1, true)
+    if is_ours and (not second or string.find(line[4], '.', 1, true)) then
+      -- The first write, and it fails where there can be no queue.
+      redis.call('ZREM', KEYS[5], first)
+      local word = 'released@@' .. id
+      local heard = pcall('PUBLISH', key .. ':' .. first, word)
+      if second and heard ~= 0 then heard = pcall('PUBLISH', key .. ':' .. second, word) end
+      -- A dead one is struck there, and one that must not be told is not called.
+      if type(heard) == 'number' and heard > 0 then
+        local reserve = string.match(ARGV[3], '^%d+')
+        redis.call('ZREM', KEYS[2], first)
+        redis.call('SET', key, first, 'PX', reserve)
+        redis.call('DEL', KEYS[3])
+        redis.call('SET', KEYS[4], first, 'PX', reserve)
+        return 1
+      end
+    end
+  end
 end

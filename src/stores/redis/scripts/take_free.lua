@@ -1,11 +1,26 @@
--- The usual case, put before take.lua, whose KEYS and ARGV it has: nobody owns,
--- waits, or is kept a place. Six calls and no helper. Answers the token alone,
--- which is the microsecond of the server's clock, too. In every other case it
--- has done nothing, and take.lua goes on.
+-- The usual cases, put before take.lua, whose KEYS and ARGV it has: nobody owns,
+-- waits, or is kept a place; or the place is kept for this bidder, and nobody
+-- waits behind it. No helper. Answers the token alone, which is the microsecond
+-- of the server's clock, too. In every other case it has done nothing, and
+-- take.lua goes on.
 local call, pcall, key, id, lease = redis.call, redis.pcall, KEYS[1], ARGV[1], ARGV[3]
+-- The last argument ends with the score of one that had a place in the queue.
+local waited = string.byte(ARGV[4], -1) ~= 32
+local usual
 -- Who was seen last matters where there is a queue. A user of earlier versions
 -- may not ask EXISTS.
-if pcall('EXISTS', key, KEYS[2], KEYS[3], KEYS[4]) == 0 then
+if not waited then
+  usual = pcall('EXISTS', key, KEYS[2], KEYS[3], KEYS[4]) == 0
+elseif pcall('EXISTS', KEYS[2], KEYS[3], KEYS[5]) == 0 then
+  -- A kept place, as `is_kept_for` of common.lua has it, and one that ends.
+  local owner, kept = pcall('GET', key), pcall('GET', KEYS[4])
+  if owner == id and kept == id then
+    local left = call('PTTL', KEYS[4])
+    local owned = call('PTTL', key)
+    usual = owned >= 0 and owned <= left
+  end
+end
+if usual then
   local time = call('TIME')
   local number, micros = time[1], time[2]
   -- Joined where it can be: writing a number costs more, and so does reading
@@ -26,6 +41,7 @@ if pcall('EXISTS', key, KEYS[2], KEYS[3], KEYS[4]) == 0 then
       local grant = number .. ' ' .. ARGV[2]
       call('SET', key, id, 'PX', lease)
       call('SET', KEYS[3], grant, 'PX', lease)
+      if waited then call('DEL', KEYS[4]) end
       -- A denied PUBLISH must not undo the grant: it is told beside the answer.
       local heard = pcall('PUBLISH', key, 'acquired@@' .. id)
       if type(heard) == 'number' then return number end
