@@ -23,26 +23,28 @@ mod host;
 pub use host::VirtualHost;
 
 use std::fmt;
+use std::num::NonZeroU64;
 use std::ops::{Add, Sub};
 use std::time::Duration;
 
 /// A point on a [`Clock`]; only points of the same clock compare.
+// One more than the clock showed: so a moment, or none, needs no more room than a moment.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Moment(u64);
+pub struct Moment(NonZeroU64);
 
 impl Moment {
     pub(crate) const fn from_nanos(nanos: u64) -> Self {
-        Self(nanos)
+        Self(NonZeroU64::MIN.saturating_add(nanos))
     }
 
     pub(crate) const fn as_nanos(self) -> u64 {
-        self.0
+        self.0.get() - 1
     }
 
     /// How long after `earlier` this is; zero when it is not after it.
     #[must_use]
     pub fn since(self, earlier: Self) -> Duration {
-        Duration::from_nanos(self.0.saturating_sub(earlier.0))
+        Duration::from_nanos(self.0.get().saturating_sub(earlier.0.get()))
     }
 }
 
@@ -58,13 +60,13 @@ impl Sub<Duration> for Moment {
     type Output = Self;
 
     fn sub(self, length: Duration) -> Self {
-        Self(self.0.saturating_sub(nanos(length)))
+        Self::from_nanos(self.as_nanos().saturating_sub(nanos(length)))
     }
 }
 
 impl fmt::Debug for Moment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "+{:?}", Duration::from_nanos(self.0))
+        write!(f, "+{:?}", Duration::from_nanos(self.as_nanos()))
     }
 }
 
@@ -141,7 +143,7 @@ impl Clock {
     pub fn now(&self) -> Moment {
         match &self.source {
             Source::Boot => boot_now(),
-            Source::Tokio { origin } => Moment(nanos(origin.elapsed())),
+            Source::Tokio { origin } => Moment::from_nanos(nanos(origin.elapsed())),
             Source::Host(host) => host.look().now,
         }
     }
@@ -207,7 +209,7 @@ impl Clock {
             // In a box: the sleeps of tests must not make those of all larger.
             Source::Host(host) => Box::pin(host.sleep_until(at)).await,
             Source::Tokio { origin } => {
-                let Some(at) = origin.checked_add(Duration::from_nanos(at.0)) else {
+                let Some(at) = origin.checked_add(Duration::from_nanos(at.as_nanos())) else {
                     return std::future::pending().await;
                 };
                 tokio::time::sleep_until(at).await;
@@ -242,12 +244,12 @@ fn nanos(length: Duration) -> u64 {
 
 /// How far the wall clock is ahead.
 fn lead(wall: u64, now: Moment) -> i64 {
-    i64::try_from(i128::from(wall) - i128::from(now.0)).unwrap_or(0)
+    i64::try_from(i128::from(wall) - i128::from(now.as_nanos())).unwrap_or(0)
 }
 
 #[cfg(target_os = "linux")]
 fn boot_now() -> Moment {
-    Moment(read(rustix::time::ClockId::Boottime))
+    Moment::from_nanos(read(rustix::time::ClockId::Boottime))
 }
 
 /// The wall clock, in nanoseconds of its own.
@@ -280,7 +282,7 @@ async fn boot_sleep(at: Moment) {
 #[cfg(not(target_os = "linux"))]
 fn boot_now() -> Moment {
     static ORIGIN: std::sync::OnceLock<std::time::Instant> = std::sync::OnceLock::new();
-    Moment(nanos(ORIGIN.get_or_init(std::time::Instant::now).elapsed()))
+    Moment::from_nanos(nanos(ORIGIN.get_or_init(std::time::Instant::now).elapsed()))
 }
 
 #[cfg(not(target_os = "linux"))]
@@ -337,7 +339,7 @@ mod tests {
     #[tokio::test]
     async fn the_past_is_reached_at_once() {
         let clock = Clock::boot();
-        clock.sleep_until(Moment(0)).await;
+        clock.sleep_until(Moment::from_nanos(0)).await;
     }
 
     #[tokio::test(start_paused = true)]

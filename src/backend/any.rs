@@ -10,7 +10,7 @@ use super::{
     Interest, Profile,
 };
 use crate::error::{Error, Result};
-use crate::model::MutexName;
+use crate::model::{FencingToken, MutexName};
 
 /// What a URL opens and what a coordinator stands on: any backend, cheap to
 /// clone. Each call costs one box, and runs in a `tracing` span of level DEBUG,
@@ -77,8 +77,12 @@ impl AnyBackend {
     }
 
     /// [`release`](Backend::release) as a value.
-    pub(crate) fn begin_release(&self, held: Held) -> Boxed<'static, Result<Answer>> {
-        Arc::clone(&self.0).begin_release(held)
+    pub(crate) fn begin_release(
+        &self,
+        bid: Arc<Bid>,
+        token: FencingToken,
+    ) -> Boxed<'static, Result<Answer>> {
+        Arc::clone(&self.0).begin_release(bid, token)
     }
 
     /// [`leave`](Backend::leave) as a value.
@@ -105,7 +109,11 @@ trait Erased: fmt::Debug + Send + Sync {
     fn release<'a>(&'a self, held: &'a Held) -> Boxed<'a, Result<Answer>>;
     fn leave<'a>(&'a self, bid: &'a Bid) -> Boxed<'a, Result<()>>;
     fn begin_acquire(self: Arc<Self>, bid: Arc<Bid>) -> Boxed<'static, Result<Answer>>;
-    fn begin_release(self: Arc<Self>, held: Held) -> Boxed<'static, Result<Answer>>;
+    fn begin_release(
+        self: Arc<Self>,
+        bid: Arc<Bid>,
+        token: FencingToken,
+    ) -> Boxed<'static, Result<Answer>>;
     fn begin_leave(self: Arc<Self>, bid: Arc<Bid>) -> Boxed<'static, Result<()>>;
     fn owner<'a>(&'a self, name: &'a MutexName) -> Boxed<'a, Result<Answer>>;
     fn changes(&self, interest: &Interest) -> Hints;
@@ -139,8 +147,13 @@ impl<B: Backend> Erased for B {
         let span = span!("acquire", mutex = bid.name, contender = bid.contender);
         boxed(span, async move { Backend::acquire(&*self, &bid).await })
     }
-    fn begin_release(self: Arc<Self>, held: Held) -> Boxed<'static, Result<Answer>> {
-        let span = span!("release", mutex = held.name, token = held.token);
+    fn begin_release(
+        self: Arc<Self>,
+        bid: Arc<Bid>,
+        token: FencingToken,
+    ) -> Boxed<'static, Result<Answer>> {
+        let span = span!("release", mutex = bid.name, token = token);
+        let held = bid.held(token);
         boxed(span, async move { Backend::release(&*self, &held).await })
     }
     fn begin_leave(self: Arc<Self>, bid: Arc<Bid>) -> Boxed<'static, Result<()>> {

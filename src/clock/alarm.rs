@@ -108,7 +108,7 @@ impl Alarm {
                 let now = boot_now();
                 let later = sleepers
                     .by_moment
-                    .split_off(&(Moment(now.0.saturating_add(1)), 0));
+                    .split_off(&(now + Duration::from_nanos(1), 0));
                 let due = std::mem::replace(&mut sleepers.by_moment, later);
                 self.set(&mut sleepers);
                 due
@@ -129,7 +129,7 @@ impl Alarm {
         let first = sleepers.by_moment.first_key_value();
         sleepers.set_to = first.map(|((at, _), _)| *at);
         // Zero would disarm; a past moment rings at once.
-        let nanos = sleepers.set_to.map_or(0, |at| at.0.max(1));
+        let nanos = sleepers.set_to.map_or(0, |at| at.as_nanos().max(1));
         let value = Timespec {
             tv_sec: i64::try_from(nanos / 1_000_000_000).unwrap_or(i64::MAX),
             tv_nsec: (nanos % 1_000_000_000).try_into().unwrap_or(0),

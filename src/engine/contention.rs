@@ -87,7 +87,7 @@ impl Engine {
         beginning: Beginning,
     ) -> Contention {
         let view = ContentionView::new(self, &settings, beginning.sent.now);
-        let slot = DriverSlot::new(self, polled_by == PolledBy::Caller, view);
+        let slot = DriverSlot::new(polled_by == PolledBy::Caller, view);
         let driver = Driver::begin(&slot, settings, hear_owner, sink, beginning);
         slot.take(driver, polled_by);
         // The coordinator's `close` has told only those who were there before.
@@ -139,6 +139,14 @@ impl Contention {
     /// goes on in the background too.
     pub(crate) async fn call_here(&self) {
         DrivenHere::begin(&self.slot).call().await;
+    }
+
+    /// `tenure` is in the hands of its holder: at the limit of that holder, if it
+    /// has one, it is over before its lease is, and renewed no more.
+    pub(crate) fn watch_limit(&self, tenure: &Tenure) {
+        if let Some(own_end) = tenure.limit() {
+            self.slot.say(Event::Limited(Arc::clone(own_end)));
+        }
     }
 
     /// Abandons it as a drop does, and makes the call that gives it back in the
@@ -209,13 +217,5 @@ impl Quiescer {
     pub(crate) fn forfeit(&self) {
         let tenure_number = self.tenure_number;
         self.slot.say(Event::Expired { tenure_number });
-    }
-
-    /// `tenure` is in the hands of its holder: at the limit of that holder, if it
-    /// has one, it is over before its lease is, and renewed no more.
-    pub(crate) fn watch_limit(&self, tenure: &Tenure) {
-        if let Some(own_end) = tenure.limit() {
-            self.slot.say(Event::Limited(Arc::clone(own_end)));
-        }
     }
 }

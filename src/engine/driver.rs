@@ -1,5 +1,4 @@
-//! [`Driver`]: carries out what a machine wants. [`CallUnderWay`]: the call to
-//! the store that it has begun.
+//! [`Driver`]: carries out what a machine wants.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,6 +7,7 @@ use std::time::Duration;
 
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
+use super::call::CallUnderWay;
 use super::contention::Quiescer;
 use super::event::{Call, Effect, Event, Finish, GivenBack, Notice, Sink, Stop};
 use super::holding::Holding;
@@ -17,14 +17,9 @@ use super::settings::{Beginning, ContentionSettings};
 use super::slot::{DriverSlot, PolledBy};
 use super::tenure::Tenure;
 use super::trouble::{Doing, TroubleReporter};
-use super::wake;
-use crate::backend::{Answer, AnyBackend, Backend, Boxed, Hints, Interest};
+use crate::backend::{Backend, Hints, Interest};
 use crate::clock::{Clock, Moment, Sight};
-use crate::error::{LossCause, Result};
-
-/// How long a caller's own future drives a call: one that is not polled must
-/// not keep a connection from others.
-const PATIENCE: Duration = Duration::from_millis(50);
+use crate::error::LossCause;
 
 /// A machine, and what its effects are carried out with.
 pub(super) struct Driver {
@@ -99,37 +94,43 @@ impl Driver {
 
     /// Takes an event, and carries out what the machine wants.
     pub(super) fn on(&mut self, event: Event) {
-        let mut next = Some(event);
-        while let Some(event) = next.take() {
-            let event = match event {
-                Event::Timer => {
-                    self.is_rung();
-                    self.look()
-                }
-                Event::Limited(own_end) => {
-                    if let Some(holding) = &mut self.holding {
-                        holding.limit(own_end);
-                    }
-                    continue;
-                }
-                event => event,
-            };
-            if let Event::Renewed { nonce, sent, .. } = &event
-                && self.machine.owns_by(*nonce)
-            {
-                self.sent = *sent;
-            }
-            let closes = matches!(event, Event::Stop(Stop::Closed));
-            self.now = self.clock().now();
-            let effects = self.machine.on(self.now, event);
-            next = self.carry_out_all(effects);
-            if closes && next.is_none() && self.machine.is_quieting() {
-                next = self.ends_at_once();
-            }
+        let mut next = self.take(event);
+        while let Some(event) = next {
+            next = self.take(event);
         }
         if self.machine.tries_nothing() {
             self.reporter.rests();
         }
+    }
+
+    /// The same for one event, and says what follows from it at once.
+    fn take(&mut self, mut event: Event) -> Option<Event> {
+        match &event {
+            Event::Timer => {
+                self.is_rung();
+                if let Some(expired) = self.look() {
+                    event = expired;
+                }
+            }
+            Event::Limited(own_end) => {
+                if let Some(holding) = &mut self.holding {
+                    holding.limit(Arc::clone(own_end));
+                }
+                return None;
+            }
+            Event::Renewed { nonce, sent, .. } if self.machine.owns_by(*nonce) => {
+                self.sent = *sent;
+            }
+            _ => {}
+        }
+        let closes = matches!(event, Event::Stop(Stop::Closed));
+        self.now = self.clock().now();
+        let effects = self.machine.on(self.now, event);
+        let next = self.carry_out_all(effects);
+        if closes && next.is_none() && self.machine.is_quieting() {
+            return self.ends_at_once();
+        }
+        next
     }
 
     /// A user that was told of a loss and does not say that it has ended: a guard
@@ -186,7 +187,7 @@ impl Driver {
         self.alarm = None;
         let now = self.clock().now();
         if let Some(call) = &mut self.call {
-            call.is_told |= call.over_at <= now;
+            call.is_rung(now);
         }
     }
 
@@ -200,11 +201,8 @@ impl Driver {
         // One that has had its time ends when it is polled: who polls has been
         // woken by the first ring, and another would be in vain. A moment that has
         // passed before it was asked for rings at once.
-        let call = self.call.as_ref().filter(|call| !call.is_told);
-        let call = call.map(|call| match polled_by {
-            PolledBy::Caller => call.is_caller_wanted_by(),
-            PolledBy::Nobody | PolledBy::Task => call.over_at,
-        });
+        let call = self.call.as_ref();
+        let call = call.and_then(|call| call.rings_at(polled_by));
         let mut wanted = earlier(self.machine.wake_at(), call);
         if let Some(holding) = &self.holding
             && self.machine.is_owner()
@@ -222,7 +220,10 @@ impl Driver {
     fn carry_out_all(&mut self, mut effects: Vec<Effect>) -> Option<Event> {
         let mut next = None;
         for effect in effects.drain(..) {
-            next = self.carry_out(effect).or(next);
+            // Most say nothing: what they do not say is not moved.
+            if let Some(event) = self.carry_out(effect) {
+                next = Some(event);
+            }
         }
         machine::keep_for_the_next(effects);
         if self.life.is_news() && !self.machine.is_finished() {
@@ -234,7 +235,15 @@ impl Driver {
     /// Begins `call`, and gives up the one before; says at once when it fails.
     fn begin_call(&mut self, call: Call, limit: Duration) -> Option<Event> {
         if !std::mem::take(&mut self.is_fresh) {
-            let sent = self.clock().look_before();
+            // A lease counts from what the clocks show before it is asked for. What is
+            // given back has none: when the event came is exact enough.
+            let sent = match call {
+                Call::Acquire(_) => self.clock().look_before(),
+                Call::Release(..) | Call::Leave(_) => Sight {
+                    now: self.now,
+                    ..self.sent
+                },
+            };
             // What the parent process owns is not a fork's to free.
             if let Err(forked) = self.slot.engine().check_birth_at(sent.now) {
                 return Some(call.failed(forked));
@@ -286,9 +295,9 @@ impl Driver {
             } => {
                 let engine = self.slot.engine();
                 let (birth, clock) = (engine.birth(), engine.clock().clone());
-                let (held, heard_at) = (bid.held(token), reading.heard_at);
+                let heard_at = reading.heard_at;
                 let (tenure, lease) =
-                    Tenure::begin(birth, held, clock, deadline, reading, self.sent);
+                    Tenure::begin(birth, (bid, token), clock, deadline, reading, self.sent);
                 // As it was when the request was sent.
                 lease.is_seen_at_home(self.sent.now);
                 self.holding = Some(Holding::new(tenure_number, lease));
@@ -353,11 +362,11 @@ impl Driver {
     }
 
     /// Looks at the tenure, which may have ended by the clocks.
-    fn look(&self) -> Event {
-        match &self.holding {
-            Some(holding) if self.machine.is_owner() && holding.is_over() => holding.expired(),
-            _ => Event::Timer,
-        }
+    fn look(&self) -> Option<Event> {
+        let holding = self.holding.as_ref().filter(|_| self.machine.is_owner());
+        holding
+            .filter(|holding| holding.is_over())
+            .map(Holding::expired)
     }
 
     fn end(&mut self, cause: LossCause) {
@@ -416,76 +425,5 @@ fn earlier(one: Option<Moment>, other: Option<Moment>) -> Option<Moment> {
     match (one, other) {
         (Some(one), Some(other)) => Some(one.min(other)),
         (one, other) => one.or(other),
-    }
-}
-
-/// A call to the store, and how long it may take. It borrows nothing: the caller
-/// or the task that drives the contention polls it, and the other can go on.
-struct CallUnderWay {
-    answer: Answering,
-    limit: Duration,
-    /// After this no answer is waited for.
-    over_at: Moment,
-    /// Whether it has been rung for since then.
-    is_told: bool,
-}
-
-enum Answering {
-    Acquire(Boxed<'static, Result<Answer>>),
-    Release(Boxed<'static, Result<Answer>>),
-    Leave(Boxed<'static, Result<()>>),
-}
-
-impl CallUnderWay {
-    fn begin(backend: &AnyBackend, call: Call, limit: Duration, now: Moment) -> Self {
-        let answer = match call {
-            Call::Acquire(bid) => Answering::Acquire(backend.begin_acquire(bid)),
-            Call::Release(held) => Answering::Release(backend.begin_release(held)),
-            Call::Leave(bid) => Answering::Leave(backend.begin_leave(bid)),
-        };
-        Self {
-            answer,
-            limit,
-            over_at: now + limit,
-            is_told: false,
-        }
-    }
-
-    /// What it is counted as.
-    fn operation(&self) -> &'static str {
-        match self.answer {
-            Answering::Acquire(_) => "acquire",
-            Answering::Release(_) => "release",
-            Answering::Leave(_) => "leave",
-        }
-    }
-
-    /// The moment by which a caller that polls it itself should have come
-    /// back: it may keep what other calls need.
-    fn is_caller_wanted_by(&self) -> Moment {
-        self.over_at - self.limit + self.limit.min(PATIENCE)
-    }
-
-    /// What the store answers, or that it does not.
-    fn poll(&mut self, cx: &mut Context<'_>, clock: &Clock) -> Poll<Event> {
-        let answered = match &mut self.answer {
-            Answering::Acquire(call) => call.as_mut().poll(cx).map(Event::Acquired),
-            Answering::Release(call) => call.as_mut().poll(cx).map(Event::Released),
-            Answering::Leave(call) => call.as_mut().poll(cx).map(Event::Left),
-        };
-        if answered.is_pending() && clock.now() >= self.over_at {
-            return Poll::Ready(self.late());
-        }
-        answered
-    }
-
-    /// The answer that did not come: what was asked for may still happen.
-    fn late(&self) -> Event {
-        let late = wake::late(self.limit);
-        match self.answer {
-            Answering::Acquire(_) => Event::Acquired(Err(late)),
-            Answering::Release(_) => Event::Released(Err(late)),
-            Answering::Leave(_) => Event::Left(Err(late)),
-        }
     }
 }

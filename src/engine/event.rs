@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::contention::Quiescer;
 use super::store_clock::ClockReading;
 use super::tenure::{OwnEnd, Tenure};
-use crate::backend::{Answer, Bid, Held, Hint, Nonce};
+use crate::backend::{Answer, Bid, Hint, Nonce};
 use crate::clock::{Moment, Sight};
 use crate::error::{Error, LossCause, Result};
 use crate::model::{FencingToken, MutexOwner};
@@ -103,7 +103,8 @@ impl Event {
 #[derive(Clone, Debug)]
 pub(crate) enum Call {
     Acquire(Arc<Bid>),
-    Release(Held),
+    /// Of what the bid has won, under this token.
+    Release(Arc<Bid>, FencingToken),
     Leave(Arc<Bid>),
 }
 
@@ -112,7 +113,7 @@ impl Call {
     pub(super) fn failed(&self, error: Error) -> Event {
         match self {
             Self::Acquire(_) => Event::Acquired(Err(error)),
-            Self::Release(_) => Event::Released(Err(error)),
+            Self::Release(..) => Event::Released(Err(error)),
             Self::Leave(_) => Event::Left(Err(error)),
         }
     }

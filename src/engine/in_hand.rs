@@ -20,7 +20,6 @@ const GONE: u64 = u64::MAX;
 pub(super) struct InHand {
     /// [`HELD`], [`GONE`], or the moment from which an offer may be taken back.
     state: AtomicU64,
-    patience: Duration,
 }
 
 /// What became of a grant whose renewal is due.
@@ -41,13 +40,12 @@ pub(super) fn patience(terms: &LeaseTerms) -> Duration {
 }
 
 impl InHand {
-    /// Offered at `now`.
+    /// Offered at `now`: for so long it is not taken back.
     pub(super) fn offered(patience: Duration, now: Moment) -> Self {
         let in_hand = Self {
             state: AtomicU64::new(HELD),
-            patience,
         };
-        in_hand.put_down(now);
+        in_hand.put_down(patience, now);
         in_hand
     }
 
@@ -61,9 +59,9 @@ impl InHand {
         taken.is_ok()
     }
 
-    /// Offers it to the next.
-    pub(super) fn put_down(&self, now: Moment) {
-        let from = (now + self.patience).as_nanos().clamp(HELD + 1, GONE - 1);
+    /// Offers it to the next, likewise.
+    pub(super) fn put_down(&self, patience: Duration, now: Moment) {
+        let from = (now + patience).as_nanos().clamp(HELD + 1, GONE - 1);
         let _ = self
             .state
             .compare_exchange(HELD, from, Ordering::AcqRel, Ordering::Acquire);
@@ -127,7 +125,7 @@ mod tests {
         let in_hand = InHand::offered(PATIENCE, at(100));
         assert_eq!(in_hand.pick_up_or_return(at(109)), PickUp::Wait(at(110)));
         assert_eq!(in_hand.pick_up_or_return(at(110)), PickUp::Gone);
-        in_hand.put_down(at(111));
+        in_hand.put_down(PATIENCE, at(111));
         assert!(!in_hand.pick_up(), "it has gone back");
         assert_eq!(in_hand.pick_up_or_return(at(112)), PickUp::Gone);
     }
@@ -136,7 +134,7 @@ mod tests {
     fn it_can_be_put_down_again() {
         let in_hand = InHand::offered(PATIENCE, at(0));
         assert!(in_hand.pick_up());
-        in_hand.put_down(at(200));
+        in_hand.put_down(PATIENCE, at(200));
         assert_eq!(in_hand.pick_up_or_return(at(205)), PickUp::Wait(at(210)));
         assert!(in_hand.pick_up());
         assert_eq!(in_hand.pick_up_or_return(at(300)), PickUp::Held);

@@ -1,8 +1,8 @@
 //! [`Lease`]: what all views of a tenure share. It ends by the clocks of this
 //! machine, at whichever view looks first.
 
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use tokio::sync::Notify;
 
@@ -11,9 +11,10 @@ use super::event::GivenBack;
 use super::in_hand::{InHand, patience};
 use super::jump::Jump;
 use super::store_clock::{ClockReading, EstimatedStoreClock};
-use crate::backend::Held;
+use crate::backend::{Bid, Held};
 use crate::clock::{Clock, Moment, Sight};
 use crate::error::LossCause;
+use crate::model::FencingToken;
 use crate::sync::Mutex;
 
 /// The deadline in nanoseconds of the clock; zero: over.
@@ -22,7 +23,10 @@ const OVER: u64 = 0;
 /// What all views of a tenure share.
 #[derive(Debug)]
 pub(crate) struct Lease {
-    pub(super) held: Held,
+    /// The bid that won it, which the machine has too.
+    pub(super) bid: Arc<Bid>,
+    /// The first token of the grant.
+    token: FencingToken,
     /// When the store was heard to have granted it.
     pub(super) granted_at: Moment,
     pub(super) clock: Clock,
@@ -39,11 +43,10 @@ pub(crate) struct Lease {
     at_home: AtomicU64,
     /// Why it is to end, once its end has been asked for.
     pub(super) asked: OnceLock<LossCause>,
+    /// Rung when any of this has changed, and when the deadline has moved.
     pub(super) changed: Notify,
     /// What came of giving it back, once that is over.
     pub(super) given_back: OnceLock<GivenBack>,
-    /// Rung when the deadline has moved, for those who pass it on.
-    pub(super) moved: Notify,
 }
 
 impl Lease {
@@ -51,15 +54,16 @@ impl Lease {
     /// process.
     pub(super) fn begin(
         birth: Birth,
-        held: Held,
+        (bid, token): (Arc<Bid>, FencingToken),
         clock: Clock,
         deadline: Moment,
         reading: ClockReading,
         sent: Sight,
     ) -> Self {
-        let terms = held.terms;
+        let terms = bid.terms;
         Self {
-            held,
+            bid,
+            token,
             granted_at: reading.heard_at,
             clock,
             store_clock: Mutex::new(EstimatedStoreClock::new(reading)),
@@ -73,8 +77,12 @@ impl Lease {
             asked: OnceLock::new(),
             changed: Notify::new(),
             given_back: OnceLock::new(),
-            moved: Notify::new(),
         }
+    }
+
+    /// What it is of, as the store knows it.
+    pub(super) fn held(&self) -> Held {
+        self.bid.held(self.token)
     }
 
     /// Its end is asked for: its holder is told, and it lasts on until the
@@ -173,12 +181,7 @@ impl Lease {
                 Ordering::Acquire,
             );
             if swap.is_ok() {
-                // A sleeper wakes at the old deadline and looks again; only one
-                // that came nearer must be told.
-                if deadline < present {
-                    self.changed.notify_waiters();
-                }
-                self.moved.notify_waiters();
+                self.changed.notify_waiters();
                 return true;
             }
         }
@@ -200,6 +203,5 @@ impl Lease {
     fn settle(&self, cause: LossCause) {
         let _ = self.cause.set(cause);
         self.changed.notify_waiters();
-        self.moved.notify_waiters();
     }
 }

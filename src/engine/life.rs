@@ -14,9 +14,8 @@ use crate::telemetry::{NameMeters, Spans, Subject, Waits, story};
 /// on, also while a thread works with the driver.
 #[derive(Debug)]
 pub(super) struct ContentionView {
+    engine: Engine,
     purpose: Purpose,
-    /// The scheme of the store's URLs.
-    store: &'static str,
     mutex: MutexName,
     contender: ContenderId,
     /// Its standing, and since when it is that.
@@ -26,12 +25,17 @@ pub(super) struct ContentionView {
 impl ContentionView {
     pub(super) fn new(engine: &Engine, of: &ContentionSettings, now: Moment) -> Self {
         Self {
+            engine: engine.clone(),
             purpose: of.purpose,
-            store: engine.scheme(),
             mutex: of.name.clone(),
             contender: of.contender.clone(),
             stage: Mutex::new((Standing::Waiting, now)),
         }
+    }
+
+    /// What it shares with all others.
+    pub(super) fn engine(&self) -> &Engine {
+        &self.engine
     }
 
     pub(super) fn status(&self, now: Moment) -> ContenderStatus {
@@ -53,7 +57,7 @@ impl ContentionView {
     fn subject(&self) -> Subject<'_> {
         Subject {
             purpose: self.purpose,
-            store: self.store,
+            store: self.engine.scheme(),
             mutex: &self.mutex,
             contender: &self.contender,
         }

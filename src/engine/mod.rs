@@ -5,7 +5,8 @@
 //! | --- | --- |
 //! | `engine` | what all contentions of a coordinator share |
 //! | `machine/` | the contention of one contender, a pure state machine |
-//! | `driver` | carries out what a machine wants, and makes its calls |
+//! | `driver` | carries out what a machine wants |
+//! | `call` | the call to the store that a driver has begun |
 //! | `slot` | where a contention sits between two events, and who polls it |
 //! | `contention` | a running contention, as its user begins it and has it in hand |
 //! | `holding` | its tenure, as the driver sees to it |
@@ -28,6 +29,7 @@
 //! | `random` | all the chance there is, seedable |
 
 mod birth;
+mod call;
 mod contention;
 mod driver;
 #[expect(clippy::module_inception)] // The home of `Engine` itself.

@@ -12,7 +12,7 @@ use super::in_hand::PickUp;
 use super::lease::Lease;
 use super::slot::DriverSlot;
 use super::wake;
-use crate::backend::{AnyBackend, Backend, Held};
+use crate::backend::{AnyBackend, Backend, Bid, Held};
 use crate::clock::{Clock, Moment};
 use crate::error::{Error, ErrorKind, Outcome};
 use crate::telemetry::Meters;
@@ -45,8 +45,8 @@ pub(super) struct DueRenewal {
 }
 
 impl DueRenewal {
-    fn held(&self) -> &Held {
-        &self.lease.held
+    fn bid(&self) -> &Bid {
+        &self.lease.bid
     }
 
     /// The earliest moment at which it may go along with others.
@@ -55,7 +55,7 @@ impl DueRenewal {
         if !self.lease.in_hand.is_held() {
             return at;
         }
-        at - self.held().terms.renew_after() / COMPANY
+        at - self.bid().terms.renew_after() / COMPANY
     }
 
     /// Whether it is to be sent: a grant that its user has not picked up is
@@ -66,7 +66,7 @@ impl DueRenewal {
             PickUp::Wait(until) => Some(until),
             PickUp::Gone => None,
         };
-        let nonce = self.held().nonce;
+        let nonce = self.bid().nonce;
         self.slot.send_to_one(Event::Unclaimed { nonce, until });
         false
     }
@@ -127,11 +127,11 @@ pub(super) async fn renew(
     batch: Vec<DueRenewal>,
 ) {
     let sent = clock.look_before();
-    let limit = |due: &DueRenewal| wake::renewal_limit(&due.held().terms, due.deadline, sent.now);
+    let limit = |due: &DueRenewal| wake::renewal_limit(&due.bid().terms, due.deadline, sent.now);
     let Some(limit) = batch.iter().map(limit).min() else {
         return;
     };
-    let held: Vec<Held> = batch.iter().map(|due| due.held().clone()).collect();
+    let held: Vec<Held> = batch.iter().map(|due| due.lease.held()).collect();
     let answers = wake::within(&clock, limit, backend.renew(&held)).await;
     let answers = match answers {
         Ok(answers) if answers.len() == batch.len() => Ok(answers),
@@ -159,7 +159,7 @@ pub(super) async fn renew(
         }
         // A contention that has ended does not want to know.
         due.slot.send_to_one(Event::Renewed {
-            nonce: due.held().nonce,
+            nonce: due.bid().nonce,
             sent,
             batch: size,
             result,

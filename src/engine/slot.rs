@@ -20,7 +20,6 @@ use crate::sync::Mutex;
 /// A contention, within reach of all who have something to tell it.
 #[derive(Debug)]
 pub(super) struct DriverSlot {
-    engine: Engine,
     /// Whether its user may be told of something while it says something.
     hears_at_once: bool,
     view: ContentionView,
@@ -53,9 +52,8 @@ impl DriverSlot {
     /// A slot for a contention. One whose user does not hear at once is told
     /// by a task of what its user says: the user may hold what the notices of
     /// it need.
-    pub(super) fn new(engine: &Engine, hears_at_once: bool, view: ContentionView) -> Arc<Self> {
+    pub(super) fn new(hears_at_once: bool, view: ContentionView) -> Arc<Self> {
         Arc::new(Self {
-            engine: engine.clone(),
             hears_at_once,
             view,
             desk: Mutex::new(Desk {
@@ -85,7 +83,7 @@ impl DriverSlot {
     }
 
     pub(super) fn engine(&self) -> &Engine {
-        &self.engine
+        self.view.engine()
     }
 
     /// What is seen of it from outside.
@@ -95,8 +93,8 @@ impl DriverSlot {
 
     /// Tells those who read of changes how far it has come.
     pub(super) fn tell(&self) {
-        let now = || self.engine.clock().now();
-        self.engine.feed().tell(|| self.view.status(now()));
+        let now = || self.engine().clock().now();
+        self.engine().feed().tell(|| self.view.status(now()));
     }
 
     fn tell_over(&self) {
@@ -106,7 +104,7 @@ impl DriverSlot {
 
     /// Whether this process is a fork of the one that contends.
     pub(super) fn is_forked(&self) -> bool {
-        self.engine.check_birth().is_err()
+        self.engine().check_birth().is_err()
     }
 
     /// The user says `event`.
@@ -298,7 +296,7 @@ impl DriverSlot {
 
     fn spawn(self: &Arc<Self>) {
         let driven = DrivenByTask(Some(Arc::clone(self)));
-        self.engine.spawn(driven.run());
+        self.engine().spawn(driven.run());
     }
 
     /// No task polls or renews any more: the runtime has ended.

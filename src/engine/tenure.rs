@@ -7,12 +7,13 @@ use std::time::Duration;
 
 use super::birth::Birth;
 use super::event::GivenBack;
+use super::in_hand::patience;
 use super::lease::Lease;
 use super::store_clock::ClockReading;
-use crate::backend::Held;
+use crate::backend::{Bid, Held, Nonce};
 use crate::clock::{Clock, Moment, Sight};
 use crate::error::{LeaseLost, LossCause};
-use crate::model::{ContenderId, FencingToken, MutexName, StoreTime};
+use crate::model::{ContenderId, FencingToken, LeaseTerms, MutexName, StoreTime};
 
 /// A view of one period of ownership: a token, a deadline, a signal of loss.
 ///
@@ -64,14 +65,14 @@ impl Tenure {
     /// A tenure in the process of `birth`: in a fork of it, it is none.
     pub(super) fn begin(
         birth: Birth,
-        held: Held,
+        won: (Arc<Bid>, FencingToken),
         clock: Clock,
         deadline: Moment,
         reading: ClockReading,
         sent: Sight,
     ) -> (Self, Arc<Lease>) {
-        let token = held.token;
-        let lease = Arc::new(Lease::begin(birth, held, clock, deadline, reading, sent));
+        let token = won.1;
+        let lease = Arc::new(Lease::begin(birth, won, clock, deadline, reading, sent));
         let first = Self {
             lease: Arc::clone(&lease),
             own_end: None,
@@ -137,7 +138,7 @@ impl Tenure {
 
     /// Puts the grant down for the next holder, who has to pick it up.
     pub(crate) fn put_down(&self, now: Moment) {
-        self.lease.in_hand.put_down(now);
+        self.lease.in_hand.put_down(patience(self.terms()), now);
     }
 
     /// The token, whether or not ownership has ended.
@@ -151,8 +152,18 @@ impl Tenure {
     }
 
     /// The grant it rests on, as the store knows it.
-    pub(crate) fn grant(&self) -> &Held {
-        &self.lease.held
+    pub(crate) fn grant(&self) -> Held {
+        self.lease.held()
+    }
+
+    /// The nonce of that.
+    pub(crate) fn nonce(&self) -> Nonce {
+        self.lease.bid.nonce
+    }
+
+    /// The terms of that.
+    pub(crate) fn terms(&self) -> &LeaseTerms {
+        &self.lease.bid.terms
     }
 
     /// The store's time now, as its answers to this grant tell it.
@@ -197,13 +208,13 @@ impl Tenure {
     /// What is owned.
     #[must_use]
     pub fn mutex(&self) -> &MutexName {
-        &self.lease.held.name
+        &self.lease.bid.name
     }
 
     /// The id that owns it.
     #[must_use]
     pub fn contender(&self) -> &ContenderId {
-        &self.lease.held.contender
+        &self.lease.bid.contender
     }
 
     /// The fencing token, if ownership has not ended at this very moment.
@@ -279,7 +290,7 @@ impl Tenure {
         async move {
             let has_moved = async {
                 loop {
-                    let moved = tenure.lease.moved.notified();
+                    let moved = tenure.lease.changed.notified();
                     tokio::pin!(moved);
                     moved.as_mut().enable();
                     if tenure.lease.deadline.load(Ordering::Acquire) != known {
@@ -408,8 +419,8 @@ impl Tenure {
 impl fmt::Debug for Tenure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Tenure")
-            .field("mutex", &self.lease.held.name)
-            .field("contender", &self.lease.held.contender)
+            .field("mutex", &self.lease.bid.name)
+            .field("contender", &self.lease.bid.contender)
             .field("token", &self.token)
             .field("remaining", &self.remaining())
             .finish()

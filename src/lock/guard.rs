@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use super::hand_over::{GivingBack, LocalGrant};
+use super::hand_over::{GivingBack, GrantSource, LocalGrant};
 use super::local_queue::WaiterPlace;
 use super::lock::Lock;
 use super::of_tenure::says_its_tenure;
@@ -22,24 +22,24 @@ use crate::error::{Error, ErrorKind, LossCause, Outcome, Result};
 pub struct LockGuard {
     lock: Lock,
     tenure: Tenure,
-    /// Until it is let go.
-    grant: Option<LocalGrant>,
+    /// Where its grant goes back to, until it is let go.
+    source: Option<GrantSource>,
     /// Not let go before.
     kept_until: Option<Moment>,
 }
 
 impl LockGuard {
     pub(super) fn new(lock: Lock, grant: LocalGrant, place: WaiterPlace) -> Self {
-        let tenure = grant.tenure.clone();
+        let LocalGrant { tenure, source } = grant;
         // At the limit renewal must stop as well, guard or no guard.
-        grant.quiescer.watch_limit(&tenure);
-        grant.word.place.keep(place);
+        source.contention.watch_limit(&tenure);
+        source.word.place.keep(place);
         let least = lock.options().at_least_for;
         Self {
             kept_until: least.map(|least| lock.engine().clock().now() + least),
             lock,
             tenure,
-            grant: Some(grant),
+            source: Some(source),
         }
     }
 
@@ -102,12 +102,15 @@ impl LockGuard {
     /// Hands the grant over, or gives it back. `seen` is what a
     /// [look](Tenure::look) at it has just shown.
     fn let_go(&mut self, seen: Option<(Duration, Moment)>) -> Option<GivingBack> {
-        let grant = self.grant.take()?;
+        let grant = LocalGrant {
+            source: self.source.take()?,
+            tenure: self.tenure.clone(),
+        };
         // What is lost is not ours to hand over. One question and one answer:
         // the engine may see the limit of this guard pass at any moment, and
         // would end what the next owner holds by then.
         let seen = seen.filter(|_| self.tenure.end(LossCause::Released));
-        let Some(place) = grant.word.place.take() else {
+        let Some(place) = grant.source.word.place.take() else {
             return Some(grant.give_back(None));
         };
         let Some((left, now)) = seen else {
@@ -134,14 +137,14 @@ impl LockGuard {
 impl Drop for LockGuard {
     fn drop(&mut self) {
         if let Some(until) = self.kept_until.take()
-            && self.grant.is_some()
+            && self.source.is_some()
         {
             // Without a time of its own: where nothing runs any more, it is
             // dropped at once, and let go.
             let rest = Self {
                 lock: self.lock.clone(),
                 tenure: self.tenure.clone(),
-                grant: self.grant.take(),
+                source: self.source.take(),
                 kept_until: None,
             };
             self.lock
@@ -149,7 +152,7 @@ impl Drop for LockGuard {
                 .spawn(async move { rest.keep(until).await });
             return;
         }
-        if self.grant.is_some() {
+        if self.source.is_some() {
             let seen = self.tenure.look();
             drop(self.let_go(seen));
         }

@@ -8,7 +8,7 @@ use super::local_queue::WaiterPlace;
 use super::lock::Lock;
 use super::word::{End, Word};
 use crate::clock::Moment;
-use crate::engine::{Contention, Quiescer, Tenure};
+use crate::engine::{Contention, Tenure};
 use crate::error::LossCause;
 use crate::model::LeaseTerms;
 use crate::sync::Mutex;
@@ -20,10 +20,14 @@ use crate::sync::Mutex;
 pub(super) struct LocalGrant {
     /// The tenure of the present or last guard.
     pub(super) tenure: Tenure,
-    pub(super) word: Arc<Word>,
+    pub(super) source: GrantSource,
+}
+
+/// Where a grant comes from, and goes back to.
+#[derive(Debug)]
+pub(super) struct GrantSource {
     pub(super) contention: Contention,
-    /// Says that the local side of the tenure has ended.
-    pub(super) quiescer: Quiescer,
+    pub(super) word: Arc<Word>,
 }
 
 impl LocalGrant {
@@ -65,13 +69,13 @@ impl LocalGrant {
             return None;
         }
         // Where another stood in the way, others may wait now.
-        let is_wanted_elsewhere = self.word.was_refused();
+        let is_wanted_elsewhere = self.source.word.was_refused();
         let lingers = !is_wanted_elsewhere && self.is_worth_having(left.saturating_sub(linger));
         lingers.then_some(until)
     }
 
     fn terms(&self) -> &LeaseTerms {
-        &self.tenure.grant().terms
+        self.tenure.terms()
     }
 
     /// One that is about to end is not: its renewal is late.
@@ -101,26 +105,23 @@ impl LocalGrant {
     pub(super) fn give_back(self, place: Option<WaiterPlace>) -> GivingBack {
         self.tenure.end(LossCause::Released);
         if let Some(place) = place {
-            self.word.place.keep(place);
+            self.source.word.place.keep(place);
         }
-        let (contention, word) = (self.contention, self.word);
-        GivingBack { contention, word }
+        GivingBack(self.source)
     }
 }
 
 /// A grant that goes back to the store; dropped, in the background.
 #[derive(Debug)]
 #[must_use = "dropped, it goes on in the background"]
-pub(super) struct GivingBack {
-    contention: Contention,
-    word: Arc<Word>,
-}
+pub(super) struct GivingBack(GrantSource);
 
 impl GivingBack {
     /// Waits for the store, and says how that went.
     pub(super) async fn finish(self) -> End {
-        self.contention.abandon_here().await;
-        self.word.end().await
+        let GrantSource { contention, word } = self.0;
+        contention.abandon_here().await;
+        word.end().await
     }
 }
 

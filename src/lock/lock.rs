@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::guard::LockGuard;
-use super::hand_over::LocalGrant;
+use super::hand_over::{GrantSource, LocalGrant};
 use super::local_queue::{LocalQueue, WaiterPlace};
 use super::locks::Locks;
 use super::options::LockOptions;
@@ -325,11 +325,9 @@ impl<'a> Acquisition<'a> {
             .abandoned_when_dropped();
         contention.call_here().await;
         match word.began().await {
-            Began::Tenure(tenure, quiescer) => Ok(Some(LocalGrant {
+            Began::Tenure(tenure) => Ok(Some(LocalGrant {
                 tenure: tenure.limited(lock.hold_limit()),
-                word,
-                contention,
-                quiescer,
+                source: GrantSource { contention, word },
             })),
             Began::Ended(End::Finished(Finish::Failed(error))) => {
                 Err(error.with_mutex(&lock.0.name))

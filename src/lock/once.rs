@@ -184,7 +184,9 @@ impl LockGuard {
         let claim = Claim::new(plan, now, tick, now)
             .replacing_plan()
             .begun_at(now);
-        let answer = engine.call("ledger", ledger.claim_tick(held, &claim)).await;
+        let answer = engine
+            .call("ledger", ledger.claim_tick(&held, &claim))
+            .await;
         let turn = OpenTurn {
             engine: engine.clone(),
             held: held.clone(),

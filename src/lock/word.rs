@@ -4,7 +4,7 @@ use std::future::poll_fn;
 use std::task::{Context, Poll, Waker};
 
 use super::hand_over::OwnerPlace;
-use crate::engine::{Finish, Listener, Notice, Quiescer, Tenure};
+use crate::engine::{Finish, Listener, Notice, Tenure};
 use crate::error::{Error, LossCause};
 use crate::sync::Mutex;
 
@@ -18,7 +18,7 @@ pub(super) struct Word {
 
 #[derive(Debug)]
 struct Said {
-    began: Option<(Tenure, Quiescer)>,
+    began: Option<Tenure>,
     end: Option<End>,
     heard: Heard,
     /// Another owned when it was first asked for.
@@ -46,7 +46,7 @@ pub(super) enum End {
 /// What comes first.
 #[derive(Debug)]
 pub(super) enum Began {
-    Tenure(Tenure, Quiescer),
+    Tenure(Tenure),
     Ended(End),
 }
 
@@ -67,7 +67,7 @@ impl Word {
     /// The tenure, or that there is none.
     pub(super) async fn began(&self) -> Began {
         self.when(|said| match said.began.take() {
-            Some((tenure, quiescer)) => Some(Began::Tenure(tenure, quiescer)),
+            Some(tenure) => Some(Began::Tenure(tenure)),
             None => said.end.take().map(Began::Ended),
         })
         .await
@@ -148,9 +148,9 @@ impl Said {
 impl Listener for Word {
     fn hear(&self, notice: Notice) {
         match notice {
-            Notice::Began(tenure, _, quiescer) => {
+            Notice::Began(tenure, ..) => {
                 self.say(|said| {
-                    said.began = Some((tenure, quiescer));
+                    said.began = Some(tenure);
                     said.heard = Heard::Answer;
                 });
             }

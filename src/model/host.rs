@@ -61,8 +61,11 @@ impl Host {
         let (pid, address) = (std::process::id(), address());
         let [bits, more] = chance::bits_twice(pid);
         let mark = mark(bits);
-        let id = made_of(format_args!("{}:{pid}@{address}", mark.as_str()))?;
-        Ok((id, more))
+        let id = match ending(pid, address) {
+            Some(ending) => joined(mark.as_str(), ending),
+            None => made_of(format_args!("{}:{pid}@{address}", mark.as_str())),
+        };
+        Ok((id?, more))
     }
 }
 
@@ -84,6 +87,30 @@ impl ContenderIdGenerator for Host {
 
     fn unique_per_call(&self) -> bool {
         self.counter.is_none()
+    }
+}
+
+/// How the ids of this process end, written once for all bids; `None` in a fork of
+/// the process that did, which has another pid.
+fn ending(pid: u32, address: &str) -> Option<&'static str> {
+    static ENDING: OnceLock<(u32, String)> = OnceLock::new();
+    let (of, ending) = ENDING.get_or_init(|| (pid, format!(":{pid}@{address}")));
+    (*of == pid).then_some(ending)
+}
+
+/// The id of these two parts.
+fn joined(beginning: &str, ending: &str) -> Result<ContenderId> {
+    let (middle, length) = (beginning.len(), beginning.len() + ending.len());
+    let mut bytes = [0; ContenderId::MAX_BYTES];
+    let written = bytes.get_mut(..length).map(|whole| {
+        whole[..middle].copy_from_slice(beginning.as_bytes());
+        whole[middle..].copy_from_slice(ending.as_bytes());
+        std::str::from_utf8(whole)
+    });
+    match written {
+        Some(Ok(id)) => ContenderId::new(id),
+        // Too long: that is said of the whole of it.
+        _ => ContenderId::new(format!("{beginning}{ending}")),
     }
 }
 

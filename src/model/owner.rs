@@ -1,5 +1,6 @@
 //! [`MutexOwner`]: who owns a mutex, and until when.
 
+use std::fmt;
 use std::time::Duration;
 
 use super::{ContenderId, FencingToken, StoreTime};
@@ -25,9 +26,9 @@ use super::{ContenderId, FencingToken, StoreTime};
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct MutexOwner {
     owner_id: Option<ContenderId>,
-    acquired_at: Option<StoreTime>,
-    ttl_at: Option<StoreTime>,
-    transition_at: Option<StoreTime>,
+    acquired_at: Told,
+    ttl_at: Told,
+    transition_at: Told,
     token: Option<FencingToken>,
 }
 
@@ -35,9 +36,9 @@ impl MutexOwner {
     /// None, of a free mutex: no id, and every time zero.
     pub const NONE: Self = Self {
         owner_id: None,
-        acquired_at: Some(StoreTime::ZERO),
-        ttl_at: Some(StoreTime::ZERO),
-        transition_at: Some(StoreTime::ZERO),
+        acquired_at: Told::at(StoreTime::ZERO),
+        ttl_at: Told::at(StoreTime::ZERO),
+        transition_at: Told::at(StoreTime::ZERO),
         token: None,
     };
 
@@ -51,9 +52,9 @@ impl MutexOwner {
     ) -> Self {
         Self {
             owner_id: Some(owner_id),
-            acquired_at: Some(acquired_at),
-            ttl_at: Some(ttl_at),
-            transition_at: Some(transition_at),
+            acquired_at: Told::at(acquired_at),
+            ttl_at: Told::at(ttl_at),
+            transition_at: Told::at(transition_at),
             token: None,
         }
     }
@@ -74,9 +75,9 @@ impl MutexOwner {
     pub fn foreign(owner_id: ContenderId) -> Self {
         Self {
             owner_id: Some(owner_id),
-            acquired_at: None,
-            ttl_at: None,
-            transition_at: None,
+            acquired_at: Told::NOT,
+            ttl_at: Told::NOT,
+            transition_at: Told::NOT,
             token: None,
         }
     }
@@ -85,7 +86,7 @@ impl MutexOwner {
     #[must_use]
     pub fn acquired_since(self, acquired_at: StoreTime) -> Self {
         Self {
-            acquired_at: Some(acquired_at),
+            acquired_at: Told::at(acquired_at),
             ..self
         }
     }
@@ -94,7 +95,7 @@ impl MutexOwner {
     #[must_use]
     pub fn owning_until(self, transition_at: StoreTime) -> Self {
         Self {
-            transition_at: Some(transition_at),
+            transition_at: Told::at(transition_at),
             ..self
         }
     }
@@ -120,19 +121,19 @@ impl MutexOwner {
     /// When the owner began to own.
     #[must_use]
     pub fn acquired_at(&self) -> Option<StoreTime> {
-        self.acquired_at
+        self.acquired_at.time()
     }
 
     /// Until when ownership is undisputed; the owner renews before.
     #[must_use]
     pub fn ttl_at(&self) -> Option<StoreTime> {
-        self.ttl_at
+        self.ttl_at.time()
     }
 
     /// Until when only this owner may renew; afterwards any contender may take.
     #[must_use]
     pub fn transition_at(&self) -> Option<StoreTime> {
-        self.transition_at
+        self.transition_at.time()
     }
 
     /// The owner's fencing token, where the store keeps one for it.
@@ -144,13 +145,13 @@ impl MutexOwner {
     /// Whether ownership is undisputed at `now`: `ttl_at > now`.
     #[must_use]
     pub fn is_in_ttl(&self, now: StoreTime) -> bool {
-        self.owner_id.is_some() && self.ttl_at.is_none_or(|at| at > now)
+        self.owner_id.is_some() && self.ttl_at.time().is_none_or(|at| at > now)
     }
 
     /// Whether no other may take at `now`: `transition_at >= now`.
     #[must_use]
     pub fn is_in_transition(&self, now: StoreTime) -> bool {
-        self.owner_id.is_some() && self.transition_at.is_none_or(|at| at >= now)
+        self.owner_id.is_some() && self.transition_at.time().is_none_or(|at| at >= now)
     }
 
     /// Whether there is an owner at `now`; the transition counts as owned.
@@ -184,7 +185,51 @@ impl MutexOwner {
         if !self.is_in_transition(now) {
             return Some(Duration::ZERO);
         }
-        self.transition_at.map(|at| at.since(now))
+        self.transition_at.time().map(|at| at.since(now))
+    }
+}
+
+/// A time, if the store has told it. An owner goes along with every answer: with an
+/// [`Option`] for each of its times it would be half as large again.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(from = "Option<StoreTime>", into = "Option<StoreTime>")
+)]
+struct Told(u64);
+
+impl Told {
+    const NOT: Self = Self(u64::MAX);
+
+    /// The last millisecond that there is counts as the one before it.
+    const fn at(time: StoreTime) -> Self {
+        match time.as_millis() {
+            u64::MAX => Self(u64::MAX - 1),
+            millis => Self(millis),
+        }
+    }
+
+    fn time(self) -> Option<StoreTime> {
+        (self != Self::NOT).then_some(StoreTime::from_millis(self.0))
+    }
+}
+
+impl From<Option<StoreTime>> for Told {
+    fn from(time: Option<StoreTime>) -> Self {
+        time.map_or(Self::NOT, Self::at)
+    }
+}
+
+impl From<Told> for Option<StoreTime> {
+    fn from(told: Told) -> Self {
+        told.time()
+    }
+}
+
+impl fmt::Debug for Told {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.time().fmt(f)
     }
 }
 

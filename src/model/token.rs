@@ -1,6 +1,7 @@
 //! [`FencingToken`]: the number that lets a resource refuse an old owner.
 
 use std::fmt;
+use std::num::NonZeroU64;
 
 use crate::error::{Error, Result};
 
@@ -30,7 +31,7 @@ use crate::error::{Error, Result};
 /// # Ok::<(), tenure::Error>(())
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct FencingToken(u64);
+pub struct FencingToken(NonZeroU64);
 
 impl FencingToken {
     /// How many tokens one remote grant has room for.
@@ -38,6 +39,12 @@ impl FencingToken {
 
     /// One more than the largest number a store may use for a grant.
     pub const STORE_LIMIT: u64 = (1 << 63) / Self::PER_GRANT;
+
+    /// One more is kept than the token's value: where there may be a token or none,
+    /// the two need no more room than the token.
+    const fn of(value: u64) -> Self {
+        Self(NonZeroU64::MIN.saturating_add(value))
+    }
 
     /// The first token of the grant that the store calls `number`.
     ///
@@ -51,7 +58,7 @@ impl FencingToken {
                 Self::STORE_LIMIT
             )));
         }
-        Ok(Self(number * Self::PER_GRANT))
+        Ok(Self::of(number * Self::PER_GRANT))
     }
 
     /// The token with this very value, as read back from a resource.
@@ -73,14 +80,14 @@ impl FencingToken {
                 "a fencing token is below 2^63, not {value}"
             )));
         }
-        Ok(Self(value))
+        Ok(Self::of(value))
     }
 
     /// The number to hand to a resource that only Tenure writes to. Beside
     /// Redisson's fenced lock it is [`store`](Self::store).
     #[must_use]
     pub fn value(self) -> u64 {
-        self.0
+        self.0.get() - 1
     }
 
     /// The store's number for the grant this token belongs to: the one that
@@ -99,26 +106,26 @@ impl FencingToken {
     /// ```
     #[must_use]
     pub fn store(self) -> u64 {
-        self.0 / Self::PER_GRANT
+        self.value() / Self::PER_GRANT
     }
 
     /// How often the grant had been handed on inside the process.
     #[must_use]
     pub fn hand_over(self) -> u64 {
-        self.0 % Self::PER_GRANT
+        self.value() % Self::PER_GRANT
     }
 
     /// The token after one more local hand-over; `None` when the grant has no
     /// more and the store must be asked again.
     #[must_use]
     pub fn handed_on(self) -> Option<Self> {
-        (self.hand_over() + 1 < Self::PER_GRANT).then(|| Self(self.0 + 1))
+        (self.hand_over() + 1 < Self::PER_GRANT).then(|| Self::of(self.value() + 1))
     }
 }
 
 impl fmt::Display for FencingToken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
+        self.value().fmt(f)
     }
 }
 
@@ -133,14 +140,14 @@ impl fmt::Debug for FencingToken {
 
 impl From<FencingToken> for u64 {
     fn from(token: FencingToken) -> Self {
-        token.0
+        token.value()
     }
 }
 
 /// As a signed SQL column holds it: no token is too large for one.
 impl From<FencingToken> for i64 {
     fn from(token: FencingToken) -> Self {
-        Self::try_from(token.0).expect("a token is below 2^63")
+        Self::try_from(token.value()).expect("a token is below 2^63")
     }
 }
 

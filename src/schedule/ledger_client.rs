@@ -81,7 +81,7 @@ impl LedgerClient {
             let claim = begun(tenure, claim);
             let answer = self
                 .engine
-                .call("ledger", ledger.claim_tick(held, &claim))
+                .call("ledger", ledger.claim_tick(&held, &claim))
                 .await;
             match told(&self.reporter, &self.name, answer) {
                 Ok(answer) => return answer,

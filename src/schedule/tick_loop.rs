@@ -97,7 +97,7 @@ impl TickLoop<'_> {
             };
             let at = tenure.store_now();
             view.finished(end, at);
-            scheduler.ledger.finish(tenure.grant(), end, at).await;
+            scheduler.ledger.finish(&tenure.grant(), end, at).await;
         }
     }
 

@@ -93,7 +93,7 @@ impl Freeing {
         self.in_flight = true;
         self.next_try = now;
         course.call(match self.token {
-            Some(token) => Call::Release(self.bid.held(token)),
+            Some(token) => Call::Release(Arc::clone(&self.bid), token),
             None => Call::Leave(Arc::clone(&self.bid)),
         });
         MachineState::Freeing(self)

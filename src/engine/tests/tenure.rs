@@ -21,7 +21,8 @@ fn begin(clock: &Clock) -> (Tenure, Arc<Lease>) {
 
 fn begin_in(birth: Birth, clock: &Clock) -> (Tenure, Arc<Lease>) {
     let (name, id) = (MutexName::new("m").unwrap(), ContenderId::new("a").unwrap());
-    let held = Bid::new(name, id, LeaseTerms::default()).held(FencingToken::from_store(1).unwrap());
+    let bid = Arc::new(Bid::new(name, id, LeaseTerms::default()));
+    let won = (bid, FencingToken::from_store(1).unwrap());
     let now = clock.now();
     let reading = ClockReading {
         sent_at: now,
@@ -29,7 +30,7 @@ fn begin_in(birth: Birth, clock: &Clock) -> (Tenure, Arc<Lease>) {
         store: StoreTime::from_millis(1),
     };
     let (sent, deadline) = (clock.look_before(), now + SECOND * 10);
-    Tenure::begin(birth, held, clock.clone(), deadline, reading, sent)
+    Tenure::begin(birth, won, clock.clone(), deadline, reading, sent)
 }
 
 #[tokio::test(start_paused = true)]

@@ -118,7 +118,7 @@ impl ReentrantLocks {
             return true;
         }
         *shown = Some(Shown::unknown(grant.nonce));
-        let recording = shown_in.record(grant, count);
+        let recording = shown_in.record(&grant, count);
         let limit = grant.terms.call_timeout();
         match self.engine().call_within("record", limit, recording).await {
             Ok(true) => {
@@ -255,7 +255,7 @@ impl Holds {
     fn count_of(&self, nonce: Nonce) -> u32 {
         let holds = self.by_holder.lock();
         let mut all = holds.values();
-        let hold = all.find(|hold| hold.tenure.grant().nonce == nonce);
+        let hold = all.find(|hold| hold.tenure.nonce() == nonce);
         hold.map_or(1, |hold| hold.count().max(1))
     }
 }

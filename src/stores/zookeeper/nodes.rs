@@ -89,7 +89,8 @@ const SILENCE: Duration = Duration::from_secs(30);
 
 #[derive(Debug, Default)]
 pub(super) struct BidPlaces {
-    places: Mutex<HashMap<Nonce, BidPlace>>,
+    /// Each in a box: a table has room for twice as many as are in it, or more.
+    places: Mutex<HashMap<Nonce, Box<BidPlace>>>,
     /// The bids of which a creation went unanswered and nothing was found: it
     /// may still be on its way, in a connection that was given up.
     doubts: Mutex<HashMap<Nonce, i64>>,
@@ -132,7 +133,7 @@ impl BidPlaces {
             own_watch: None,
             looked_at: None,
         };
-        self.places.lock().insert(bid.nonce, place);
+        self.places.lock().insert(bid.nonce, Box::new(place));
     }
 
     /// The node of `nonce` is this. False when it was left in the meantime.
@@ -163,7 +164,7 @@ impl BidPlaces {
     /// `None` when it was left in the meantime.
     pub(super) fn grant(&self, nonce: Nonce, session: i64, until: Moment) -> Option<Owned> {
         let mut places = self.places.lock();
-        let is_wanted = |p: &&mut BidPlace| p.session == session && p.left_at.is_none();
+        let is_wanted = |p: &&mut Box<BidPlace>| p.session == session && p.left_at.is_none();
         let place = places.get_mut(&nonce).filter(is_wanted)?;
         place.watch = None;
         place.owns_until.get_or_insert(until);
@@ -261,7 +262,9 @@ impl BidPlaces {
     /// Whether the node of `nonce` is watched and nothing has happened to it.
     pub(super) fn is_quiet(&self, nonce: Nonce) -> bool {
         let mut places = self.places.lock();
-        places.get_mut(&nonce).is_some_and(BidPlace::is_watched)
+        places
+            .get_mut(&nonce)
+            .is_some_and(|place| place.is_watched())
     }
 
     /// Nothing of `nonce` is in the store. Only if it is still that node: the
@@ -355,7 +358,7 @@ impl BidPlaces {
     /// False when it has asked in the meantime, or owns.
     pub(super) fn abandon(&self, nonce: Nonce, now: Moment) -> bool {
         let mut places = self.places.lock();
-        let is_silent = |place: &&mut BidPlace| place.is_waiting() && place.silent_at() <= now;
+        let is_silent = |place: &&mut Box<BidPlace>| place.is_waiting() && place.silent_at() <= now;
         let place = places.get_mut(&nonce).filter(is_silent);
         place.is_some_and(|place| {
             place.left_at = Some(now);
@@ -383,7 +386,7 @@ impl BidPlaces {
     /// When there is next something to delete, or to look for.
     pub(super) fn next_over(&self) -> Option<Moment> {
         let places = self.places.lock();
-        let due = |place: &BidPlace| place.reaped_at().unwrap_or_else(|| place.silent_at());
+        let due = |place: &Box<BidPlace>| place.reaped_at().unwrap_or_else(|| place.silent_at());
         places.values().map(due).min()
     }
 }

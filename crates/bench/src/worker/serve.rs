@@ -239,10 +239,13 @@ async fn line<L: Locks>(url: &str, waiters: usize, name: &str) -> Result<Vec<u64
     Ok(vec![ended - begun])
 }
 
-/// What of this process is in memory, in bytes.
+/// What this process has in memory of its own, in bytes: without the pages of program files,
+/// which come in with the first use of each function, and which all processes share.
 fn memory() -> Result<u64> {
     let status = fs::read_to_string("/proc/self/status")?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("RssAnon:"));
     let kilobytes = line.and_then(|line| line.split_whitespace().next());
-    Ok(kilobytes.ok_or("no VmRSS")?.parse::<u64>()? * 1024)
+    Ok(kilobytes.ok_or("no RssAnon")?.parse::<u64>()? * 1024)
 }

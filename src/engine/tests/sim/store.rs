@@ -65,7 +65,9 @@ impl Store {
         let at = self.now(now);
         match request {
             Request::Call(Call::Acquire(bid)) => self.table.acquire(at, bid, told),
-            Request::Call(Call::Release(held)) => Ok(self.table.release(at, held, told)),
+            Request::Call(Call::Release(bid, token)) => {
+                Ok(self.table.release(at, &bid.held(*token), told))
+            }
             Request::Call(Call::Leave(bid)) => {
                 self.table.leave(at, bid, told);
                 Ok(Answer::won(MutexOwner::NONE, at))
