@@ -10,7 +10,6 @@ use crate::lock::{self, DoneBefore};
 /// What [`Lock::once_per`] comes to.
 #[must_use = "dropped, the lock is given back and the work not done"]
 #[derive(Debug)]
-#[expect(clippy::large_enum_variant)] // Taken apart at once, and never kept.
 pub enum GuardedTurn {
     /// The lock is ours, and the work is ours to do and to record.
     Ours(LockGuard, OpenTurn),

@@ -62,10 +62,10 @@ impl Host {
         let [bits, more] = chance::bits_twice(pid);
         let mark = mark(bits);
         let id = match ending(pid, address) {
-            Some(ending) => joined(mark.as_str(), ending),
-            None => made_of(format_args!("{}:{pid}@{address}", mark.as_str())),
+            Some(ending) => joined(&mark, ending),
+            None => made_of(format_args!("{}:{pid}@{address}", mark.as_str()))?,
         };
-        Ok((id?, more))
+        Ok((id, more))
     }
 }
 
@@ -90,28 +90,28 @@ impl ContenderIdGenerator for Host {
     }
 }
 
-/// How the ids of this process end, written once for all bids; `None` in a fork of
-/// the process that did, which has another pid.
+/// How the ids of this process end, written and looked at once for all bids. `None`
+/// in a fork of the process that did, which has another pid, and where the id would
+/// not be one.
 fn ending(pid: u32, address: &str) -> Option<&'static str> {
-    static ENDING: OnceLock<(u32, String)> = OnceLock::new();
-    let (of, ending) = ENDING.get_or_init(|| (pid, format!(":{pid}@{address}")));
-    (*of == pid).then_some(ending)
+    static ENDING: OnceLock<(u32, Option<String>)> = OnceLock::new();
+    let (of, ending) = ENDING.get_or_init(|| {
+        let ending = format!(":{pid}@{address}");
+        let is_one = ContenderId::new(format!("{}{ending}", mark(0).as_str())).is_ok();
+        (pid, is_one.then_some(ending))
+    });
+    ending.as_deref().filter(|_| *of == pid)
 }
 
-/// The id of these two parts.
-fn joined(beginning: &str, ending: &str) -> Result<ContenderId> {
-    let (middle, length) = (beginning.len(), beginning.len() + ending.len());
+/// The id that begins with `mark`, and ends as is known to be well.
+fn joined(mark: &Mark, ending: &str) -> ContenderId {
     let mut bytes = [0; ContenderId::MAX_BYTES];
-    let written = bytes.get_mut(..length).map(|whole| {
-        whole[..middle].copy_from_slice(beginning.as_bytes());
-        whole[middle..].copy_from_slice(ending.as_bytes());
-        std::str::from_utf8(whole)
-    });
-    match written {
-        Some(Ok(id)) => ContenderId::new(id),
-        // Too long: that is said of the whole of it.
-        _ => ContenderId::new(format!("{beginning}{ending}")),
-    }
+    let id = &mut bytes[..mark.0.len() + ending.len()];
+    let (beginning, rest) = id.split_at_mut(mark.0.len());
+    beginning.copy_from_slice(&mark.0);
+    rest.copy_from_slice(ending.as_bytes());
+    let id = std::str::from_utf8(id).expect("two texts are one");
+    ContenderId::known_to_be_one(id)
 }
 
 /// The id that `text` says. Written on the stack first: every bid has one made.
@@ -207,6 +207,16 @@ fn usable(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_written_once_is_not_taken_for_the_end_of_a_forks_ids() {
+        let (pid, address) = (std::process::id(), address());
+        let (id, _) = Host::marked().unwrap();
+        assert!(id.as_str().ends_with(&format!(":{pid}@{address}")));
+        assert_eq!(id, ContenderId::new(id.as_str()).unwrap());
+        assert!(ending(pid, address).is_some());
+        assert_eq!(ending(pid ^ 1, address), None);
+    }
 
     #[test]
     fn ids_count_up_and_name_the_process() {

@@ -386,8 +386,8 @@ impl BidPlaces {
     /// When there is next something to delete, or to look for.
     pub(super) fn next_over(&self) -> Option<Moment> {
         let places = self.places.lock();
-        let due = |place: &Box<BidPlace>| place.reaped_at().unwrap_or_else(|| place.silent_at());
-        places.values().map(due).min()
+        let due = |place: &BidPlace| place.reaped_at().unwrap_or_else(|| place.silent_at());
+        places.values().map(|place| due(place)).min()
     }
 }
 
