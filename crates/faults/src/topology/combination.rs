@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use tenure_testkit::servers::{Redis, ServerError};
 
+use super::drift::drifts;
 use super::ways::{self, Ways};
 use super::{Cost, Mishap, Topology, clock_ahead};
 use crate::fleet::Fleet;
@@ -67,6 +68,9 @@ impl Topology for Nodes {
                 Ok(deleted.map(drop)?)
             })
             .costing(Cost::Memory),
+            drifts("clock of a node drifts", |scene| {
+                vec![&*self.servers[scene.one(NODES)]]
+            }),
             clock_ahead(
                 "clock of a node ahead",
                 self.lease(),

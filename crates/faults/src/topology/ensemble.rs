@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use tenure_testkit::servers::{ServerError, ZooKeeper, ZooKeeperEnsemble};
 
+use super::drift::drifts;
 use super::ways::{self, Ways};
 use super::zookeeper::{BELIEF, SESSION, store};
 use super::{Mishap, Scene, Topology};
@@ -22,7 +23,8 @@ pub(super) struct Ensemble {
 impl Ensemble {
     /// The last one leads at first, or follows.
     pub(super) fn start(leading: bool) -> Result<Self, ServerError> {
-        let servers = ZooKeeperEnsemble::start_severable(leading, SYNC_LIMIT)?;
+        let server = ZooKeeper::builder().own_clock()?.own_disk()?;
+        let servers = ZooKeeperEnsemble::start_severable_like(server, leading, SYNC_LIMIT, &[])?;
         let members = servers.members().iter();
         let addresses: Vec<_> = members.map(ZooKeeper::address).collect();
         let ways = ways::start(&addresses, None)?;
@@ -83,6 +85,10 @@ impl Topology for Ensemble {
         let mut menu = ways::menu(&self.ways, false);
         menu.extend(ways::server_menu(self.servers.members()));
         menu.extend([
+            ways::disk_full(self.servers.members()),
+            drifts("clocks of all servers drift", |_| {
+                self.servers.members().iter().map(|it| &**it).collect()
+            }),
             Mishap::new("leader stopped", move |scene| {
                 let leader = self.leader()?;
                 leader.pause()?;
@@ -118,6 +124,7 @@ impl Topology for Ensemble {
     fn mend(&self) -> Result<(), ServerError> {
         ways::heal(&self.ways)?;
         for member in self.servers.members() {
+            member.fill_disk(false)?;
             let _ = member.resume();
             member.spawn()?;
         }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use tenure_testkit::servers::{Galera, MariaDb, Proxy, ServerError, Speech};
 
+use super::drift::drifts;
 use super::ways::{self, Ways};
 use super::{Mishap, TERMS, Topology, WORKERS};
 use crate::fleet::Fleet;
@@ -17,7 +18,7 @@ pub(super) struct Nodes {
 
 impl Nodes {
     pub(super) fn start() -> Result<Self, ServerError> {
-        let servers = Galera::start()?;
+        let servers = Galera::with_own_clocks()?;
         let way = |at: usize| {
             let node = &servers.nodes()[at % 2];
             Ok(vec![Proxy::speaking(Speech::MySql, node.address())?])
@@ -45,6 +46,17 @@ impl Topology for Nodes {
                 node.pause()?;
                 scene.wait(1.0);
                 node.resume()
+            }),
+            Mishap::new("node killed", move |scene| {
+                // Not the first: what the second alone has applied would be forgotten with it.
+                let node = &self.servers.nodes()[1];
+                ways::kill(node)?;
+                scene.wait(1.0);
+                let _ = node.spawn();
+                Ok(())
+            }),
+            drifts("clocks of all servers drift", |_| {
+                self.servers.nodes().iter().map(|it| &**it).collect()
             }),
             Mishap::new("node stopped again and again", move |scene| {
                 let node = &self.servers.nodes()[scene.one(2)];

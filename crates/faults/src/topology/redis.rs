@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use tenure_testkit::history::What;
 use tenure_testkit::servers::{Redis, ServerError};
 
+use super::drift::drifts;
 use super::ways::{self, Ways};
 use super::{Cost, Mishap, Scene, TERMS, Topology, clock_ahead};
 use crate::fleet::Fleet;
@@ -119,7 +120,8 @@ impl Topology for OneRedis {
         let mut menu = ways::menu(&self.ways, false);
         menu.extend(ways::server_menu(from_ref(&self.server)));
         menu.extend([
-            ways::disk_full(&self.server),
+            ways::disk_full(from_ref(&self.server)),
+            drifts("server's clock drifts", |_| vec![&*self.server]),
             Mishap::new("memory full, nothing evicted", move |scene| {
                 self.fill(POLICIES[0], scene)
             }),

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use tenure_testkit::servers::{MariaDb, Postgres, Proxy, ServerError, Speech};
 
+use super::drift::drifts;
 use super::ways::{self, Ways};
 use super::{Cost, Mishap, Scene, TERMS, Topology, clock_ahead};
 use crate::fleet::Fleet;
@@ -129,7 +130,8 @@ impl Topology for Maria {
             Mishap::new("sessions used up", move |scene| {
                 use_up(self.server.address(), &self.ways, scene, hears_greeting)
             }),
-            ways::disk_full(&self.server),
+            ways::disk_full(from_ref(&self.server)),
+            drifts("server's clock drifts", |_| vec![&*self.server]),
             rows_deleted(move || {
                 // What the clock has not passed would be granted under a smaller token.
                 let seconds = "TIMESTAMPDIFF(SECOND, '2026-01-01', UTC_TIMESTAMP())";
@@ -173,7 +175,8 @@ impl Topology for Pg {
             Mishap::new("sessions used up", move |scene| {
                 use_up(self.server.address(), &self.ways, scene, says_its_name)
             }),
-            ways::disk_full(&self.server),
+            ways::disk_full(from_ref(&self.server)),
+            drifts("server's clock drifts", |_| vec![&*self.server]),
             clock_ahead(
                 "server's clock ahead",
                 self.lease(),

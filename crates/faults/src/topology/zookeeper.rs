@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use tenure_testkit::servers::{ServerError, ZooKeeper};
 
+use super::drift::drifts;
 use super::ways::{self, Ways};
 use super::{Mishap, Topology};
 use crate::fleet::Fleet;
@@ -34,7 +35,7 @@ pub(super) struct OneZooKeeper {
 
 impl OneZooKeeper {
     pub(super) fn start() -> Result<Self, ServerError> {
-        let server = ZooKeeper::start()?;
+        let server = ZooKeeper::builder().own_clock()?.own_disk()?.start()?;
         let ways = ways::start(&[server.address()], None)?;
         Ok(Self { server, ways })
     }
@@ -56,6 +57,10 @@ impl Topology for OneZooKeeper {
     fn menu<'a>(&'a self, _: &'a Fleet) -> Vec<Mishap<'a>> {
         let mut menu = ways::menu(&self.ways, false);
         menu.extend(ways::server_menu(from_ref(&self.server)));
+        menu.extend([
+            ways::disk_full(from_ref(&self.server)),
+            drifts("server's clock drifts", |_| vec![&*self.server]),
+        ]);
         menu
     }
 
