@@ -289,3 +289,41 @@ async fn stubborn<T>(mut attempt: impl AsyncFnMut() -> Result<T>) -> T {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// How far its clock has come, beside that of a machine whose clock goes right, once both have
+    /// drifted for so long.
+    async fn after(line: &str) -> (Duration, Duration) {
+        let (host, right) = (VirtualHost::new(), VirtualHost::new());
+        let begun = (host.clock().now(), right.clock().now());
+        obey(line, Some(&host));
+        // It drifts on a thread of its own, which may be late.
+        let drifted = || {
+            let gone = (
+                host.clock().now().since(begun.0),
+                right.clock().now().since(begun.1),
+            );
+            gone.0.abs_diff(gone.1) > Duration::from_micros(500)
+        };
+        while !drifted() {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        let (its, rights) = (host.clock().now(), right.clock().now());
+        (its.since(begun.0), rights.since(begun.1))
+    }
+
+    #[tokio::test]
+    async fn a_clock_gains_or_loses_when_it_is_told_to() {
+        let (its, rights) = after("fast 2000").await;
+        assert!(its > rights, "{its:?} {rights:?}");
+        assert!(
+            its - rights <= rights / PART + Duration::from_millis(1),
+            "{its:?} {rights:?}"
+        );
+        let (its, rights) = after("slow 2000").await;
+        assert!(its < rights, "{its:?} {rights:?}");
+    }
+}
