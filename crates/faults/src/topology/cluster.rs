@@ -202,7 +202,7 @@ impl Cluster {
                 scene.wait(1.0);
                 node.fill_disk(false)
             }),
-            drifts("clocks of all servers drift", |_| {
+            drifts("clocks of all servers drift", &[], |_| {
                 (0..NODES).map(|at| &**self.node(at)).collect()
             }),
             Mishap::new("master stopped", move |scene| {

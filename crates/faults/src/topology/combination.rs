@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tenure_testkit::servers::{Redis, ServerError};
 
-use super::drift::drifts;
+use super::drift::{drifts, slow_and_cut_off};
 use super::ways::{self, Ways};
 use super::{Cost, Mishap, Topology, clock_ahead};
 use crate::fleet::Fleet;
@@ -53,7 +53,7 @@ impl Topology for Nodes {
 
     // A node that restarts is empty: it is found out by its uptime, so this is none of those by
     // which a lock may be forgotten.
-    fn menu<'a>(&'a self, _: &'a Fleet) -> Vec<Mishap<'a>> {
+    fn menu<'a>(&'a self, fleet: &'a Fleet) -> Vec<Mishap<'a>> {
         let mut menu = ways::menu(&self.ways, false);
         menu.extend(ways::server_menu(&self.servers));
         menu.extend([
@@ -68,7 +68,8 @@ impl Topology for Nodes {
                 Ok(deleted.map(drop)?)
             })
             .costing(Cost::Memory),
-            drifts("clock of a node drifts", |scene| {
+            slow_and_cut_off(&self.ways, fleet),
+            drifts("clock of a node drifts", &self.ways, |scene| {
                 vec![&*self.servers[scene.one(NODES)]]
             }),
             clock_ahead(

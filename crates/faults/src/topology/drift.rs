@@ -1,12 +1,13 @@
 //! Clocks of servers that gain and lose time.
 
 use std::ops::Deref;
-use std::thread::sleep;
+use std::thread::{scope, sleep};
 use std::time::Duration;
 
-use tenure_testkit::servers::{Process, ServerError};
+use tenure_testkit::servers::{Process, Proxy, ServerError};
 
-use super::{Cost, Mishap, Scene};
+use super::{Cost, LEASE, Mishap, Scene, WORKERS};
+use crate::fleet::Fleet;
 
 /// What part of its time a clock gains or loses: clocks may run as far apart as that.
 pub(crate) const PART: u32 = 500;
@@ -35,17 +36,49 @@ where
     })
 }
 
-/// The clocks of some servers drift, as `which` chooses them.
-pub(super) fn drifts<'a, S>(
+/// The clocks of some servers drift, as `which` chooses them. While they gain, all workers but one
+/// are cut off from them: what those own ends by their own clocks, and the one that is left may
+/// take it as soon as it can.
+pub(super) fn drifts<'a>(
     name: &'static str,
-    which: impl Fn(&mut Scene<'_>) -> Vec<S> + Send + Sync + 'a,
-) -> Mishap<'a>
-where
-    S: Deref<Target = Process> + 'a,
-{
+    ways: &'a [Vec<Proxy>],
+    which: impl Fn(&mut Scene<'_>) -> Vec<&'a Process> + Send + Sync + 'a,
+) -> Mishap<'a> {
     let happens = move |scene: &mut Scene<'_>| {
         let gains = scene.chance.bool();
-        drift(&which(scene), gains, scene.length)
+        let left = scene.one(WORKERS);
+        let servers = which(scene);
+        let length = scene.length.max(LEASE);
+        let others = ways.iter().enumerate().filter(|(at, _)| *at != left);
+        let others: Vec<_> = others.flat_map(|(_, ways)| ways).collect();
+        scope(|scope| {
+            let drifting = scope.spawn(|| drift(&servers, gains, length));
+            if gains {
+                cut(&others, length)?;
+            }
+            drifting.join().expect("no clock panics")
+        })
     };
     Mishap::new(name, happens).costing(Cost::ServerSpeed)
+}
+
+/// A worker whose clock loses time is cut off for longer than a lease: what it owns ends by that
+/// clock.
+pub(super) fn slow_and_cut_off<'a>(ways: &'a [Vec<Proxy>], fleet: &'a Fleet) -> Mishap<'a> {
+    let happens = move |scene: &mut Scene<'_>| {
+        let with_clocks = fleet.with_clocks();
+        let at = with_clocks[scene.one(with_clocks.len())];
+        if !fleet.drift_clock(at, false, 2 * LEASE) {
+            return Err(ServerError::new("the worker is dead"));
+        }
+        let ways: Vec<_> = ways[at].iter().collect();
+        cut(&ways, LEASE + LEASE / 4)
+    };
+    Mishap::new("slow worker cut off", happens).costing(Cost::WorkerSpeed)
+}
+
+fn cut(ways: &[&Proxy], length: Duration) -> Result<(), ServerError> {
+    ways.iter().for_each(|way| way.partition());
+    sleep(length);
+    ways.iter().try_for_each(|way| way.heal())
 }

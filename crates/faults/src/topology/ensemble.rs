@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tenure_testkit::servers::{ServerError, ZooKeeper, ZooKeeperEnsemble};
 
-use super::drift::drifts;
+use super::drift::{drifts, slow_and_cut_off};
 use super::ways::{self, Ways};
 use super::zookeeper::{BELIEF, SESSION, store};
 use super::{Mishap, Scene, Topology};
@@ -86,7 +86,8 @@ impl Topology for Ensemble {
         menu.extend(ways::server_menu(self.servers.members()));
         menu.extend([
             ways::disk_full(self.servers.members()),
-            drifts("clocks of all servers drift", |_| {
+            slow_and_cut_off(&self.ways, fleet),
+            drifts("clocks of all servers drift", &self.ways, |_| {
                 self.servers.members().iter().map(|it| &**it).collect()
             }),
             Mishap::new("leader stopped", move |scene| {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tenure_testkit::servers::{Galera, MariaDb, Proxy, ServerError, Speech};
 
-use super::drift::drifts;
+use super::drift::{drifts, slow_and_cut_off};
 use super::ways::{self, Ways};
 use super::{Mishap, TERMS, Topology, WORKERS};
 use crate::fleet::Fleet;
@@ -37,7 +37,7 @@ impl Topology for Nodes {
         ))
     }
 
-    fn menu<'a>(&'a self, _: &'a Fleet) -> Vec<Mishap<'a>> {
+    fn menu<'a>(&'a self, fleet: &'a Fleet) -> Vec<Mishap<'a>> {
         let mut menu = ways::menu(&self.ways, true);
         menu.extend([
             Mishap::new("node stopped", move |scene| {
@@ -55,7 +55,8 @@ impl Topology for Nodes {
                 let _ = node.spawn();
                 Ok(())
             }),
-            drifts("clocks of all servers drift", |_| {
+            slow_and_cut_off(&self.ways, fleet),
+            drifts("clocks of all servers drift", &self.ways, |_| {
                 self.servers.nodes().iter().map(|it| &**it).collect()
             }),
             Mishap::new("node stopped again and again", move |scene| {

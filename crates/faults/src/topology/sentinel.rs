@@ -174,7 +174,7 @@ impl Sentinels {
     fn of_servers(&self) -> Vec<Mishap<'_>> {
         vec![
             ways::disk_full(self.servers.nodes()),
-            drifts("clocks of all servers drift", |_| {
+            drifts("clocks of all servers drift", &[], |_| {
                 self.servers.nodes().iter().map(|it| &**it).collect()
             }),
             Mishap::new("master stopped", move |scene| {
