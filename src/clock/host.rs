@@ -38,7 +38,8 @@ pub struct VirtualHost(Arc<HostClocks>);
 #[derive(Debug)]
 struct HostClocks {
     origin: tokio::time::Instant,
-    /// How much its clock has been set back in all, in nanoseconds.
+    /// How much its clock has been set back in all, in nanoseconds; less than nothing where it has
+    /// gained time.
     behind: AtomicI64,
     /// How much its wall clock has been set ahead in all.
     ahead: AtomicI64,
@@ -71,6 +72,13 @@ impl VirtualHost {
     /// still for a while is one that is set back by as much as passes then.
     pub fn rewind(&self, length: Duration) {
         self.0.behind.fetch_add(signed(length), Ordering::SeqCst);
+    }
+
+    /// Sets its clock ahead, and its wall clock with it: of a machine whose
+    /// clock gains time, in many small steps. Who sleeps on it wakes up late by
+    /// as much.
+    pub fn advance(&self, length: Duration) {
+        self.0.behind.fetch_sub(signed(length), Ordering::SeqCst);
     }
 
     /// Sets its wall clock ahead, and nothing else.

@@ -192,6 +192,12 @@ impl CombinationBuilder {
         self
     }
 
+    /// The clock; otherwise [`Clock::boot`].
+    pub fn clock(mut self, clock: Clock) -> Self {
+        self.clock = clock;
+        self
+    }
+
     /// Connects to the nodes and makes the lock called `name` over them. A node
     /// that is away, or does not let us in, is passed over with a warning and
     /// used when it can be, if as many as must be locked can be used now.

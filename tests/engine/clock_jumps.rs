@@ -124,3 +124,15 @@ async fn where_the_wall_clock_says_nothing_it_can_be_ignored() {
     tokio::time::sleep(world.terms.lease() * 2).await;
     assert_eq!(ours.token().err(), None);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_clock_that_gains_time_ends_a_tenure_early_and_is_no_jump() {
+    let (world, host) = (World::new(), VirtualHost::new());
+    let ours = guard(&world, &host).await;
+    let before = ours.tenure().remaining();
+    host.advance(millis(20));
+    assert_eq!(ours.token().err(), None);
+    assert_eq!(before - ours.tenure().remaining(), millis(20));
+    host.advance(before);
+    assert_eq!(ours.token().unwrap_err().cause, LossCause::Deadline);
+}

@@ -196,9 +196,11 @@ impl Fleet {
         self.tell(at, &format!("{way} {}", by.as_millis()))
     }
 
-    /// Lets the clock of a worker lose time for so long: a 500th, which is promised to be borne.
-    pub fn slow_clock(&self, at: usize, length: Duration) -> bool {
-        self.tell(at, &format!("slow {}", length.as_millis()))
+    /// Lets the clock of a worker gain or lose time for so long: a 500th, which is promised to be
+    /// borne.
+    pub fn drift_clock(&self, at: usize, gains: bool, length: Duration) -> bool {
+        let way = if gains { "fast" } else { "slow" };
+        self.tell(at, &format!("{way} {}", length.as_millis()))
     }
 
     fn tell(&self, at: usize, line: &str) -> bool {

@@ -236,6 +236,15 @@ fn of_workers(fleet: &Fleet) -> Vec<Mishap<'_>> {
             Ok(all().try_for_each(begin)?)
         })
         .costing(Cost::Lives),
+        Mishap::new("another time namespace", move |scene| {
+            let at = scene.one(fleet.size());
+            fleet.kill(at);
+            let ahead = Duration::from_secs(scene.chance.u64(1..1_000_000));
+            fleet.begin(at, Surroundings::OtherTime(ahead))?;
+            scene.wait(2.0);
+            fleet.kill(at);
+            Ok(())
+        }),
         Mishap::new("two workers are copies of one machine", move |scene| {
             let first = scene.one(fleet.size());
             let second = (first + 1 + scene.one(fleet.size() - 1)) % fleet.size();
@@ -261,13 +270,20 @@ fn of_workers(fleet: &Fleet) -> Vec<Mishap<'_>> {
             fleet.set_clock(at, !ahead, by);
             Ok(())
         }));
-        let with_clocks = fleet.with_clocks();
-        menu.push(Mishap::new("worker's clock slow", move |scene| {
-            let at = with_clocks[scene.one(with_clocks.len())];
-            if_so(fleet.slow_clock(at, scene.length * 2))?;
-            scene.wait(2.0);
-            Ok(())
-        }));
+        menu.push(drifts(fleet, "worker's clock slow", false));
+        menu.push(drifts(fleet, "worker's clock fast", true));
     }
     menu
+}
+
+/// The clock of a worker gains or loses time for a while.
+fn drifts<'a>(fleet: &'a Fleet, name: &'static str, gains: bool) -> Mishap<'a> {
+    let with_clocks = fleet.with_clocks();
+    let happens = move |scene: &mut Scene<'_>| {
+        let at = with_clocks[scene.one(with_clocks.len())];
+        if_so(fleet.drift_clock(at, gains, scene.length * 2))?;
+        scene.wait(2.0);
+        Ok(())
+    };
+    Mishap::new(name, happens).costing(Cost::WorkerSpeed)
 }

@@ -1,4 +1,5 @@
-/* A wall clock that a test can set, for servers that run with a C library of their own.
+/* A wall clock that a test can set, for servers that run with a C library of their own; where
+ * TENURE_ALL_CLOCKS is set, the monotonic clocks go with it.
  *
  * libfaketime asks that library for its functions when it starts, and a server whose allocator asks
  * for the time before that hangs. This has nothing to start: it is asked by the server, and asks the
@@ -31,10 +32,10 @@ enum { READ = 0, CLOSE = 3, CLOCK_GETTIME = 228, OPENAT = 257 };
 #else
 enum { READ = 63, CLOSE = 57, CLOCK_GETTIME = 113, OPENAT = 56 };
 #endif
-enum { HERE = -100, WALL = 0, WALL_COARSE = 5, THOUSAND = 1000, BILLION = 1000000000 };
+enum { WALL = 0, STEADY = 1, STEADY_RAW = 4, WALL_COARSE = 5, STEADY_COARSE = 6, BOOT = 7 };
+enum { HERE = -100, THOUSAND = 1000, BILLION = 1000000000 };
 
-static const char *file(void) {
-    static const char name[] = "FAKETIME_TIMESTAMP_FILE=";
+static const char *variable(const char *name) {
     for (char **entry = environ; entry && *entry; entry++) {
         unsigned at = 0;
         while (name[at] && (*entry)[at] == name[at]) at++;
@@ -46,7 +47,7 @@ static const char *file(void) {
 /* Nanoseconds to add. No file, or nothing in it, is the true time. */
 static long offset(void) {
     char text[32] = {0};
-    const char *path = file();
+    const char *path = variable("FAKETIME_TIMESTAMP_FILE=");
     if (!path) return 0;
     long opened = kernel(OPENAT, HERE, (long)path, 0, 0);
     if (opened < 0) return 0;
@@ -61,10 +62,17 @@ static long offset(void) {
     return sign * (whole * BILLION + part);
 }
 
+/* Not the time that a process or a thread has used. */
+static int is_ours(int clock) {
+    if (clock == WALL || clock == WALL_COARSE) return 1;
+    int is_steady = clock == STEADY || clock == STEADY_RAW || clock == STEADY_COARSE || clock == BOOT;
+    return is_steady && variable("TENURE_ALL_CLOCKS=");
+}
+
 int clock_gettime(int clock, struct moment *now) {
     long failed = kernel(CLOCK_GETTIME, clock, (long)now, 0, 0);
     if (failed) return -1;
-    if (clock == WALL || clock == WALL_COARSE) {
+    if (is_ours(clock)) {
         long all = now->seconds * BILLION + now->part + offset();
         now->seconds = all / BILLION;
         now->part = all % BILLION;

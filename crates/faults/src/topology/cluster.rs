@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use tenure_testkit::servers::{Flow, Proxy, Redis, RedisCluster, ServerError, Way, wait};
 
+use super::drift::drifts;
 use super::voters::{Count, Voice, Voters};
 use super::{Mishap, TERMS, Topology, ways};
 use crate::fleet::Fleet;
@@ -110,7 +111,7 @@ impl Count<Map> for Shares {
 
 impl Cluster {
     pub(super) fn start(log: &Arc<Log>) -> Result<Self, ServerError> {
-        let cluster = RedisCluster::builder(Redis::builder()).replicas(3);
+        let cluster = RedisCluster::builder(Redis::builder().own_clock()?.own_disk()?).replicas(3);
         let servers = Arc::new(cluster.separable().start()?);
         let question = |at| {
             let servers = Arc::clone(&servers);
@@ -153,6 +154,7 @@ impl Cluster {
     fn revive(&self, at: usize) -> Result<(), ServerError> {
         let node = self.node(at);
         let _ = node.resume();
+        node.fill_disk(false)?;
         node.start()?;
         let port = self.servers.known_port(at).to_string();
         node.command(&["CONFIG", "SET", "cluster-announce-ip", "127.0.0.1"])?;
@@ -193,6 +195,16 @@ impl Topology for Cluster {
 impl Cluster {
     fn of_servers(&self) -> Vec<Mishap<'_>> {
         vec![
+            Mishap::new("server's disk full", move |scene| {
+                // It ends when it next notes a change of the cluster.
+                let node = self.node(scene.one(NODES));
+                node.fill_disk(true)?;
+                scene.wait(1.0);
+                node.fill_disk(false)
+            }),
+            drifts("clocks of all servers drift", &[], |_| {
+                (0..NODES).map(|at| &**self.node(at)).collect()
+            }),
             Mishap::new("master stopped", move |scene| {
                 let master = self.node(self.master(&mut scene.chance));
                 master.pause()?;

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use tenure_testkit::servers::{Redis, ServerError};
 
+use super::drift::{drifts, slow_and_cut_off};
 use super::ways::{self, Ways};
 use super::{Cost, Mishap, Topology, clock_ahead};
 use crate::fleet::Fleet;
@@ -52,7 +53,7 @@ impl Topology for Nodes {
 
     // A node that restarts is empty: it is found out by its uptime, so this is none of those by
     // which a lock may be forgotten.
-    fn menu<'a>(&'a self, _: &'a Fleet) -> Vec<Mishap<'a>> {
+    fn menu<'a>(&'a self, fleet: &'a Fleet) -> Vec<Mishap<'a>> {
         let mut menu = ways::menu(&self.ways, false);
         menu.extend(ways::server_menu(&self.servers));
         menu.extend([
@@ -67,6 +68,10 @@ impl Topology for Nodes {
                 Ok(deleted.map(drop)?)
             })
             .costing(Cost::Memory),
+            slow_and_cut_off(&self.ways, fleet),
+            drifts("clock of a node drifts", &self.ways, |scene| {
+                vec![&*self.servers[scene.one(NODES)]]
+            }),
             clock_ahead(
                 "clock of a node ahead",
                 self.lease(),

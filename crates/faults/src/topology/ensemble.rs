@@ -1,10 +1,11 @@
 //! Three ZooKeeper servers, of which the last can be cut off from the others.
 
 use std::thread::sleep;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tenure_testkit::servers::{ServerError, ZooKeeper, ZooKeeperEnsemble};
 
+use super::drift::{drifts, slow_and_cut_off};
 use super::ways::{self, Ways};
 use super::zookeeper::{BELIEF, SESSION, store};
 use super::{Mishap, Scene, Topology};
@@ -22,7 +23,8 @@ pub(super) struct Ensemble {
 impl Ensemble {
     /// The last one leads at first, or follows.
     pub(super) fn start(leading: bool) -> Result<Self, ServerError> {
-        let servers = ZooKeeperEnsemble::start_severable(leading, SYNC_LIMIT)?;
+        let server = ZooKeeper::builder().own_clock()?.own_disk()?;
+        let servers = ZooKeeperEnsemble::start_severable_like(server, leading, SYNC_LIMIT, &[])?;
         let members = servers.members().iter();
         let addresses: Vec<_> = members.map(ZooKeeper::address).collect();
         let ways = ways::start(&addresses, None)?;
@@ -39,13 +41,19 @@ impl Ensemble {
             way.cut()?;
         }
         // All have come to the last one by then.
-        scene.wait(1.0);
+        sleep(scene.length.max(SESSION));
         let stopped = all.clone().filter(|at| fleet.stop(*at)).count();
         if stopped == 0 {
             return Err(ServerError::new("no worker lives"));
         }
         sleep(SESSION.mul_f64(0.4 + 0.2 * scene.chance.f64()));
+        let went_on = scene.log.now();
         all.for_each(|at| _ = fleet.go_on(at));
+        // Until one was answered, as a rule: on a busy machine that takes a while.
+        let end = Instant::now() + SESSION / 5;
+        while Instant::now() < end && !scene.log.is_extended_since(went_on) {
+            sleep(Duration::from_millis(1));
+        }
         sleep(SESSION.mul_f64(0.05 * scene.chance.f64()));
         self.servers.sever()?;
         // The others are let in elsewhere when the sessions end.
@@ -83,6 +91,11 @@ impl Topology for Ensemble {
         let mut menu = ways::menu(&self.ways, false);
         menu.extend(ways::server_menu(self.servers.members()));
         menu.extend([
+            ways::disk_full(self.servers.members()),
+            slow_and_cut_off(&self.ways, fleet),
+            drifts("clocks of all servers drift", &self.ways, |_| {
+                self.servers.members().iter().map(|it| &**it).collect()
+            }),
             Mishap::new("leader stopped", move |scene| {
                 let leader = self.leader()?;
                 leader.pause()?;
@@ -118,6 +131,7 @@ impl Topology for Ensemble {
     fn mend(&self) -> Result<(), ServerError> {
         ways::heal(&self.ways)?;
         for member in self.servers.members() {
+            member.fill_disk(false)?;
             let _ = member.resume();
             member.spawn()?;
         }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use tenure_testkit::servers::{Galera, MariaDb, Proxy, ServerError, Speech};
 
+use super::drift::{drifts, slow_and_cut_off};
 use super::ways::{self, Ways};
 use super::{Mishap, TERMS, Topology, WORKERS};
 use crate::fleet::Fleet;
@@ -17,7 +18,7 @@ pub(super) struct Nodes {
 
 impl Nodes {
     pub(super) fn start() -> Result<Self, ServerError> {
-        let servers = Galera::start()?;
+        let servers = Galera::with_own_clocks()?;
         let way = |at: usize| {
             let node = &servers.nodes()[at % 2];
             Ok(vec![Proxy::speaking(Speech::MySql, node.address())?])
@@ -36,7 +37,7 @@ impl Topology for Nodes {
         ))
     }
 
-    fn menu<'a>(&'a self, _: &'a Fleet) -> Vec<Mishap<'a>> {
+    fn menu<'a>(&'a self, fleet: &'a Fleet) -> Vec<Mishap<'a>> {
         let mut menu = ways::menu(&self.ways, true);
         menu.extend([
             Mishap::new("node stopped", move |scene| {
@@ -45,6 +46,18 @@ impl Topology for Nodes {
                 node.pause()?;
                 scene.wait(1.0);
                 node.resume()
+            }),
+            Mishap::new("node killed", move |scene| {
+                // Not the first: what the second alone has applied would be forgotten with it.
+                let node = &self.servers.nodes()[1];
+                ways::kill(node)?;
+                scene.wait(1.0);
+                let _ = node.spawn();
+                Ok(())
+            }),
+            slow_and_cut_off(&self.ways, fleet),
+            drifts("clocks of all servers drift", &self.ways, |_| {
+                self.servers.nodes().iter().map(|it| &**it).collect()
             }),
             Mishap::new("node stopped again and again", move |scene| {
                 let node = &self.servers.nodes()[scene.one(2)];

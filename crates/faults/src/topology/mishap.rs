@@ -47,11 +47,21 @@ pub enum Cost {
     Lives,
     /// That all live in one boot of the machine.
     Boot,
+    /// That the store's clock goes as fast as others.
+    ServerSpeed,
+    /// That a worker's clock goes as fast as others.
+    WorkerSpeed,
 }
 
 /// What is not promised together. A store that forgets its last token while its clock goes back
-/// cannot make a larger one; and another boot, seen when no worker lives, ends every lease at once.
-const TOO_MUCH: [[Cost; 2]; 2] = [[Cost::Memory, Cost::Clock], [Cost::Lives, Cost::Boot]];
+/// cannot make a larger one; another boot, seen when no worker lives, ends every lease at once; and
+/// two clocks that drift may be further apart than is borne. A clock that drifts is not set.
+const TOO_MUCH: [[Cost; 2]; 4] = [
+    [Cost::Memory, Cost::Clock],
+    [Cost::Lives, Cost::Boot],
+    [Cost::ServerSpeed, Cost::WorkerSpeed],
+    [Cost::ServerSpeed, Cost::Clock],
+];
 
 /// Something that can happen: it breaks something, waits, and mends it.
 pub struct Mishap<'a> {

@@ -2,6 +2,7 @@
 
 mod cluster;
 mod combination;
+pub(crate) mod drift;
 mod ensemble;
 mod galera;
 mod mishap;
@@ -18,6 +19,7 @@ use std::sync::Arc;
 use std::thread::sleep;
 use std::time::Duration;
 
+pub use drift::drift;
 use fastrand::Rng;
 pub use mishap::{Cost, Mishap, Scene};
 use tenure_testkit::servers::{Process, ServerError};

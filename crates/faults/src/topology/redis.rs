@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use tenure_testkit::history::What;
 use tenure_testkit::servers::{Redis, ServerError};
 
+use super::drift::{drifts, slow_and_cut_off};
 use super::ways::{self, Ways};
 use super::{Cost, Mishap, Scene, TERMS, Topology, clock_ahead};
 use crate::fleet::Fleet;
@@ -115,11 +116,13 @@ impl Topology for OneRedis {
         Store::Url(format!("redis://127.0.0.1:{port}/0?{TERMS}"))
     }
 
-    fn menu<'a>(&'a self, _: &'a Fleet) -> Vec<Mishap<'a>> {
+    fn menu<'a>(&'a self, fleet: &'a Fleet) -> Vec<Mishap<'a>> {
         let mut menu = ways::menu(&self.ways, false);
         menu.extend(ways::server_menu(from_ref(&self.server)));
         menu.extend([
-            ways::disk_full(&self.server),
+            ways::disk_full(from_ref(&self.server)),
+            slow_and_cut_off(&self.ways, fleet),
+            drifts("server's clock drifts", &self.ways, |_| vec![&*self.server]),
             Mishap::new("memory full, nothing evicted", move |scene| {
                 self.fill(POLICIES[0], scene)
             }),

@@ -8,6 +8,7 @@ use tenure_testkit::servers::{
     Flow, Proxy, Redis, RedisSentinel, Sentinel, ServerError, Way, wait,
 };
 
+use super::drift::drifts;
 use super::voters::{Count, Voice, Voters};
 use super::ways::{self, Ways};
 use super::{Mishap, TERMS, Topology};
@@ -60,7 +61,8 @@ impl Sentinels {
     /// Where only what is `confirmed` by the replica counts, no fail-over forgets anything.
     pub(super) fn start(confirmed: bool, log: &Arc<Log>) -> Result<Self, ServerError> {
         // What is forgotten is forgotten by a fail-over, not by a restart.
-        let servers = RedisSentinel::builder().nodes(Redis::builder().durable());
+        let servers =
+            RedisSentinel::builder().nodes(Redis::builder().durable().own_clock()?.own_disk()?);
         let servers = Arc::new(servers.separable().start()?);
         let addresses: Vec<_> = servers.sentinels().iter().map(Sentinel::address).collect();
         let ways = ways::start(&addresses, None)?;
@@ -102,6 +104,7 @@ impl Sentinels {
     fn revive(&self, at: usize) -> Result<(), ServerError> {
         let node = &self.servers.nodes()[at];
         let _ = node.resume();
+        node.fill_disk(false)?;
         node.start()?;
         let port = self.servers.known_port(at).to_string();
         let known = ["replica-announce-ip", "127.0.0.1", "replica-announce-port"];
@@ -170,6 +173,10 @@ impl Topology for Sentinels {
 impl Sentinels {
     fn of_servers(&self) -> Vec<Mishap<'_>> {
         vec![
+            ways::disk_full(self.servers.nodes()),
+            drifts("clocks of all servers drift", &[], |_| {
+                self.servers.nodes().iter().map(|it| &**it).collect()
+            }),
             Mishap::new("master stopped", move |scene| {
                 let (_, master) = self.master()?;
                 master.pause()?;

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use tenure_testkit::servers::{MariaDb, Postgres, Proxy, ServerError, Speech};
 
+use super::drift::{drifts, slow_and_cut_off};
 use super::ways::{self, Ways};
 use super::{Cost, Mishap, Scene, TERMS, Topology, clock_ahead};
 use crate::fleet::Fleet;
@@ -118,7 +119,7 @@ impl Topology for Maria {
         ))
     }
 
-    fn menu<'a>(&'a self, _: &'a Fleet) -> Vec<Mishap<'a>> {
+    fn menu<'a>(&'a self, fleet: &'a Fleet) -> Vec<Mishap<'a>> {
         let mut menu = ways::menu(&self.ways, true);
         menu.extend(ways::server_menu(from_ref(&self.server)));
         menu.extend([
@@ -129,7 +130,9 @@ impl Topology for Maria {
             Mishap::new("sessions used up", move |scene| {
                 use_up(self.server.address(), &self.ways, scene, hears_greeting)
             }),
-            ways::disk_full(&self.server),
+            ways::disk_full(from_ref(&self.server)),
+            slow_and_cut_off(&self.ways, fleet),
+            drifts("server's clock drifts", &self.ways, |_| vec![&*self.server]),
             rows_deleted(move || {
                 // What the clock has not passed would be granted under a smaller token.
                 let seconds = "TIMESTAMPDIFF(SECOND, '2026-01-01', UTC_TIMESTAMP())";
@@ -162,7 +165,7 @@ impl Topology for Pg {
         ))
     }
 
-    fn menu<'a>(&'a self, _: &'a Fleet) -> Vec<Mishap<'a>> {
+    fn menu<'a>(&'a self, fleet: &'a Fleet) -> Vec<Mishap<'a>> {
         let mut menu = ways::menu(&self.ways, true);
         menu.extend(ways::server_menu(from_ref(&self.server)));
         menu.extend([
@@ -173,7 +176,9 @@ impl Topology for Pg {
             Mishap::new("sessions used up", move |scene| {
                 use_up(self.server.address(), &self.ways, scene, says_its_name)
             }),
-            ways::disk_full(&self.server),
+            ways::disk_full(from_ref(&self.server)),
+            slow_and_cut_off(&self.ways, fleet),
+            drifts("server's clock drifts", &self.ways, |_| vec![&*self.server]),
             clock_ahead(
                 "server's clock ahead",
                 self.lease(),

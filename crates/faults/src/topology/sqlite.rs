@@ -3,7 +3,6 @@
 use std::fs::{self, File};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use rusqlite::Connection;
 use tenure_testkit::servers::ServerError;
@@ -94,15 +93,6 @@ impl Topology for SqliteFile {
                 self.other_boot(fleet, scene)
             })
             .costing(Cost::Boot),
-            Mishap::new("another time namespace", move |scene| {
-                let at = scene.one(fleet.size());
-                fleet.kill(at);
-                let ahead = Duration::from_secs(scene.chance.u64(1..1_000_000));
-                fleet.begin(at, Surroundings::OtherTime(ahead))?;
-                scene.wait(2.0);
-                fleet.kill(at);
-                Ok(())
-            }),
             Mishap::new("file deleted", move |scene| {
                 let log = |end| PathBuf::from(format!("{}{end}", self.file().display()));
                 scene.log.forgetting(|| {

@@ -148,8 +148,12 @@ where
 }
 
 /// A server's disk is full for a while. Most end by themselves then, and are begun anew.
-pub(super) fn disk_full(server: &Process) -> Mishap<'_> {
+pub(super) fn disk_full<S>(servers: &[S]) -> Mishap<'_>
+where
+    S: std::ops::Deref<Target = Process> + Sync,
+{
     Mishap::new("server's disk full", move |scene| {
+        let server = &servers[scene.one(servers.len())];
         server.fill_disk(true)?;
         scene.wait(1.0);
         server.fill_disk(false)

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use tenure_testkit::servers::{ServerError, ZooKeeper};
 
+use super::drift::{drifts, slow_and_cut_off};
 use super::ways::{self, Ways};
 use super::{Mishap, Topology};
 use crate::fleet::Fleet;
@@ -34,7 +35,7 @@ pub(super) struct OneZooKeeper {
 
 impl OneZooKeeper {
     pub(super) fn start() -> Result<Self, ServerError> {
-        let server = ZooKeeper::start()?;
+        let server = ZooKeeper::builder().own_clock()?.own_disk()?.start()?;
         let ways = ways::start(&[server.address()], None)?;
         Ok(Self { server, ways })
     }
@@ -53,9 +54,14 @@ impl Topology for OneZooKeeper {
         BELIEF
     }
 
-    fn menu<'a>(&'a self, _: &'a Fleet) -> Vec<Mishap<'a>> {
+    fn menu<'a>(&'a self, fleet: &'a Fleet) -> Vec<Mishap<'a>> {
         let mut menu = ways::menu(&self.ways, false);
         menu.extend(ways::server_menu(from_ref(&self.server)));
+        menu.extend([
+            ways::disk_full(from_ref(&self.server)),
+            slow_and_cut_off(&self.ways, fleet),
+            drifts("server's clock drifts", &self.ways, |_| vec![&*self.server]),
+        ]);
         menu
     }
 

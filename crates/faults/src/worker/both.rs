@@ -3,6 +3,7 @@
 use std::rc::Rc;
 use std::time::Duration;
 
+use tenure::clock::Clock;
 use tenure::combination::Mode;
 use tenure::model::MutexName;
 use tenure::{CombinationLock, Holder};
@@ -14,7 +15,7 @@ use super::{Worker, stubborn};
 
 pub(super) const NAME: &str = "both";
 
-pub(super) async fn work(worker: Rc<Worker>, urls: Vec<String>, by_majority: bool) {
+pub(super) async fn work(worker: Rc<Worker>, urls: Vec<String>, by_majority: bool, clock: Clock) {
     let name = MutexName::new(NAME).expect("a name");
     let mode = match by_majority {
         true => Mode::Majority,
@@ -25,6 +26,7 @@ pub(super) async fn work(worker: Rc<Worker>, urls: Vec<String>, by_majority: boo
             .nodes(urls.clone())
             .mode(mode)
             .expiry(worker.orders.lease)
+            .clock(clock.clone())
             // The usual one is that of an idle data centre.
             .command_timeout(Duration::from_millis(100))
             .probe_max(Duration::from_secs(1));

@@ -27,12 +27,10 @@ use tokio::task::{JoinHandle, LocalSet};
 
 use crate::log::Log;
 use crate::register::Registers;
+use crate::topology::drift::PART;
 
 /// Set to see the errors of the workers.
 const ERRORS: &str = "TENURE_FAULTS_ERRORS";
-
-/// What part of its time a slow clock loses. Clocks may run as far apart as that.
-const SLOW: u32 = 500;
 
 /// What a worker contends in.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -209,7 +207,7 @@ pub fn main(orders: &str) -> io::Result<()> {
 }
 
 /// Sets the wall clock of the worker's host: `ahead MILLISECONDS` or `back MILLISECONDS`; or lets
-/// all its clocks lose time for so long: `slow MILLISECONDS`.
+/// all its clocks lose or gain time for so long: `slow MILLISECONDS`, `fast MILLISECONDS`.
 fn obey(line: &str, host: Option<&VirtualHost>) {
     let (Some(host), Some((way, millis))) = (host, line.split_once(' ')) else {
         return;
@@ -217,22 +215,23 @@ fn obey(line: &str, host: Option<&VirtualHost>) {
     let by = Duration::from_millis(millis.parse().unwrap_or_default());
     match way {
         "ahead" => host.set_wall_ahead(by),
-        "slow" => slow(host, by),
+        "slow" => drift(host, by, VirtualHost::rewind),
+        "fast" => drift(host, by, VirtualHost::advance),
         _ => host.set_wall_back(by),
     }
 }
 
 /// In steps that are small beside any lease.
-fn slow(host: &VirtualHost, length: Duration) {
+fn drift(host: &VirtualHost, length: Duration, step: fn(&VirtualHost, Duration)) {
     let host = host.clone();
     std::thread::spawn(move || {
         let begun = Instant::now();
-        let mut lost = Duration::ZERO;
+        let mut drifted = Duration::ZERO;
         while begun.elapsed() < length {
             std::thread::sleep(Duration::from_millis(10));
-            let behind = begun.elapsed() / SLOW;
-            host.rewind(behind - lost);
-            lost = behind;
+            let by_now = begun.elapsed() / PART;
+            step(&host, by_now - drifted);
+            drifted = by_now;
         }
     });
 }
@@ -240,7 +239,8 @@ fn slow(host: &VirtualHost, length: Duration) {
 async fn work(worker: Rc<Worker>, host: Option<VirtualHost>) {
     let tasks = match worker.orders.store.clone() {
         Store::Nodes { urls, by_majority } => {
-            let work = both::work(worker, urls, by_majority);
+            let clock = host.map_or_else(Clock::boot, |host| host.clock());
+            let work = both::work(worker, urls, by_majority, clock);
             vec![tokio::task::spawn_local(work)]
         }
         Store::Url(url) => {
@@ -287,5 +287,43 @@ async fn stubborn<T>(mut attempt: impl AsyncFnMut() -> Result<T>) -> T {
             Err(error) if error.kind() == ErrorKind::Invalid => panic!("{error}"),
             Err(_) => tokio::time::sleep(Duration::from_millis(100)).await,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// How far its clock has come, beside that of a machine whose clock goes right, once both have
+    /// drifted for so long.
+    async fn after(line: &str) -> (Duration, Duration) {
+        let (host, right) = (VirtualHost::new(), VirtualHost::new());
+        let begun = (host.clock().now(), right.clock().now());
+        obey(line, Some(&host));
+        // It drifts on a thread of its own, which may be late.
+        let drifted = || {
+            let gone = (
+                host.clock().now().since(begun.0),
+                right.clock().now().since(begun.1),
+            );
+            gone.0.abs_diff(gone.1) > Duration::from_micros(500)
+        };
+        while !drifted() {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        let (its, rights) = (host.clock().now(), right.clock().now());
+        (its.since(begun.0), rights.since(begun.1))
+    }
+
+    #[tokio::test]
+    async fn a_clock_gains_or_loses_when_it_is_told_to() {
+        let (its, rights) = after("fast 2000").await;
+        assert!(its > rights, "{its:?} {rights:?}");
+        assert!(
+            its - rights <= rights / PART + Duration::from_millis(1),
+            "{its:?} {rights:?}"
+        );
+        let (its, rights) = after("slow 2000").await;
+        assert!(its < rights, "{its:?} {rights:?}");
     }
 }

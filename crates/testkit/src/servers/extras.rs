@@ -28,6 +28,10 @@ impl Extras {
     pub(super) fn write(&self, directory: &Path) -> Result<(), ServerError> {
         for (name, contents) in &self.files {
             let path = directory.join(name);
+            if name == CLOCK && path.exists() {
+                // It goes on over a restart.
+                continue;
+            }
             fs::write(&path, contents)
                 .and_then(|()| home::give(&path, 0o600))
                 .map_err(ServerError::doing(path.display()))?;
@@ -71,6 +75,14 @@ impl Extras {
         Ok(())
     }
 
+    /// The same of every clock: a Java machine counts by the monotonic one.
+    pub(super) fn all_clocks(&mut self) -> Result<(), ServerError> {
+        self.plain_clock()?;
+        let all = ("TENURE_ALL_CLOCKS".to_owned(), "1".to_owned());
+        self.variables.push(all);
+        Ok(())
+    }
+
     /// Adds a disk that can be filled.
     pub(super) fn own_disk(&mut self) -> Result<(), ServerError> {
         self.preload(&compiled("disk", include_str!("disk.c"))?);
@@ -92,11 +104,17 @@ impl Extras {
 
     /// Adds the arguments and variables to the command of a server in this directory.
     pub(super) fn apply(&self, command: &mut Command, directory: &Path) {
-        let directory = directory.display().to_string();
-        let placed = |text: &String| text.replace("{dir}", &directory);
+        let name = directory.display().to_string();
+        let placed = |text: &String| text.replace("{dir}", &name);
         command.args(self.arguments.iter().map(placed));
+        self.set_variables(command, directory);
+    }
+
+    /// Adds the variables alone.
+    pub(super) fn set_variables(&self, command: &mut Command, directory: &Path) {
+        let directory = directory.display().to_string();
         let variables = self.variables.iter();
-        command.envs(variables.map(|(key, value)| (key, placed(value))));
+        command.envs(variables.map(|(key, value)| (key, value.replace("{dir}", &directory))));
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 
 use super::error::ServerError;
 use super::find::Server;
@@ -105,9 +106,10 @@ impl Galera {
         self.nodes[1].sql(&sql).map(drop)
     }
 
-    /// Waits until the first counts so many nodes.
+    /// Waits until as many of them as are meant to work count so many nodes.
     pub fn wait_for(&self, count: usize) -> Result<(), ServerError> {
-        wait_for(&self.nodes[0], count)
+        let nodes = self.nodes.iter().take(count);
+        nodes.into_iter().try_for_each(|node| wait_for(node, count))
     }
 }
 
@@ -168,12 +170,41 @@ fn node(
 /// Notes the number of the data where the script finds it: running, the server hides it.
 fn write_number(data: &Path) -> Result<(), ServerError> {
     let state = fs::read_to_string(data.join("grastate.dat"))?;
-    let field = |name: &str| {
-        let line = state.lines().find_map(|line| line.strip_prefix(name));
-        line.map(str::trim).unwrap_or_default().to_owned()
-    };
-    let number = format!("{}:{}\n", field("uuid:"), field("seqno:"));
+    let field = |name: &str| field(&state, name).unwrap_or_default().to_owned();
+    put_number(data, &format!("{}:{}", field("uuid:"), field("seqno:")))
+}
+
+fn put_number(data: &Path, number: &str) -> Result<(), ServerError> {
     let path = data.join("number");
-    fs::write(&path, number)?;
+    fs::write(&path, format!("{number}\n"))?;
     Ok(home::give(&path, 0o600)?)
+}
+
+/// What stands behind `name` in the lines of a state.
+fn field<'s>(state: &'s str, name: &str) -> Option<&'s str> {
+    let line = state.lines().find_map(|line| line.strip_prefix(name))?;
+    Some(line.trim())
+}
+
+/// The number of the data of a node that was killed, as `recover`, its own command, finds it: with
+/// it the node asks for what it has missed, and not for all. Nothing, if it ended in an orderly way.
+pub(super) fn recovered(
+    data: &Path,
+    recover: impl FnOnce() -> Command,
+) -> Result<Option<String>, ServerError> {
+    const FOUND: &str = "Recovered position:";
+    let state = fs::read_to_string(data.join("grastate.dat")).unwrap_or_default();
+    if field(&state, "seqno:") != Some("-1") {
+        return Ok(None);
+    }
+    let mut recover = recover();
+    let output = recover.arg("--wsrep-recover").output()?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    let found = said
+        .lines()
+        .find_map(|line| Some(line.split_once(FOUND)?.1));
+    let number = found.map(|number| number.trim().to_owned());
+    let number = number.ok_or_else(|| ServerError::new(format!("no position in:\n{said}")))?;
+    put_number(data, &number)?;
+    Ok(Some(number))
 }

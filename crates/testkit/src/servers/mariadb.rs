@@ -13,7 +13,7 @@ use super::extras::Extras;
 use super::find::Server;
 use super::port::Port;
 use super::process::{Process, Recipe};
-use super::{home, mysql, template};
+use super::{galera, home, mysql, template};
 
 /// A small redo log, or every copy of the data directory would be 100 MB.
 const SMALL: &str = "--innodb-log-file-size=8M";
@@ -190,6 +190,17 @@ struct Node {
     origin: Option<PathBuf>,
 }
 
+impl Node {
+    /// The server with all that it is told, whatever it is to do.
+    fn plain(&self, program: &Path, directory: &Path) -> Command {
+        let mut command = home::command(program, directory);
+        command.args(["--no-defaults", SMALL]).args(base(program));
+        command.args(usual(self.address, directory));
+        self.extras.apply(&mut command, directory);
+        command
+    }
+}
+
 impl Recipe for Node {
     fn fill(&self, data: &Path) -> Result<(), ServerError> {
         if let Some(origin) = &self.origin {
@@ -218,14 +229,15 @@ impl Recipe for Node {
     fn command(&self, directory: &Path) -> Result<Command, ServerError> {
         self.extras.write(directory)?;
         let program = Server::MariaDb.find("mariadbd")?;
-        let mut command = Command::new(&program);
-        command.args(["--no-defaults", SMALL]).args(base(&program));
-        command.args(usual(self.address, directory));
+        let mut command = self.plain(&program, directory);
         if self.extras.arguments.iter().any(|it| it == "--wsrep-on=ON") {
             // By itself it would not name an address of this machine's alone.
             command.arg(format!("--wsrep-node-incoming-address={}", self.address));
+            let recover = || self.plain(&program, directory);
+            if let Some(number) = galera::recovered(&directory.join("data"), recover)? {
+                command.arg(format!("--wsrep-start-position={number}"));
+            }
         }
-        self.extras.apply(&mut command, directory);
         Ok(command)
     }
 

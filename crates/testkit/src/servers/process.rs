@@ -207,14 +207,15 @@ impl Process {
     }
 
     /// Sets its wall clock so far ahead of the machine's; with zero it is right again. It tells
-    /// the time by it if its builder was told `own_clock`. A restart sets it right.
+    /// the time by it if its builder was told `own_clock`, also after a restart. Of ZooKeeper it is
+    /// every clock.
     pub fn set_clock(&self, ahead: Duration) -> Result<(), ServerError> {
-        self.write_clock(&format!("+{:.3}s", ahead.as_secs_f64()))
+        self.write_clock(&format!("+{:.6}s", ahead.as_secs_f64()))
     }
 
     /// The same so far behind.
     pub fn set_clock_back(&self, behind: Duration) -> Result<(), ServerError> {
-        self.write_clock(&format!("-{:.3}s", behind.as_secs_f64()))
+        self.write_clock(&format!("-{:.6}s", behind.as_secs_f64()))
     }
 
     /// Fills its disk, or makes room again. It notices if its builder was told `own_disk`.

@@ -1,4 +1,4 @@
-use tenure_testkit::servers::MariaDb;
+use tenure_testkit::servers::{Galera, MariaDb, wait};
 
 use crate::{drop_removes, kill_refuses, pause_silences};
 
@@ -27,4 +27,23 @@ fn mariadb_takes_settings() {
         .start()
         .unwrap();
     assert_eq!(mariadb.sql("select @@max_connections").unwrap(), "17");
+}
+
+#[test]
+fn a_node_that_was_killed_comes_back_with_what_it_missed() {
+    let cluster = Galera::start().unwrap();
+    let [first, second] = cluster.nodes();
+    first.sql("create table a (n int primary key)").unwrap();
+    first.sql("insert into a values (1)").unwrap();
+    for round in 2..4 {
+        second.kill().unwrap();
+        cluster.wait_for(1).unwrap();
+        first
+            .sql(&format!("insert into a values ({round})"))
+            .unwrap();
+        second.start().unwrap();
+        cluster.wait_for(2).unwrap();
+        let rows = || second.sql("select count(*) from a").unwrap_or_default();
+        wait::until_true("what it missed", || rows() == round.to_string()).unwrap();
+    }
 }

@@ -1,3 +1,5 @@
+use std::time::{Duration, Instant};
+
 use tenure_testkit::servers::{ZooKeeper, ZooKeeperEnsemble, wait};
 
 use crate::{drop_removes, kill_refuses, pause_silences};
@@ -43,4 +45,42 @@ fn an_ensemble_goes_on_without_its_leader() {
         .filter(|m| m.port() != second.port());
     others.for_each(|member| member.kill().unwrap());
     wait::until_true("no leader", || ensemble.leader().is_none()).unwrap();
+}
+
+/// For how long it runs, by the clock by which it counts sessions.
+fn uptime(server: &ZooKeeper) -> Duration {
+    let answer = server.word("mntr").unwrap();
+    let uptime = answer
+        .lines()
+        .find_map(|line| line.strip_prefix("zk_uptime\t"));
+    let uptime = uptime.unwrap_or_else(|| panic!("{answer}"));
+    Duration::from_millis(uptime.parse().unwrap())
+}
+
+#[test]
+fn the_monotonic_clock_of_zookeeper_can_be_set() {
+    let server = ZooKeeper::builder().own_clock().unwrap().start().unwrap();
+    let (begun, first) = (Instant::now(), uptime(&server));
+    let ahead = Duration::from_secs(100);
+    server.set_clock(ahead).unwrap();
+    let second = uptime(&server);
+    let passed = second - first;
+    assert!(passed >= ahead, "{passed:?}");
+    assert!(
+        passed <= ahead + begun.elapsed() + Duration::from_millis(5),
+        "{passed:?}"
+    );
+}
+
+#[test]
+fn a_zookeeper_without_room_ends_and_has_everything_again() {
+    let server = ZooKeeper::builder().own_disk().unwrap().start().unwrap();
+    server.shell(&["create", "/a", "x"]).unwrap();
+    let before = nodes(&server);
+    server.fill_disk(true).unwrap();
+    server.shell(&["create", "/b", "x"]).unwrap_err();
+    wait::until_true("its end", || server.pid().is_none()).unwrap();
+    server.fill_disk(false).unwrap();
+    server.start().unwrap();
+    assert_eq!(nodes(&server), before);
 }

@@ -9,7 +9,7 @@ use crate::servers::port::Port;
 /// Options of a [`ZooKeeper`] server.
 #[derive(Clone, Debug, Default)]
 pub struct ZooKeeperBuilder {
-    extras: Extras,
+    pub(super) extras: Extras,
     tls: bool,
 }
 
@@ -36,6 +36,20 @@ impl ZooKeeperBuilder {
             .set("ssl.trustStore.location", "{dir}/ca.pem")
             .set("ssl.trustStore.type", "PEM")
             .set("ssl.clientAuth", "need")
+    }
+
+    /// Gives it clocks that can be set, the monotonic one among them, by which it counts sessions:
+    /// [`Process::set_clock`](crate::servers::Process::set_clock).
+    pub fn own_clock(mut self) -> Result<Self, ServerError> {
+        self.extras.all_clocks()?;
+        Ok(self)
+    }
+
+    /// Gives it a disk that can be filled:
+    /// [`Process::fill_disk`](crate::servers::Process::fill_disk).
+    pub fn own_disk(mut self) -> Result<Self, ServerError> {
+        self.extras.own_disk()?;
+        Ok(self)
     }
 
     /// Starts a server that is alone.

@@ -1,8 +1,10 @@
 //! Several ZooKeeper servers that agree.
 
+use super::builder::ZooKeeperBuilder;
 use super::node::ZooKeeper;
 use crate::servers::Proxy;
 use crate::servers::error::ServerError;
+use crate::servers::extras::Extras;
 use crate::servers::port::Port;
 use crate::servers::wait;
 
@@ -24,7 +26,7 @@ impl ZooKeeperEnsemble {
     pub fn start(size: usize) -> Result<ZooKeeperEnsemble, ServerError> {
         let between = ports(size)?;
         let lines = lines(&between.iter().map(Port::number).collect::<Vec<_>>());
-        let member = |index| ZooKeeper::member(index + 1, lines.clone());
+        let member = |index| ZooKeeper::member(index + 1, lines.clone(), Extras::default());
         let members = (0..size).map(member).collect::<Result<Vec<_>, _>>()?;
         members.iter().try_for_each(|member| member.spawn())?;
         members.iter().try_for_each(|member| member.wait_ready())?;
@@ -52,6 +54,17 @@ impl ZooKeeperEnsemble {
         sync_limit: u32,
         more: &[&str],
     ) -> Result<ZooKeeperEnsemble, ServerError> {
+        let server = ZooKeeper::builder();
+        ZooKeeperEnsemble::start_severable_like(server, leading, sync_limit, more)
+    }
+
+    /// [`start_severable_with`](Self::start_severable_with) of servers like this one.
+    pub fn start_severable_like(
+        server: ZooKeeperBuilder,
+        leading: bool,
+        sync_limit: u32,
+        more: &[&str],
+    ) -> Result<ZooKeeperEnsemble, ServerError> {
         let more = more.join("\n");
         let between = ports(3)?;
         let links = between.iter().map(|port| Proxy::start(port.address()));
@@ -72,11 +85,8 @@ impl ZooKeeperEnsemble {
                 2 * sync_limit
             )
         };
-        let members = vec![
-            ZooKeeper::member(1, seen_by(false))?,
-            ZooKeeper::member(2, seen_by(false))?,
-            ZooKeeper::member(3, seen_by(true))?,
-        ];
+        let member = |id| ZooKeeper::member(id, seen_by(id == 3), server.extras.clone());
+        let members = (1..=3).map(member).collect::<Result<Vec<_>, _>>()?;
         // The highest of the first two leads, and the third finds a leader.
         let order = if leading { [0, 2, 1] } else { [0, 1, 2] };
         for part in [&order[..2], &order[2..]] {

@@ -69,12 +69,16 @@ impl ZooKeeper {
     }
 
     /// Prepares member `id`; the lines list all members.
-    pub(super) fn member(id: usize, lines: String) -> Result<ZooKeeper, ServerError> {
+    pub(super) fn member(
+        id: usize,
+        lines: String,
+        extras: Extras,
+    ) -> Result<ZooKeeper, ServerError> {
         let port = Port::choose()?;
         let recipe = Node {
             address: port.address(),
             member: Some((id, lines)),
-            extras: Extras::default(),
+            extras,
         };
         Ok(ZooKeeper {
             process: Process::prepare("zookeeper", Box::new(recipe))?,
@@ -174,6 +178,7 @@ impl Recipe for Node {
         command.args(lines.filter(|line| line.starts_with("-D")));
         command.arg("org.apache.zookeeper.server.quorum.QuorumPeerMain");
         command.arg(directory.join("data/zoo.cfg"));
+        self.extras.set_variables(&mut command, directory);
         Ok(command)
     }
 
