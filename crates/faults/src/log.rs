@@ -8,9 +8,6 @@ use tenure_testkit::history::{Event, History, What};
 
 use crate::progress::Progress;
 
-/// More than workers tell in a moment.
-const LOOKED_AT: usize = 1_000;
-
 /// The events of a run, added to by everybody.
 #[derive(Debug)]
 pub struct Log {
@@ -68,13 +65,6 @@ impl Log {
         let done = deed();
         self.note("nemesis", What::Forgot { since });
         done
-    }
-
-    /// Whether a tenure was told to be extended after `moment`.
-    pub fn is_extended_since(&self, moment: Duration) -> bool {
-        let kept = self.kept();
-        let mut last = kept.events.iter().rev().take(LOOKED_AT);
-        last.any(|event| event.at > moment && matches!(event.what, What::Extended { .. }))
     }
 
     /// Looks at how far the workers have come.

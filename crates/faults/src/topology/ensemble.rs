@@ -1,7 +1,7 @@
 //! Three ZooKeeper servers, of which the last can be cut off from the others.
 
 use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tenure_testkit::servers::{ServerError, ZooKeeper, ZooKeeperEnsemble};
 
@@ -41,19 +41,13 @@ impl Ensemble {
             way.cut()?;
         }
         // All have come to the last one by then.
-        sleep(scene.length.max(SESSION));
+        scene.wait(1.0);
         let stopped = all.clone().filter(|at| fleet.stop(*at)).count();
         if stopped == 0 {
             return Err(ServerError::new("no worker lives"));
         }
         sleep(SESSION.mul_f64(0.4 + 0.2 * scene.chance.f64()));
-        let went_on = scene.log.now();
         all.for_each(|at| _ = fleet.go_on(at));
-        // Until one was answered, as a rule: on a busy machine that takes a while.
-        let end = Instant::now() + SESSION / 5;
-        while Instant::now() < end && !scene.log.is_extended_since(went_on) {
-            sleep(Duration::from_millis(1));
-        }
         sleep(SESSION.mul_f64(0.05 * scene.chance.f64()));
         self.servers.sever()?;
         // The others are let in elsewhere when the sessions end.
