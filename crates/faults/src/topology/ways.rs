@@ -38,6 +38,7 @@ pub(super) fn menu(ways: &Ways, speaks: bool) -> Vec<Mishap<'_>> {
         broken(ways, "cut off both ways", |proxy, _| proxy.partition()),
         broken(ways, "connections reset", |proxy, _| drop(proxy.cut())),
         broken(ways, "flows forgotten", |proxy, _| proxy.silence()),
+        broken(ways, "requests late", |proxy, _| proxy.hold_back()),
         broken(ways, "connections refused", |proxy, _| {
             let _ = proxy.refuse();
             let _ = proxy.cut();

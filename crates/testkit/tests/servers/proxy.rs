@@ -276,3 +276,22 @@ fn silence_is_for_the_connections_there_are() {
     is_reset(&mut old);
     drop(redis);
 }
+
+#[test]
+fn what_is_held_back_arrives_after_what_the_client_says_next() {
+    let (redis, proxy) = redis_behind_proxy();
+    let mut old = client(&proxy);
+    assert_eq!(say(&mut old, "PING").unwrap(), "+PONG\r\n");
+    proxy.hold_back();
+    old.write_all(b"SET a late\r\n").unwrap();
+    is_silent(&mut old);
+    // It gives up, and asks again.
+    drop(old);
+    assert_eq!(say(&mut client(&proxy), "SET a soon").unwrap(), "+OK\r\n");
+    assert_eq!(redis.command(&["GET", "a"]).unwrap(), "soon");
+    proxy.heal().unwrap();
+    wait::until_true("the late request applied", || {
+        redis.command(&["GET", "a"]).unwrap() == "late"
+    })
+    .unwrap();
+}

@@ -1,6 +1,6 @@
 //! Carries the bytes of one connection.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use rustix::net::connect_unspec;
@@ -11,7 +11,7 @@ use tokio::net::tcp::{ReadHalf, WriteHalf};
 use tokio::sync::{mpsc, watch};
 use tokio::time::{self, Duration, Instant};
 
-use super::control::{Control, Rules};
+use super::control::{Client, Control, Rules};
 use super::{Flow, Way};
 
 /// How many pieces may wait for a slow or held direction; then TCP makes the sender wait.
@@ -90,7 +90,11 @@ pub(super) fn refuse(client: TcpStream) {
 pub(super) async fn carry(client: TcpStream, server: SocketAddr, counted: Counted) {
     let control = &*counted.control;
     let mut rules = control.watch();
-    let Ok(peer) = client.peer_addr().map(|address| address.ip()) else {
+    let held_back = rules.borrow().held_back;
+    let Ok(peer) = client.peer_addr().map(|address| Client {
+        address: address.ip(),
+        held_back,
+    }) else {
         return;
     };
     let client = Reset::new(client);
@@ -128,7 +132,7 @@ pub(super) async fn carry(client: TcpStream, server: SocketAddr, counted: Counte
 
 async fn one_way(
     way: Way,
-    peer: IpAddr,
+    peer: Client,
     mut from: ReadHalf<'_>,
     mut to: WriteHalf<'_>,
     control: &Control,
@@ -186,7 +190,7 @@ async fn put(
     to: &mut WriteHalf<'_>,
     mut bytes: &[u8],
     way: Way,
-    peer: IpAddr,
+    peer: Client,
     rules: &mut watch::Receiver<Rules>,
 ) -> Result<(), Cut> {
     while let Some((first, rest)) = bytes.split_first() {
@@ -205,7 +209,7 @@ async fn put(
 }
 
 /// Waits until what arrived then may pass.
-async fn pass(way: Way, peer: IpAddr, arrived: Instant, rules: &mut watch::Receiver<Rules>) {
+async fn pass(way: Way, peer: Client, arrived: Instant, rules: &mut watch::Receiver<Rules>) {
     loop {
         let flow = rules.borrow_and_update().flow(way, peer);
         match flow {

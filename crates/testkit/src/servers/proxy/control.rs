@@ -19,23 +19,36 @@ pub(super) struct Rules {
     pub(super) generation: u64,
     /// Connections that were there when it changed carry nothing any more.
     pub(super) silenced: u64,
+    /// How often requests were held back.
+    pub(super) held_back: u64,
+    /// Whether those of the connections that were there then still are.
+    pub(super) holds_back: bool,
     /// No new connections.
     pub(super) refuse: bool,
     /// Nothing passes this way to or from clients at these addresses.
     pub(super) apart: Vec<(IpAddr, Way)>,
 }
 
+/// Whose bytes they are.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Client {
+    pub(super) address: IpAddr,
+    /// How often requests had been held back when it connected.
+    pub(super) held_back: u64,
+}
+
 impl Rules {
-    /// What happens to the bytes of a client at `client` that go this way.
-    pub(super) fn flow(&self, way: Way, client: IpAddr) -> Flow {
-        if self.apart.contains(&(client, way)) {
+    /// What happens to the bytes of this client that go this way.
+    pub(super) fn flow(&self, way: Way, client: Client) -> Flow {
+        let is_late = self.holds_back && client.held_back < self.held_back;
+        if self.apart.contains(&(client.address, way)) || is_late && way == Way::ToServer {
             return Flow::Hold;
         }
         self.flows[way as usize]
     }
 
     /// Whether no handshake of such a client gets through.
-    pub(super) fn holds(&self, client: IpAddr) -> bool {
+    pub(super) fn holds(&self, client: Client) -> bool {
         [Way::ToServer, Way::ToClient]
             .iter()
             .any(|way| self.flow(*way, client) == Flow::Hold)
@@ -71,6 +84,8 @@ impl Default for Control {
             flows: [Flow::Pass; 2],
             generation: 0,
             silenced: 0,
+            held_back: 0,
+            holds_back: false,
             refuse: false,
             apart: Vec::new(),
         };

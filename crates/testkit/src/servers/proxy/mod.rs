@@ -151,6 +151,15 @@ impl Proxy {
         self.control.change(|rules| rules.silenced += 1);
     }
 
+    /// Holds what clients say on the connections there are until all is healed, also when they have
+    /// gone by then; new ones pass. So a request may arrive after later ones of the same client.
+    pub fn hold_back(&self) {
+        self.control.change(|rules| {
+            rules.held_back += 1;
+            rules.holds_back = true;
+        });
+    }
+
     /// Refuses new connections; those there are stay.
     pub fn refuse(&self) -> Result<(), ServerError> {
         self.control.change(|rules| rules.refuse = true);
@@ -165,6 +174,7 @@ impl Proxy {
         self.control.change(|rules| {
             rules.flows = [Flow::Pass; 2];
             rules.refuse = false;
+            rules.holds_back = false;
             rules.apart.clear();
         });
         self.control.wait_listening(true)
