@@ -3,6 +3,7 @@
 use super::{Bench, sides};
 use crate::Result;
 use crate::environment::{Lease, RunningStore, Store};
+use crate::locks::Kind;
 use crate::report::{Goal, Row, Unit};
 use crate::worker::{Command, Place, Worker};
 
@@ -10,14 +11,7 @@ pub(super) fn measure(bench: &mut Bench<'_>, stage: &RunningStore) -> Result<()>
     bench.say(stage, "take and free");
     let (store, key) = (stage.store(), stage.store().key());
     let kinds = sides::take_free(store);
-    let url = stage.url(Lease::Usual);
-    // A client that connects now is served on the same processor.
-    stage.pin(&[bench.cpu])?;
-    let mut workers = Vec::new();
-    for kind in &kinds {
-        workers.push(Worker::start(*kind, &url, Place::Pinned(bench.cpu))?);
-    }
-    stage.pin(&[bench.cpu])?;
+    let mut workers = workers(bench, stage, &kinds)?;
     let row = |id: &str, title: String| Row {
         sides: sides::sides(&kinds),
         ..Row::new(format!("{id}/{key}"), title, Unit::Micros)
@@ -38,16 +32,9 @@ pub(super) fn measure(bench: &mut Bench<'_>, stage: &RunningStore) -> Result<()>
     for _ in 0..bench.effort.rounds {
         for (number, worker) in workers.iter_mut().enumerate() {
             let before = (stage.cpu(), stage.evalsha());
-            let answer = worker.ask(&Command::Cycle {
-                tasks: 1,
-                names: 1,
-                millis: bench.effort.millis,
-                prefix: bench.fresh("cycle"),
-            })?;
+            let count = count(bench, worker)?;
             let after = (stage.cpu(), stage.evalsha());
-            let count = answer[0].max(1) as f64;
-            let micros = bench.effort.millis as f64 * 1_000.0 / count;
-            time.sides[number].rounds.push(micros);
+            time.sides[number].rounds.push(micros(bench, count));
             if let (Some(before), Some(after)) = (before.0, after.0) {
                 let used = after.saturating_sub(before) as f64;
                 cpu.sides[number].rounds.push(used / count / 1_000.0);
@@ -70,4 +57,35 @@ pub(super) fn measure(bench: &mut Bench<'_>, stage: &RunningStore) -> Result<()>
         bench.rows.push(script);
     }
     Ok(())
+}
+
+/// A worker of each kind, on one processor with the server.
+pub(super) fn workers(
+    bench: &Bench<'_>,
+    stage: &RunningStore,
+    kinds: &[Kind],
+) -> Result<Vec<Worker>> {
+    let url = stage.url(Lease::Usual);
+    // A client that connects now is served on the same processor.
+    stage.pin(&[bench.cpu])?;
+    let start = |kind: &Kind| Worker::start(*kind, &url, Place::Pinned(bench.cpu));
+    let workers = kinds.iter().map(start).collect::<Result<_>>()?;
+    stage.pin(&[bench.cpu])?;
+    Ok(workers)
+}
+
+/// How often a task of the worker takes and frees in a round, at least once.
+pub(super) fn count(bench: &Bench<'_>, worker: &mut Worker) -> Result<f64> {
+    let answer = worker.ask(&Command::Cycle {
+        tasks: 1,
+        names: 1,
+        millis: bench.effort.millis,
+        prefix: bench.fresh("cycle"),
+    })?;
+    Ok(answer[0].max(1) as f64)
+}
+
+/// How long each of so many took.
+pub(super) fn micros(bench: &Bench<'_>, count: f64) -> f64 {
+    bench.effort.millis as f64 * 1_000.0 / count
 }
