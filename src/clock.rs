@@ -153,6 +153,11 @@ impl Clock {
         matches!(self.source, Source::Boot)
     }
 
+    /// Whether a look at it shows both clocks of this machine.
+    pub(crate) fn shows_both(&self) -> bool {
+        self.is_real() && self.watches_wall
+    }
+
     /// Both clocks. A thread that is held up between the two readings takes the wall
     /// clock to be less ahead than it is, never more.
     pub(crate) fn look(&self) -> Sight {

@@ -18,6 +18,11 @@ impl Birth {
         Self(std::process::id())
     }
 
+    /// The id of that process.
+    pub(crate) fn process(self) -> u32 {
+        self.0
+    }
+
     /// Whether this is that process, and not a fork of it.
     pub(crate) fn is_here(self) -> bool {
         #[cfg(test)]

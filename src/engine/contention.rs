@@ -11,6 +11,9 @@ use super::settings::{Beginning, ContentionSettings, Mode};
 use super::slot::{DrivenHere, DriverSlot, PolledBy};
 use super::tenure::Tenure;
 use crate::backend::{Backend, Nonce};
+#[cfg(doc)]
+use crate::clock::Clock;
+use crate::clock::{Moment, Sight};
 use crate::model::{ContenderId, MutexName, Purpose};
 
 impl Engine {
@@ -61,16 +64,17 @@ impl Engine {
 
     /// The same for a caller that makes the [first
     /// call](Contention::call_here) itself, and has seen [that it
-    /// may](Self::check_open) without having waited since. `nonce` is for the
-    /// first bid.
+    /// may](Self::check_open), and `sent` when it [looked](Clock::look_before)
+    /// at the clocks, without having waited since. `nonce` is for the first bid.
     pub(crate) fn contend_here(
         &self,
         settings: ContentionSettings,
         listener: Arc<dyn Listener>,
         nonce: Option<Nonce>,
+        sent: Sight,
     ) -> Contention {
         let beginning = Beginning {
-            sent: self.clock().look_before(),
+            sent,
             is_at_home: true,
             nonce,
         };
@@ -133,12 +137,12 @@ impl Contention {
     /// Makes the call that it begins with in the caller's own future: without
     /// a task where the store's answer is all that is waited for. Returns when
     /// there is an answer, or nothing to call yet; what follows goes on in the
-    /// background.
+    /// background. Says whether the answer has come only now, to this caller.
     ///
     /// Dropped, or kept and not polled for a short time, the call
     /// goes on in the background too.
-    pub(crate) async fn call_here(&self) {
-        DrivenHere::begin(&self.slot).call().await;
+    pub(crate) async fn call_here(&self) -> bool {
+        DrivenHere::begin(&self.slot).call().await
     }
 
     /// `tenure` is in the hands of its holder: at the limit of that holder, if it
@@ -150,11 +154,11 @@ impl Contention {
     }
 
     /// Abandons it as a drop does, and makes the call that gives it back in the
-    /// caller's own future.
-    pub(crate) async fn abandon_here(mut self) {
+    /// caller's own future. `now` is of one who has just read the clock.
+    pub(crate) async fn abandon_here(mut self, now: Option<Moment>) {
         self.at_drop = None;
         let driven = DrivenHere::begin(&self.slot);
-        self.slot.send_and_poll(Event::Abandoned);
+        self.slot.send_and_poll(Event::Abandoned, now);
         driven.call().await;
     }
 }

@@ -94,9 +94,14 @@ impl Driver {
 
     /// Takes an event, and carries out what the machine wants.
     pub(super) fn on(&mut self, event: Event) {
-        let mut next = self.take(event);
+        self.on_at(event, None);
+    }
+
+    /// The same; `now` is of one who has just read the clock.
+    pub(super) fn on_at(&mut self, event: Event, now: Option<Moment>) {
+        let mut next = self.take(event, now);
         while let Some(event) = next {
-            next = self.take(event);
+            next = self.take(event, None);
         }
         if self.machine.tries_nothing() {
             self.reporter.rests();
@@ -104,7 +109,7 @@ impl Driver {
     }
 
     /// The same for one event, and says what follows from it at once.
-    fn take(&mut self, mut event: Event) -> Option<Event> {
+    fn take(&mut self, mut event: Event, now: Option<Moment>) -> Option<Event> {
         match &event {
             Event::Timer => {
                 self.is_rung();
@@ -124,7 +129,7 @@ impl Driver {
             _ => {}
         }
         let closes = matches!(event, Event::Stop(Stop::Closed));
-        self.now = self.clock().now();
+        self.now = now.unwrap_or_else(|| self.clock().now());
         let effects = self.machine.on(self.now, event);
         let next = self.carry_out_all(effects);
         if closes && next.is_none() && self.machine.is_quieting() {
@@ -212,8 +217,19 @@ impl Driver {
         if wanted != self.alarm {
             let before = std::mem::replace(&mut self.alarm, wanted);
             let roster = self.slot.engine().roster();
-            roster.set_alarm(self.number, before, wanted);
+            // What is to be renewed before has its alarm set with that.
+            let set = wanted.filter(|at| !self.is_renewed_before(*at));
+            if before.is_some() || set.is_some() {
+                roster.set_alarm(self.number, before, set);
+            }
         }
+    }
+
+    /// Whether it owns until `at`, unless it is renewed, which the roster does
+    /// before.
+    fn is_renewed_before(&self, at: Moment) -> bool {
+        let is_renewed = |holding: &Holding| holding.is_renewed_before(at);
+        self.machine.owns_until() == Some(at) && self.holding.as_ref().is_some_and(is_renewed)
     }
 
     /// Carries out what the machine wants, and says what follows at once.

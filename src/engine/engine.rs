@@ -20,8 +20,9 @@ use super::settings::Settings;
 use super::trouble::{Doing, TroubleBoard, TroubleReporter, Troubles};
 use super::wake;
 use crate::backend::{AnyBackend, Backend, Bid, LeaseBound, Wakeup};
-use crate::clock::{Clock, Moment};
+use crate::clock::{Clock, Moment, Sight};
 use crate::error::{Error, ErrorKind, Outcome, Result};
+use crate::model::chance::Here;
 use crate::model::{LeaseTerms, MutexName};
 use crate::sync::Mutex;
 use crate::telemetry::Meters;
@@ -316,6 +317,12 @@ impl Engine {
     /// The process that connected.
     pub(super) fn birth(&self) -> Birth {
         self.0.home.birth()
+    }
+
+    /// Where and when one is that has seen `sight`, and [that it may](Self::check_open)
+    /// contend, without having waited since.
+    pub(crate) fn here(&self, sight: Sight) -> Here {
+        Here::seen(self.birth().process(), self.clock(), sight)
     }
 
     /// An error in a fork of the process that connected.

@@ -61,6 +61,11 @@ impl Holding {
         slot.engine().roster().renew_at(at, number, due);
     }
 
+    /// Whether the roster has it renewed before `at`.
+    pub(super) fn is_renewed_before(&self, at: Moment) -> bool {
+        self.renewal.is_some_and(|renewal| renewal < at)
+    }
+
     pub(super) fn stop_renewing(&mut self, slot: &DriverSlot, number: u64) {
         if let Some(at) = self.renewal.take() {
             slot.engine().roster().stop_renewing(at, number);
@@ -113,7 +118,7 @@ impl Holding {
     /// end first knows best.
     pub(super) fn end(&self, cause: LossCause) -> LossCause {
         self.lease.end(cause);
-        self.lease.cause.get().copied().unwrap_or(cause)
+        self.lease.cause.get().unwrap_or(cause)
     }
 
     pub(super) fn is_given_back(&self, how: GivenBack) {

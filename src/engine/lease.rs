@@ -2,7 +2,7 @@
 //! machine, at whichever view looks first.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use tokio::sync::Notify;
 
@@ -10,6 +10,7 @@ use super::birth::Birth;
 use super::event::GivenBack;
 use super::in_hand::{InHand, patience};
 use super::jump::Jump;
+use super::said_once::SaidOnce;
 use super::store_clock::{ClockReading, EstimatedStoreClock};
 use crate::backend::{Bid, Held};
 use crate::clock::{Clock, Moment, Sight};
@@ -32,9 +33,9 @@ pub(crate) struct Lease {
     pub(super) clock: Clock,
     pub(super) store_clock: Mutex<EstimatedStoreClock>,
     pub(super) deadline: AtomicU64,
-    pub(super) cause: OnceLock<LossCause>,
+    pub(super) cause: SaidOnce<LossCause>,
     /// Why it has ended for its first holder alone: see [`Tenure`](super::Tenure).
-    pub(super) first_ended: OnceLock<LossCause>,
+    pub(super) first_ended: SaidOnce<LossCause>,
     pub(super) in_hand: InHand,
     jump: Jump,
     birth: Birth,
@@ -42,11 +43,11 @@ pub(crate) struct Lease {
     /// the clock.
     at_home: AtomicU64,
     /// Why it is to end, once its end has been asked for.
-    pub(super) asked: OnceLock<LossCause>,
+    pub(super) asked: SaidOnce<LossCause>,
     /// Rung when any of this has changed, and when the deadline has moved.
     pub(super) changed: Notify,
     /// What came of giving it back, once that is over.
-    pub(super) given_back: OnceLock<GivenBack>,
+    pub(super) given_back: SaidOnce<GivenBack>,
 }
 
 impl Lease {
@@ -68,15 +69,15 @@ impl Lease {
             clock,
             store_clock: Mutex::new(EstimatedStoreClock::new(reading)),
             deadline: AtomicU64::new(deadline.as_nanos().max(1)),
-            cause: OnceLock::new(),
-            first_ended: OnceLock::new(),
+            cause: SaidOnce::new(),
+            first_ended: SaidOnce::new(),
             in_hand: InHand::offered(patience(&terms), reading.heard_at),
             jump: Jump::since(sent, terms.margin()),
             birth,
             at_home: AtomicU64::new(u64::MAX / 2), // never
-            asked: OnceLock::new(),
+            asked: SaidOnce::new(),
             changed: Notify::new(),
-            given_back: OnceLock::new(),
+            given_back: SaidOnce::new(),
         }
     }
 
@@ -88,14 +89,14 @@ impl Lease {
     /// Its end is asked for: its holder is told, and it lasts on until the
     /// local side has ended.
     pub(crate) fn ask_to_end(&self, cause: LossCause) {
-        if self.asked.set(cause).is_ok() {
+        if self.asked.say(cause) {
             self.changed.notify_waiters();
         }
     }
 
     /// It has been given back, or the engine no longer tries to.
     pub(crate) fn is_given_back(&self, how: GivenBack) {
-        if self.given_back.set(how).is_ok() {
+        if self.given_back.say(how) {
             self.changed.notify_waiters();
         }
     }
@@ -107,7 +108,7 @@ impl Lease {
 
     /// Whether its end has been asked for.
     pub(crate) fn is_asked(&self) -> bool {
-        self.asked.get().is_some()
+        self.asked.is_said()
     }
 
     /// The moment at which it ends, if it is not over.
@@ -201,7 +202,7 @@ impl Lease {
 
     /// Only the thread that moved the deadline to `OVER` comes here.
     fn settle(&self, cause: LossCause) {
-        let _ = self.cause.set(cause);
+        self.cause.say(cause);
         self.changed.notify_waiters();
     }
 }

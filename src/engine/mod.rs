@@ -16,6 +16,7 @@
 //! | `jump` | whether the clocks of this machine jumped |
 //! | `in_hand` | whether the user of a contention has its grant in hand |
 //! | `lease` | how long a grant lasts, by the local clock |
+//! | `said_once` | a word about a lease that is said once |
 //! | `life` | how far a contention has come, told to all who look on |
 //! | `tenure` | a period of ownership, as its holder sees it |
 //! | `observe` | looking without contending |
@@ -47,6 +48,7 @@ mod observe;
 mod random;
 mod renewals;
 mod roster;
+mod said_once;
 mod settings;
 mod slot;
 mod store_clock;

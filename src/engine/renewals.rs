@@ -87,8 +87,8 @@ impl Renewals {
         self.by_time.first_key_value().map(|((at, _), _)| *at)
     }
 
-    /// Everything that is due, with company.
-    pub(super) fn take_due(&mut self, now: Moment) -> Vec<DueRenewal> {
+    /// Everything that is due, with company, each with the number of its contention.
+    pub(super) fn take_due(&mut self, now: Moment) -> Vec<(u64, DueRenewal)> {
         // Taking it early is worth it only if something must go anyway.
         if self.first().is_none_or(|at| at > now) {
             return Vec::new();
@@ -96,8 +96,8 @@ impl Renewals {
         let due = self.by_time.iter();
         let due = due.filter(|((at, _), due)| due.from(*at) <= now);
         let due: Vec<_> = due.map(|(key, _)| *key).collect();
-        let due = due.iter().filter_map(|key| self.by_time.remove(key));
-        due.collect()
+        let take = |key: &(Moment, u64)| Some((key.1, self.by_time.remove(key)?));
+        due.iter().filter_map(take).collect()
     }
 }
 

@@ -75,6 +75,15 @@ impl RosterEntries {
         alarm.into_iter().chain(self.renewals.first()).min()
     }
 
+    /// All that is to be renewed. Each is rung for at its end, should it not be
+    /// renewed by then: while its renewal stood here it needed no alarm.
+    fn take_due(&mut self, now: Moment) -> Vec<DueRenewal> {
+        let due = self.renewals.take_due(now);
+        let alarms = due.iter().map(|(number, due)| (due.deadline, *number));
+        self.alarms.extend(alarms);
+        due.into_iter().map(|(_, due)| due).collect()
+    }
+
     /// All whose moment has come.
     fn take_rung(&mut self, now: Moment) -> Vec<Arc<DriverSlot>> {
         let mut rung = Vec::new();
@@ -207,7 +216,8 @@ impl RosterParts {
         let now = self.clock.now();
         let mut entries = self.entries.lock();
         entries.keeper = Keeper::Awake;
-        let (due, rung) = (entries.renewals.take_due(now), entries.take_rung(now));
+        let due = entries.take_due(now);
+        let rung = entries.take_rung(now);
         drop(entries);
         for batch in renewals::batches(due, now) {
             let (backend, clock) = (self.backend.clone(), self.clock.clone());

@@ -15,6 +15,7 @@ use super::Engine;
 use super::driver::Driver;
 use super::event::Event;
 use super::life::ContentionView;
+use crate::clock::Moment;
 use crate::sync::Mutex;
 
 /// A contention, within reach of all who have something to tell it.
@@ -168,12 +169,13 @@ impl DriverSlot {
         }
     }
 
-    /// The same, for a caller that polls at once: no alarm is needed before.
-    pub(super) fn send_and_poll(self: &Arc<Self>, event: Event) {
+    /// The same, for a caller that polls at once: no alarm is needed before. `now` is
+    /// what it has just read.
+    pub(super) fn send_and_poll(self: &Arc<Self>, event: Event, now: Option<Moment>) {
         let driver = self.desk.lock().driver.take();
         match driver {
             Some(mut driver) => {
-                driver.on(event);
+                driver.on_at(event, now);
                 let _ = self.put_back_quietly(driver);
             }
             None => self.send(event),
@@ -181,14 +183,15 @@ impl DriverSlot {
     }
 
     /// Polls what the contention waits for. Ready when `me` has nothing more to
-    /// poll: the caller after one answer, a task when nothing is to be polled.
-    fn poll(self: &Arc<Self>, cx: &mut Context<'_>, me: PolledBy) -> Poll<()> {
+    /// poll: the caller after one answer, a task when nothing is to be polled. Says
+    /// whether an answer came in this very poll.
+    fn poll(self: &Arc<Self>, cx: &mut Context<'_>, me: PolledBy) -> Poll<bool> {
         // A waker is foreign code: cloned before the mutex is taken, and dropped
         // after.
         let mut waker = Some(cx.waker().clone());
         let mut desk = self.desk.lock();
         if desk.is_over || desk.polled_by != me {
-            return Poll::Ready(());
+            return Poll::Ready(false);
         }
         std::mem::swap(&mut desk.waker, &mut waker);
         // The thread that works with it rings when it is back.
@@ -200,16 +203,17 @@ impl DriverSlot {
         while let Some(event) = self.next_in_inbox() {
             driver.on(event);
         }
-        let mut is_done = false;
-        while !is_done {
+        let mut is_answered = false;
+        while !is_answered {
             let Poll::Ready(event) = driver.poll(cx) else {
                 break;
             };
-            is_done = me == PolledBy::Caller && event.is_answer();
+            is_answered = me == PolledBy::Caller && event.is_answer();
             driver.on(event);
         }
-        is_done |= !driver.is_to_be_polled();
+        let is_done = is_answered || !driver.is_to_be_polled();
         self.put_back(driver, Some((me, is_done)))
+            .map(|()| is_answered)
     }
 
     /// Puts the driver back after an event; `polled` says who has polled it and
@@ -325,9 +329,10 @@ impl<'a> DrivenHere<'a> {
         Self(slot)
     }
 
-    /// Until one call is answered.
-    pub(super) async fn call(self) {
-        poll_fn(|cx| self.0.poll(cx, PolledBy::Caller)).await;
+    /// Until one call is answered. Whether that was now, to this caller: otherwise
+    /// some other thread has had the answer, perhaps long ago.
+    pub(super) async fn call(self) -> bool {
+        poll_fn(|cx| self.0.poll(cx, PolledBy::Caller)).await
     }
 }
 

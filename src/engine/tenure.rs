@@ -2,13 +2,14 @@
 
 use std::fmt;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::birth::Birth;
 use super::event::GivenBack;
 use super::in_hand::patience;
 use super::lease::Lease;
+use super::said_once::SaidOnce;
 use super::store_clock::ClockReading;
 use crate::backend::{Bid, Held, Nonce};
 use crate::clock::{Clock, Moment, Sight};
@@ -38,14 +39,14 @@ pub struct Tenure {
 pub(crate) struct OwnEnd {
     /// The longest this holder may hold, however long the lease is renewed.
     limit: Option<Moment>,
-    ended: OnceLock<LossCause>,
+    ended: SaidOnce<LossCause>,
 }
 
 impl OwnEnd {
     /// The moment at which its holder loses it, unless that has let go before.
     pub(super) fn limit(&self) -> Option<Moment> {
         let ended = self.ended.get();
-        let is_let_go = ended.is_some_and(|cause| *cause != LossCause::Deadline);
+        let is_let_go = ended.is_some_and(|cause| cause != LossCause::Deadline);
         self.limit.filter(|_| !is_let_go)
     }
 
@@ -53,11 +54,11 @@ impl OwnEnd {
     /// has ended, and whose holder has let go before cannot be lost any more.
     pub(super) fn is_over(&self, lease: &Lease) -> bool {
         if self.limit().is_some_and(|limit| lease.clock.now() >= limit)
-            && self.ended.set(LossCause::Deadline).is_ok()
+            && self.ended.say(LossCause::Deadline)
         {
             lease.changed.notify_waiters();
         }
-        self.ended.get() == Some(&LossCause::Deadline)
+        self.ended.get() == Some(LossCause::Deadline)
     }
 }
 
@@ -82,7 +83,7 @@ impl Tenure {
     }
 
     fn held(lease: Arc<Lease>, token: FencingToken, limit: Option<Moment>) -> Self {
-        let ended = OnceLock::new();
+        let ended = SaidOnce::new();
         let own_end = Arc::new(OwnEnd { limit, ended });
         Self {
             lease,
@@ -109,7 +110,7 @@ impl Tenure {
     /// Ends it for this holder; the grant may live on for the next. False when
     /// it had ended for it before.
     pub(crate) fn end(&self, cause: LossCause) -> bool {
-        let ends = self.own_end().set(cause).is_ok();
+        let ends = self.own_end().say(cause);
         if ends {
             self.lease.changed.notify_waiters();
         }
@@ -124,7 +125,7 @@ impl Tenure {
     }
 
     /// Why it has ended for this holder alone, if it has.
-    fn own_end(&self) -> &OnceLock<LossCause> {
+    fn own_end(&self) -> &SaidOnce<LossCause> {
         match &self.own_end {
             Some(own_end) => &own_end.ended,
             None => &self.lease.first_ended,
@@ -192,7 +193,7 @@ impl Tenure {
     /// The same, what the clock showed, and when the lease ends, for this holder or
     /// the next.
     fn ends_and_now(&self) -> Option<(Moment, Moment, Moment)> {
-        if self.own_end().get().is_some() {
+        if self.own_end().is_said() {
             return None;
         }
         let (deadline, now) = self.lease.look()?;
@@ -388,10 +389,10 @@ impl Tenure {
         // The cause is set right after the deadline; a look in between sees
         // the commonest one.
         let own = self.own_end().get();
-        let cause = *own
+        let cause = own
             .or(self.lease.cause.get())
             .or(self.lease.asked.get())
-            .unwrap_or(&LossCause::Deadline);
+            .unwrap_or(LossCause::Deadline);
         self.lost_by(cause)
     }
 
@@ -409,7 +410,7 @@ impl Tenure {
             // Listen before looking: a word in between must not be missed.
             changed.as_mut().enable();
             if let Some(given_back) = self.lease.given_back.get() {
-                return *given_back;
+                return given_back;
             }
             changed.await;
         }

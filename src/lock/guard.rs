@@ -90,7 +90,8 @@ impl LockGuard {
         let Some(giving_back) = giving_back else {
             return Ok(());
         };
-        match giving_back.finish().await {
+        let now = seen.map(|(_, now)| now);
+        match giving_back.finish(now).await {
             End::Finished(Finish::Released) => Ok(()),
             End::Finished(Finish::Lost(cause)) => Err(self.tenure.lost_by(cause).into()),
             _ => Err(Error::new(ErrorKind::Unconfirmed, Outcome::MayHave)

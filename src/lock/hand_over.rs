@@ -117,10 +117,11 @@ impl LocalGrant {
 pub(super) struct GivingBack(GrantSource);
 
 impl GivingBack {
-    /// Waits for the store, and says how that went.
-    pub(super) async fn finish(self) -> End {
+    /// Waits for the store, and says how that went. `now` is of one who has just
+    /// read the clock.
+    pub(super) async fn finish(self, now: Option<Moment>) -> End {
         let GrantSource { contention, word } = self.0;
-        contention.abandon_here().await;
+        contention.abandon_here(now).await;
         word.end().await
     }
 }

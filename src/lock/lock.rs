@@ -235,15 +235,14 @@ impl fmt::Debug for Lock {
 }
 
 /// Runs `waiting` to its end, and says whether that took more than one look.
-async fn has_waited(waiting: impl Future<Output = ()>) -> bool {
+async fn has_waited<T>(waiting: impl Future<Output = T>) -> (T, bool) {
     let (mut waiting, mut has_waited) = (pin!(waiting), false);
-    poll_fn(|cx| {
+    let output = poll_fn(|cx| {
         let polled = waiting.as_mut().poll(cx);
         has_waited |= polled.is_pending();
         polled
-    })
-    .await;
-    has_waited
+    });
+    (output.await, has_waited)
 }
 
 /// One acquisition of a lock.
@@ -270,7 +269,8 @@ impl<'a> Acquisition<'a> {
         let waits = Waits::begin(meters.clone());
         let since = Meters::IS_ON.then(|| clock.now());
         let waited = || since.map_or(Duration::ZERO, |since| clock.now().since(since));
-        let mut is_checked = !has_waited(place.head()).await;
+        let ((), waited_here) = has_waited(place.head()).await;
+        let mut is_checked = !waited_here;
         if let Some(mut grant) = place.take_over() {
             if grant.take_over(lock) {
                 story::handed_on(&lock.0.name, grant.tenure.own_token());
@@ -280,7 +280,7 @@ impl<'a> Acquisition<'a> {
                 return Ok(Some(LockGuard::new(lock.clone(), grant, place)));
             }
             // Our own old grant must not stand in our way.
-            grant.give_back(None).finish().await;
+            grant.give_back(None).finish(None).await;
             is_checked = false;
         }
         loop {
@@ -292,10 +292,12 @@ impl<'a> Acquisition<'a> {
             match self.contend().await? {
                 // A grant that went back or ran out before its waiter was
                 // polled is none.
-                Some(grant) if !grant.tenure.pick_up() || grant.tenure.is_lost() => {
-                    grant.give_back(None).finish().await;
+                Some((grant, is_new))
+                    if !grant.tenure.pick_up() || (!is_new && grant.tenure.is_lost()) =>
+                {
+                    grant.give_back(None).finish(None).await;
                 }
-                Some(grant) => {
+                Some((grant, _)) => {
                     waits.won_after(waited);
                     place.won();
                     return Ok(Some(LockGuard::new(lock.clone(), grant, place)));
@@ -306,11 +308,13 @@ impl<'a> Acquisition<'a> {
     }
 
     /// One contention, of one who has seen without waiting since that the
-    /// coordinator is open here.
-    async fn contend(&self) -> Result<Option<LocalGrant>> {
+    /// coordinator is open here. With the grant comes whether the store has given
+    /// it only now, with no time in between in which it could have run out.
+    async fn contend(&self) -> Result<Option<(LocalGrant, bool)>> {
         let (lock, engine) = (self.lock, self.lock.engine());
         let (ids, name) = (&lock.0.locks.ids, lock.0.name.clone());
-        let (id, nonce) = ids.next(lock.0.holder.as_deref())?;
+        let sent = engine.clock().look_before();
+        let (id, nonce) = ids.next(lock.0.holder.as_deref(), engine.here(sent))?;
         let mut settings = engine.contention_settings(lock.0.purpose, name, id, self.mode);
         settings.terms = lock.terms();
         settings.unique_id = ids.are_unique();
@@ -321,14 +325,17 @@ impl<'a> Acquisition<'a> {
         settings.safety_look = lock.0.safety_look.unwrap_or(settings.safety_look);
         let word = self.next_word();
         let contention = engine
-            .contend_here(settings, word.clone(), nonce)
+            .contend_here(settings, word.clone(), nonce, sent)
             .abandoned_when_dropped();
-        contention.call_here().await;
-        match word.began().await {
-            Began::Tenure(tenure) => Ok(Some(LocalGrant {
-                tenure: tenure.limited(lock.hold_limit()),
-                source: GrantSource { contention, word },
-            })),
+        let is_answered = contention.call_here().await;
+        let (began, has_waited) = has_waited(word.began()).await;
+        match began {
+            Began::Tenure(tenure) => {
+                let tenure = tenure.limited(lock.hold_limit());
+                let source = GrantSource { contention, word };
+                let is_new = is_answered && !has_waited;
+                Ok(Some((LocalGrant { tenure, source }, is_new)))
+            }
             Began::Ended(End::Finished(Finish::Failed(error))) => {
                 Err(error.with_mutex(&lock.0.name))
             }

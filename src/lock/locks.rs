@@ -10,7 +10,8 @@ use super::options::LockOptions;
 use crate::backend::Nonce;
 use crate::engine::{Engine, LocalWaiters};
 use crate::error::Result;
-use crate::model::{ContenderId, ContenderIdGenerator, Host, MutexName, Purpose, chance};
+use crate::model::chance::{self, Here};
+use crate::model::{ContenderId, ContenderIdGenerator, Host, MutexName, Purpose};
 use crate::sync::Mutex;
 
 /// The locks of a coordinator: two of the same name share one local queue.
@@ -109,10 +110,14 @@ impl Ids {
     }
 
     /// An id, and a nonce for its first bid where one was drawn with it.
-    pub(super) fn next(&self, holder: Option<&str>) -> Result<(ContenderId, Option<Nonce>)> {
+    pub(super) fn next(
+        &self,
+        holder: Option<&str>,
+        here: Here,
+    ) -> Result<(ContenderId, Option<Nonce>)> {
         let id = match self {
             Self::Usual => {
-                let (id, bits) = Host::marked()?;
+                let (id, bits) = Host::marked(here)?;
                 return Ok((id, Some(Nonce::drawn(bits))));
             }
             Self::Made(generator) => generator.generate(),
@@ -135,7 +140,7 @@ mod tests {
         let client = Uuid::new_v4();
         let (parent, child) = (Ids::Holders { client }, Ids::Holders { client });
         for _ in 0..100 {
-            let (one, other) = (parent.next(Some("h")), child.next(Some("h")));
+            let (one, other) = (parent.next(Some("h"), Here::now()), child.next(Some("h"), Here::now()));
             assert_ne!(one.unwrap().0, other.unwrap().0);
         }
     }

@@ -1,11 +1,13 @@
 //! Chance that no two processes share.
 
+use std::cell::RefCell;
 use std::hash::{Hash, Hasher};
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Instant, SystemTime};
 
 use super::host;
+use crate::clock::{Clock, Sight};
 
 /// 128 bits that no other process has: from the operating system, mixed with what
 /// tells this moment of this process from every other.
@@ -20,26 +22,105 @@ use super::host;
 /// can be made then.
 pub(crate) fn bits() -> u128 {
     // Random bits stay random whatever known ones are added to them.
-    from_system() ^ here_and_now(std::process::id())
+    from_system::<1>()[0] ^ here_and_now(Here::now())
 }
 
-/// The same twice by one question to the system, for a process whose id is known.
-pub(crate) fn bits_twice(process: u32) -> [u128; 2] {
-    let mut bytes = [0; 32];
-    getrandom::fill(&mut bytes).expect("the operating system gives random bytes");
-    let here_and_now = here_and_now(process);
-    let (one, other) = bytes.split_at(16);
-    let random = |half: &[u8]| u128::from_ne_bytes(half.try_into().expect("it has 16 bytes"));
-    [
-        random(one) ^ here_and_now,
-        random(other) ^ mix(here_and_now),
-    ]
+/// The same twice, for one who knows where and when it is. Who asks again and again
+/// is given what the system was asked for a moment before.
+pub(crate) fn bits_twice(here: Here) -> [u128; 2] {
+    let drawn = DRAWN.try_with(|drawn| drawn.borrow_mut().next(here));
+    // A thread that ends keeps nothing.
+    let [one, other] = drawn.unwrap_or_else(|_| from_system());
+    let here_and_now = here_and_now(here);
+    [one ^ here_and_now, other ^ mix(here_and_now)]
 }
 
-fn from_system() -> u128 {
-    let mut bytes = [0; 16];
-    getrandom::fill(&mut bytes).expect("the operating system gives random bytes");
-    u128::from_ne_bytes(bytes)
+fn from_system<const N: usize>() -> [u128; N] {
+    let mut bytes = [[0; 16]; N];
+    getrandom::fill(bytes.as_flattened_mut()).expect("the operating system gives random bytes");
+    bytes.map(u128::from_ne_bytes)
+}
+
+/// Which process asks, and what its clocks show, in nanoseconds.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Here {
+    process: u32,
+    /// Of the clock that is never set.
+    now: u64,
+    /// Of the wall clock.
+    wall: u64,
+}
+
+impl Here {
+    pub(crate) fn now() -> Self {
+        let since_epoch = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+        Self {
+            process: std::process::id(),
+            now: Clock::boot().now().as_nanos(),
+            // What it counts to is passed in the year 2554.
+            wall: since_epoch.map_or(0, |time| time.as_nanos() as u64),
+        }
+    }
+
+    /// In a process whose id is known, by one who has just looked at `clock`.
+    pub(crate) fn seen(process: u32, clock: &Clock, sight: Sight) -> Self {
+        if !clock.shows_both() {
+            return Self {
+                process,
+                ..Self::now()
+            };
+        }
+        let now = sight.now.as_nanos();
+        Self {
+            process,
+            now,
+            wall: now.wrapping_add_signed(sight.wall_lead),
+        }
+    }
+
+    pub(crate) fn process(self) -> u32 {
+        self.process
+    }
+}
+
+thread_local! {
+    static DRAWN: RefCell<Drawn> = const { RefCell::new(Drawn::NOTHING) };
+}
+
+/// What the system was asked for beforehand, by one who asks it again and again. It
+/// is used up within less time than a fork takes, or not at all.
+struct Drawn {
+    pairs: [[u128; 2]; 8],
+    left: usize,
+    /// When and where the system was last asked.
+    at: u64,
+    process: u32,
+}
+
+impl Drawn {
+    const BRIEFLY: u64 = 100_000; // nanoseconds
+    const NOTHING: Self = Self {
+        pairs: [[0; 2]; 8],
+        left: 0,
+        at: 0,
+        process: 0,
+    };
+
+    fn next(&mut self, here: Here) -> [u128; 2] {
+        let is_recent =
+            here.process == self.process && here.now.wrapping_sub(self.at) < Self::BRIEFLY;
+        if !is_recent {
+            (self.left, self.at, self.process) = (0, here.now, here.process);
+            return from_system();
+        }
+        if self.left == 0 {
+            let all: [u128; 16] = from_system();
+            self.pairs.as_flattened_mut().copy_from_slice(&all);
+            (self.left, self.at) = (self.pairs.len(), here.now);
+        }
+        self.left -= 1;
+        std::mem::take(&mut self.pairs[self.left])
+    }
 }
 
 /// A random UUID.
@@ -52,33 +133,28 @@ pub(crate) fn uuid() -> uuid::Uuid {
 /// Two processes of one machine have different ids, two containers at least
 /// begin and ask at different nanoseconds, two machines have different names,
 /// addresses or boots, and the copy of a machine goes on at another time.
-fn here_and_now(process: u32) -> u128 {
-    static BEGINNING: LazyLock<(u128, Instant)> = LazyLock::new(beginning);
+fn here_and_now(here: Here) -> u128 {
+    static BEGINNING: LazyLock<u128> = LazyLock::new(beginning);
     static CALLS: AtomicU64 = AtomicU64::new(0);
     // What is copied with a process is hashed once. What its copy has
     // otherwise is asked for at each call, and added so that two calls which
     // differ in one of it never make the same.
     let call = u128::from(CALLS.fetch_add(1, Ordering::Relaxed)) << 64;
-    let since_epoch = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-    [
-        call | u128::from(process),
-        BEGINNING.1.elapsed().as_nanos(),
-        since_epoch.map_or(0, |time| time.as_nanos()),
-    ]
-    .into_iter()
-    .fold(BEGINNING.0, |mixed, part| mix(mixed ^ part))
+    let times = u128::from(here.now) << 64 | u128::from(here.wall);
+    [call | u128::from(here.process), times]
+        .into_iter()
+        .fold(*BEGINNING, |mixed, part| mix(mixed ^ part))
 }
 
-/// What tells where and when this process first asked, and when that was.
-fn beginning() -> (u128, Instant) {
-    let first = Instant::now();
+/// What tells where and when this process first asked.
+fn beginning() -> u128 {
     let process = (std::process::id(), std::thread::current().id());
     let place = (host::address(), host::host_name());
     let mut digest = Digest(hmac_sha256::Hash::new());
-    (place, process, first, SystemTime::now()).hash(&mut digest);
+    (place, process, Instant::now(), SystemTime::now()).hash(&mut digest);
     let digest = digest.0.finalize();
     let half = digest.first_chunk().expect("it has 32 bytes");
-    (u128::from_ne_bytes(*half), first)
+    u128::from_ne_bytes(*half)
 }
 
 /// Another number for each number, in which every bit depends on all.
@@ -111,8 +187,9 @@ mod tests {
 
     #[test]
     fn what_is_added_never_repeats_itself() {
-        let process = std::process::id();
-        let draw = move || (0..1000).map(|_| here_and_now(process)).collect::<Vec<_>>();
+        // At one moment, as far as the clocks show.
+        let here = Here::now();
+        let draw = move || (0..1000).map(|_| here_and_now(here)).collect::<Vec<_>>();
         let threads: Vec<_> = (0..4).map(|_| std::thread::spawn(draw)).collect();
         let mut all: Vec<u128> = threads
             .into_iter()
@@ -121,6 +198,32 @@ mod tests {
         all.sort_unstable();
         all.dedup();
         assert_eq!(all.len(), 4000);
+    }
+
+    #[test]
+    fn what_was_drawn_beforehand_is_given_once_and_to_no_other() {
+        let mut here = Here::now();
+        let mut drawn = Drawn::NOTHING;
+        let mut all: Vec<[u128; 2]> = (0..100).map(|_| drawn.next(here)).collect();
+        // The process has forked, or some time has passed: nothing of it is used.
+        for _ in 0..2 {
+            assert!(drawn.left > 0);
+            let mut copy = Drawn { ..drawn };
+            here.process += 1;
+            all.push(copy.next(here));
+            here.process -= 1;
+            assert_eq!(copy.left, 0);
+            here.now += Drawn::BRIEFLY;
+            all.push(drawn.next(here));
+            assert_eq!(drawn.left, 0);
+            all.push(drawn.next(here));
+        }
+        let mut all = all.into_flattened();
+        let count = all.len();
+        all.sort_unstable();
+        all.dedup();
+        assert_eq!(all.len(), count);
+        assert!(!all.contains(&0), "a place that was used or never filled");
     }
 
     #[test]

@@ -57,9 +57,9 @@ impl Host {
 impl Host {
     /// An id with a random mark, and 128 bits of chance that were drawn with it:
     /// a bid needs both, and each question to the system costs.
-    pub(crate) fn marked() -> Result<(ContenderId, u128)> {
-        let (pid, address) = (std::process::id(), address());
-        let [bits, more] = chance::bits_twice(pid);
+    pub(crate) fn marked(here: chance::Here) -> Result<(ContenderId, u128)> {
+        let (pid, address) = (here.process(), address());
+        let [bits, more] = chance::bits_twice(here);
         let mark = mark(bits);
         let id = match ending(pid, address) {
             Some(ending) => joined(&mark, ending),
@@ -78,7 +78,7 @@ impl Default for Host {
 impl ContenderIdGenerator for Host {
     fn generate(&self) -> Result<ContenderId> {
         let Some(counter) = &self.counter else {
-            return Self::marked().map(|(id, _)| id);
+            return Self::marked(chance::Here::now()).map(|(id, _)| id);
         };
         let (pid, address) = (std::process::id(), address());
         let number = counter.fetch_add(1, Ordering::Relaxed);
@@ -211,7 +211,7 @@ mod tests {
     #[test]
     fn what_is_written_once_is_not_taken_for_the_end_of_a_forks_ids() {
         let (pid, address) = (std::process::id(), address());
-        let (id, _) = Host::marked().unwrap();
+        let (id, _) = Host::marked(chance::Here::now()).unwrap();
         assert!(id.as_str().ends_with(&format!(":{pid}@{address}")));
         assert_eq!(id, ContenderId::new(id.as_str()).unwrap());
         assert!(ending(pid, address).is_some());

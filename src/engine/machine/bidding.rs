@@ -127,7 +127,8 @@ impl Bidding {
             orphan: self.orphan,
             lease_over: now + terms.lease(),
         };
-        let deadline = sent_at + valid_for(&terms, answer);
+        let valid_for = valid_for(&terms, answer);
+        let deadline = sent_at + valid_for;
         if now + terms.margin() >= deadline {
             // Won, and over before we heard of it: give it back and go on.
             let then = if course.settings.mode == Mode::Try {
@@ -151,7 +152,7 @@ impl Bidding {
             },
         });
         let owning = Owning::new(grant, deadline);
-        owning.ask_renewal(course, sent_at + renew_after(&terms, answer));
+        owning.ask_renewal(course, sent_at + renew_after(&terms, valid_for));
         MachineState::Owning(owning)
     }
 

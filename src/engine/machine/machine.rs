@@ -95,6 +95,14 @@ impl Machine {
         }
     }
 
+    /// The moment at which it owns no more, unless it is renewed.
+    pub(crate) fn owns_until(&self) -> Option<Moment> {
+        match &self.state {
+            MachineState::Owning(owning) => Some(owning.deadline()),
+            _ => None,
+        }
+    }
+
     /// Whether it owns, by its own account.
     pub(crate) fn is_owner(&self) -> bool {
         matches!(self.state, MachineState::Owning(_))

@@ -48,11 +48,11 @@ pub(super) fn valid_for(terms: &LeaseTerms, answer: &Answer) -> Duration {
     remains.min(terms.lease()).saturating_sub(terms.margin())
 }
 
-/// How long after it was asked for a grant or renewal is to be renewed: as the
-/// terms say, and sooner where less than a whole lease remains, so that there
-/// is always room to retry.
-pub(super) fn renew_after(terms: &LeaseTerms, answer: &Answer) -> Duration {
-    let remains = valid_for(terms, answer) + terms.margin();
+/// How long after it was asked for a grant or renewal is to be renewed that is
+/// [valid](valid_for) for so long: as the terms say, and sooner where less than a
+/// whole lease remains, so that there is always room to retry.
+pub(super) fn renew_after(terms: &LeaseTerms, valid_for: Duration) -> Duration {
+    let remains = valid_for + terms.margin();
     terms.renew_after().min(remains * 2 / 3)
 }
 
@@ -65,6 +65,10 @@ impl Owning {
             max_batch: usize::MAX,
             quiesce_until: None,
         }
+    }
+
+    pub(super) fn deadline(&self) -> Moment {
+        self.deadline
     }
 
     pub(super) fn wake_at(&self) -> Moment {
@@ -103,7 +107,8 @@ impl Owning {
         match result {
             Ok(answer) if answer.is_won() => {
                 self.grant.lease_over = now + terms.lease();
-                self.deadline = sent_at + valid_for(&terms, &answer);
+                let valid_for = valid_for(&terms, &answer);
+                self.deadline = sent_at + valid_for;
                 self.failures = 0;
                 self.max_batch = usize::MAX;
                 if now >= self.deadline {
@@ -117,7 +122,7 @@ impl Owning {
                         store: answer.now(),
                     },
                 });
-                self.ask_renewal(course, sent_at + renew_after(&terms, &answer));
+                self.ask_renewal(course, sent_at + renew_after(&terms, valid_for));
             }
             Ok(answer) => {
                 let state = self.lose(course, now, LossCause::Taken);

@@ -60,7 +60,7 @@ async fn an_alarm_that_rings_during_a_close_does_not_keep_the_release_back() {
     let settings = engine.contention_settings(Purpose::Lock, name, id, Mode::Once);
     let holder = Arc::new(RungFor::default());
     let contention = engine
-        .contend_here(settings, holder.clone(), None)
+        .contend_here(settings, holder.clone(), None, engine.clock().look_before())
         .abandoned_when_dropped();
     contention.call_here().await;
     assert!(holder.tenure.lock().unwrap().is_some(), "it owns");
