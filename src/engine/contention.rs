@@ -91,9 +91,9 @@ impl Engine {
         beginning: Beginning,
     ) -> Contention {
         let view = ContentionView::new(self, &settings, beginning.sent.now);
-        let slot = DriverSlot::new(polled_by == PolledBy::Caller, view);
+        let slot = DriverSlot::new(polled_by, view);
         let driver = Driver::begin(&slot, settings, hear_owner, sink, beginning);
-        slot.take(driver, polled_by);
+        slot.take(driver);
         // The coordinator's `close` has told only those who were there before.
         if self.is_closing() {
             slot.say(Event::Stop(Stop::Closed));
@@ -142,7 +142,7 @@ impl Contention {
     /// Dropped, or kept and not polled for a short time, the call
     /// goes on in the background too.
     pub(crate) async fn call_here(&self) -> bool {
-        DrivenHere::begin(&self.slot).call().await
+        DrivenHere::since_it_began(&self.slot).call().await
     }
 
     /// `tenure` is in the hands of its holder: at the limit of that holder, if it
@@ -157,9 +157,8 @@ impl Contention {
     /// caller's own future. `now` is of one who has just read the clock.
     pub(crate) async fn abandon_here(mut self, now: Option<Moment>) {
         self.at_drop = None;
-        let driven = DrivenHere::begin(&self.slot);
-        self.slot.send_and_poll(Event::Abandoned, now);
-        driven.call().await;
+        let driven = DrivenHere::from_now_on(&self.slot);
+        driven.say_and_call(Event::Abandoned, now).await;
     }
 }
 

@@ -41,7 +41,8 @@ struct EngineParts {
     clock: Clock,
     runtime: Handle,
     settings: Settings,
-    random: Mutex<Random>,
+    /// Where all chance comes from that a seed replays, if one does.
+    seeded: Option<Mutex<Random>>,
     roster: Roster,
     tasks: TaskTracker,
     closing: CancellationToken,
@@ -91,7 +92,7 @@ impl Engine {
             clock,
             runtime,
             settings,
-            random: Mutex::new(random),
+            seeded: random.is_seeded().then(|| Mutex::new(random)),
             roster,
             tasks: TaskTracker::new(),
             closing: CancellationToken::new(),
@@ -306,7 +307,10 @@ impl Engine {
     }
 
     pub(super) fn random(&self) -> Random {
-        self.0.random.lock().fork()
+        match &self.0.seeded {
+            Some(random) => random.lock().fork(),
+            None => Random::unseeded(),
+        }
     }
 
     /// The runtime that everything runs on.

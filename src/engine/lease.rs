@@ -1,11 +1,10 @@
 //! [`Lease`]: what all views of a tenure share. It ends by the clocks of this
 //! machine, at whichever view looks first.
 
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use tokio::sync::Notify;
-
+use super::bell::Bell;
 use super::birth::Birth;
 use super::event::GivenBack;
 use super::in_hand::{InHand, patience};
@@ -45,7 +44,7 @@ pub(crate) struct Lease {
     /// Why it is to end, once its end has been asked for.
     pub(super) asked: SaidOnce<LossCause>,
     /// Rung when any of this has changed, and when the deadline has moved.
-    pub(super) changed: Notify,
+    pub(super) changed: Bell,
     /// What came of giving it back, once that is over.
     pub(super) given_back: SaidOnce<GivenBack>,
 }
@@ -76,7 +75,7 @@ impl Lease {
             birth,
             at_home: AtomicU64::new(u64::MAX / 2), // never
             asked: SaidOnce::new(),
-            changed: Notify::new(),
+            changed: Bell::default(),
             given_back: SaidOnce::new(),
         }
     }
@@ -90,14 +89,14 @@ impl Lease {
     /// local side has ended.
     pub(crate) fn ask_to_end(&self, cause: LossCause) {
         if self.asked.say(cause) {
-            self.changed.notify_waiters();
+            self.changed.ring();
         }
     }
 
     /// It has been given back, or the engine no longer tries to.
     pub(crate) fn is_given_back(&self, how: GivenBack) {
         if self.given_back.say(how) {
-            self.changed.notify_waiters();
+            self.changed.ring();
         }
     }
 
@@ -119,7 +118,7 @@ impl Lease {
     /// The same, and what the clock showed when it was looked at.
     pub(super) fn look(&self) -> Option<(Moment, Moment)> {
         loop {
-            let deadline = self.deadline.load(Ordering::Acquire);
+            let deadline = self.deadline.load(Ordering::SeqCst);
             if deadline == OVER {
                 return None;
             }
@@ -138,7 +137,7 @@ impl Lease {
             // whose answer comes late cannot bring the tenure back.
             let swap =
                 self.deadline
-                    .compare_exchange(deadline, OVER, Ordering::AcqRel, Ordering::Acquire);
+                    .compare_exchange(deadline, OVER, Ordering::SeqCst, Ordering::SeqCst);
             if swap.is_ok() {
                 self.settle(cause);
                 return None;
@@ -178,11 +177,11 @@ impl Lease {
             let swap = self.deadline.compare_exchange(
                 present.as_nanos(),
                 deadline.as_nanos().max(1),
-                Ordering::AcqRel,
-                Ordering::Acquire,
+                Ordering::SeqCst,
+                Ordering::SeqCst,
             );
             if swap.is_ok() {
-                self.changed.notify_waiters();
+                self.changed.ring();
                 return true;
             }
         }
@@ -195,7 +194,7 @@ impl Lease {
 
     /// Ends the tenure, unless it is over.
     pub(crate) fn end(&self, cause: LossCause) {
-        if self.deadline.swap(OVER, Ordering::AcqRel) != OVER {
+        if self.deadline.swap(OVER, Ordering::SeqCst) != OVER {
             self.settle(cause);
         }
     }
@@ -203,6 +202,6 @@ impl Lease {
     /// Only the thread that moved the deadline to `OVER` comes here.
     fn settle(&self, cause: LossCause) {
         self.cause.say(cause);
-        self.changed.notify_waiters();
+        self.changed.ring();
     }
 }

@@ -18,9 +18,12 @@ pub(super) struct ContentionView {
     purpose: Purpose,
     mutex: MutexName,
     contender: ContenderId,
-    /// Its standing, and since when it is that.
-    stage: Mutex<(Standing, Moment)>,
+    /// Its standing, and since when it is that. Its life says so, and has the same.
+    stage: Mutex<Stage>,
 }
+
+/// A standing, and since when it is that.
+type Stage = (Standing, Moment);
 
 impl ContentionView {
     pub(super) fn new(engine: &Engine, of: &ContentionSettings, now: Moment) -> Self {
@@ -74,6 +77,7 @@ impl ContentionView {
 /// and outside of the view's mutex: subscribers and recorders are foreign code.
 #[derive(Debug)]
 pub(super) struct ContentionLife {
+    stage: Stage,
     /// Whether it has been told that another owns.
     is_refused: bool,
     /// Whether its standing is another since that was last asked.
@@ -91,6 +95,7 @@ impl ContentionLife {
         let meters = engine.meters().of(view.purpose, &view.mutex);
         let waits = || Waits::begin(meters.clone());
         Self {
+            stage: *view.stage.lock(),
             is_refused: false,
             is_changed: true,
             ended_by: None,
@@ -98,6 +103,11 @@ impl ContentionLife {
             waits: view.is_office().then(waits),
             meters,
         }
+    }
+
+    fn stands(&mut self, view: &ContentionView, stage: Stage) {
+        self.stage = stage;
+        *view.stage.lock() = stage;
     }
 
     /// It bids, perhaps again.
@@ -113,26 +123,26 @@ impl ContentionLife {
     /// The store has not given it, because of `owner`, or without one.
     pub(super) fn is_refused(&mut self, view: &ContentionView, owner: Option<&ContenderId>) {
         let is_news = !std::mem::replace(&mut self.is_refused, true);
-        if is_news && view.stage.lock().0 == Standing::Waiting {
+        if is_news && self.stage.0 == Standing::Waiting {
             story::waits(&view.subject(), owner);
         }
     }
 
     pub(super) fn owns(&mut self, view: &ContentionView, token: FencingToken, now: Moment) {
-        let (_, since) = *view.stage.lock();
+        let (_, since) = self.stage;
         self.is_changed = true;
         self.spans.owns(&view.subject(), token);
         story::owns(&view.subject(), token, now.since(since));
         self.meters.owns();
         // Last: should a listener have panicked, nothing is told of its end either.
-        *view.stage.lock() = (Standing::Owning(token), now);
+        self.stands(view, (Standing::Owning(token), now));
         if let Some(waits) = self.waits.take() {
             waits.won_after(|| now.since(since));
         }
     }
 
     pub(super) fn is_extended(&self, view: &ContentionView) {
-        let (standing, _) = *view.stage.lock();
+        let (standing, _) = self.stage;
         if let Standing::Owning(token) = standing {
             story::extended(&view.subject(), token);
         }
@@ -140,12 +150,10 @@ impl ContentionLife {
 
     /// The tenure is over.
     pub(super) fn ends(&mut self, view: &ContentionView, cause: LossCause, now: Moment) {
-        let mut stage = view.stage.lock();
-        let (Standing::Owning(token), since) = *stage else {
+        let (Standing::Owning(token), since) = self.stage else {
             return;
         };
-        stage.0 = Standing::Leaving(token);
-        drop(stage);
+        self.stands(view, (Standing::Leaving(token), since));
         self.is_changed = true;
         self.ended_by = Some(cause);
         let held = now.since(since);
@@ -166,7 +174,7 @@ impl ContentionLife {
         now: Moment,
         goes_on: bool,
     ) {
-        let (standing, since) = *view.stage.lock();
+        let (standing, since) = self.stage;
         let (Standing::Leaving(token), Some(cause)) = (standing, self.ended_by.take()) else {
             return;
         };
@@ -181,7 +189,7 @@ impl ContentionLife {
         }
         self.is_refused = false;
         if goes_on {
-            *view.stage.lock() = (Standing::Waiting, now);
+            self.stands(view, (Standing::Waiting, now));
             self.is_changed = true;
             self.waits = view.is_office().then(|| Waits::begin(self.meters.clone()));
         }
@@ -194,7 +202,7 @@ impl ContentionLife {
 
     /// Its last word has been said, or never will be.
     pub(super) fn is_over(&mut self, view: &ContentionView) {
-        let is_waiting = view.stage.lock().0 == Standing::Waiting;
+        let is_waiting = self.stage.0 == Standing::Waiting;
         if std::mem::take(&mut self.is_refused) && is_waiting {
             story::withdrew(&view.subject());
         }

@@ -24,6 +24,11 @@ impl Random {
         }
     }
 
+    /// Whether a seed must replay it.
+    pub(crate) fn is_seeded(&self) -> bool {
+        self.seeded
+    }
+
     /// A source for one contention, which no other's draws disturb.
     pub(crate) fn fork(&mut self) -> Self {
         Self {

@@ -50,17 +50,17 @@ pub(super) enum PolledBy {
 }
 
 impl DriverSlot {
-    /// A slot for a contention. One whose user does not hear at once is told
-    /// by a task of what its user says: the user may hold what the notices of
-    /// it need.
-    pub(super) fn new(hears_at_once: bool, view: ContentionView) -> Arc<Self> {
+    /// A slot for a contention that is polled by its caller at first, or by a task.
+    /// The user of one that a task polls does not hear at once: it is told by a
+    /// task of what its user says, who may hold what the notices of it need.
+    pub(super) fn new(polled_by: PolledBy, view: ContentionView) -> Arc<Self> {
         Arc::new(Self {
-            hears_at_once,
+            hears_at_once: polled_by == PolledBy::Caller,
             view,
             desk: Mutex::new(Desk {
                 driver: None,
                 inbox: VecDeque::new(),
-                polled_by: PolledBy::Nobody,
+                polled_by,
                 waker: None,
                 is_over: false,
             }),
@@ -70,16 +70,12 @@ impl DriverSlot {
     /// The driver takes its slot, to be polled by its caller, or by a task: who
     /// begins it may hold what the notices of an event need that is here
     /// already.
-    pub(super) fn take(self: &Arc<Self>, driver: Box<Driver>, polled_by: PolledBy) {
-        let mut desk = self.desk.lock();
-        desk.polled_by = polled_by;
-        if polled_by == PolledBy::Caller {
-            drop(desk);
+    pub(super) fn take(self: &Arc<Self>, driver: Box<Driver>) {
+        if self.hears_at_once {
             let _ = self.put_back_quietly(driver);
             return;
         }
-        desk.driver = Some(driver);
-        drop(desk);
+        self.desk.lock().driver = Some(driver);
         self.spawn();
     }
 
@@ -169,39 +165,50 @@ impl DriverSlot {
         }
     }
 
-    /// The same, for a caller that polls at once: no alarm is needed before. `now` is
-    /// what it has just read.
-    pub(super) fn send_and_poll(self: &Arc<Self>, event: Event, now: Option<Moment>) {
-        let driver = self.desk.lock().driver.take();
-        match driver {
-            Some(mut driver) => {
-                driver.on_at(event, now);
-                let _ = self.put_back_quietly(driver);
-            }
-            None => self.send(event),
-        }
-    }
-
     /// Polls what the contention waits for. Ready when `me` has nothing more to
     /// poll: the caller after one answer, a task when nothing is to be polled. Says
     /// whether an answer came in this very poll.
     fn poll(self: &Arc<Self>, cx: &mut Context<'_>, me: PolledBy) -> Poll<bool> {
+        self.poll_after(None, cx, me)
+    }
+
+    /// The same, after it has been told what `me` says: an event, and the moment of
+    /// it by one who has just read the clock.
+    fn poll_after(
+        self: &Arc<Self>,
+        said: Option<(Event, Option<Moment>)>,
+        cx: &mut Context<'_>,
+        me: PolledBy,
+    ) -> Poll<bool> {
         // A waker is foreign code: cloned before the mutex is taken, and dropped
         // after.
         let mut waker = Some(cx.waker().clone());
         let mut desk = self.desk.lock();
-        if desk.is_over || desk.polled_by != me {
+        if desk.is_over {
+            return Poll::Ready(false);
+        }
+        if desk.polled_by != me {
+            drop(desk);
+            if let Some((event, _)) = said {
+                self.send(event);
+            }
             return Poll::Ready(false);
         }
         std::mem::swap(&mut desk.waker, &mut waker);
         // The thread that works with it rings when it is back.
         let Some(mut driver) = desk.driver.take() else {
+            desk.inbox.extend(said.map(|(event, _)| event));
             return Poll::Pending;
         };
+        let mut came_before = desk.inbox.pop_front();
         drop(desk);
         drop(waker);
-        while let Some(event) = self.next_in_inbox() {
+        while let Some(event) = came_before {
             driver.on(event);
+            came_before = self.desk.lock().inbox.pop_front();
+        }
+        if let Some((event, now)) = said {
+            driver.on_at(event, now);
         }
         let mut is_answered = false;
         while !is_answered {
@@ -294,10 +301,6 @@ impl DriverSlot {
         }
     }
 
-    fn next_in_inbox(&self) -> Option<Event> {
-        self.desk.lock().inbox.pop_front()
-    }
-
     fn spawn(self: &Arc<Self>) {
         let driven = DrivenByTask(Some(Arc::clone(self)));
         self.engine().spawn(driven.run());
@@ -315,30 +318,55 @@ impl DriverSlot {
     }
 }
 
-/// A contention that its caller polls; dropped, a task goes on.
-pub(super) struct DrivenHere<'a>(&'a Arc<DriverSlot>);
+/// A contention that its caller polls; dropped before that is done, a task goes on.
+pub(super) struct DrivenHere<'a> {
+    slot: &'a Arc<DriverSlot>,
+    is_done: bool,
+}
 
 impl<'a> DrivenHere<'a> {
+    /// Of a contention that its caller polls since it began.
+    pub(super) fn since_it_began(slot: &'a Arc<DriverSlot>) -> Self {
+        let is_done = false;
+        Self { slot, is_done }
+    }
+
     /// From now on the caller polls, unless a task does.
-    pub(super) fn begin(slot: &'a Arc<DriverSlot>) -> Self {
+    pub(super) fn from_now_on(slot: &'a Arc<DriverSlot>) -> Self {
         let mut desk = slot.desk.lock();
         if desk.polled_by == PolledBy::Nobody {
             desk.polled_by = PolledBy::Caller;
         }
         drop(desk);
-        Self(slot)
+        Self::since_it_began(slot)
     }
 
     /// Until one call is answered. Whether that was now, to this caller: otherwise
     /// some other thread has had the answer, perhaps long ago.
     pub(super) async fn call(self) -> bool {
-        poll_fn(|cx| self.0.poll(cx, PolledBy::Caller)).await
+        self.call_after(None).await
+    }
+
+    /// The same, after it has been told of `event`. `now` is of one who has just read
+    /// the clock.
+    pub(super) async fn say_and_call(self, event: Event, now: Option<Moment>) {
+        self.call_after(Some((event, now))).await;
+    }
+
+    async fn call_after(mut self, mut said: Option<(Event, Option<Moment>)>) -> bool {
+        let slot = self.slot;
+        let is_answered = poll_fn(|cx| slot.poll_after(said.take(), cx, PolledBy::Caller)).await;
+        self.is_done = true;
+        is_answered
     }
 }
 
 impl Drop for DrivenHere<'_> {
     fn drop(&mut self) {
-        let mut desk = self.0.desk.lock();
+        if self.is_done {
+            return;
+        }
+        let mut desk = self.slot.desk.lock();
         if desk.polled_by != PolledBy::Caller {
             return;
         }
@@ -349,7 +377,7 @@ impl Drop for DrivenHere<'_> {
         drop(desk);
         drop(waker);
         if let Some(driver) = driver {
-            let _ = self.0.put_back(driver, None);
+            let _ = self.slot.put_back(driver, None);
         }
     }
 }

@@ -1,8 +1,8 @@
 //! [`Tenure`]: one continuous period of ownership.
 
 use std::fmt;
-use std::sync::atomic::Ordering;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use super::birth::Birth;
@@ -56,7 +56,7 @@ impl OwnEnd {
         if self.limit().is_some_and(|limit| lease.clock.now() >= limit)
             && self.ended.say(LossCause::Deadline)
         {
-            lease.changed.notify_waiters();
+            lease.changed.ring();
         }
         self.ended.get() == Some(LossCause::Deadline)
     }
@@ -112,7 +112,7 @@ impl Tenure {
     pub(crate) fn end(&self, cause: LossCause) -> bool {
         let ends = self.own_end().say(cause);
         if ends {
-            self.lease.changed.notify_waiters();
+            self.lease.changed.ring();
         }
         ends
     }
@@ -256,7 +256,8 @@ impl Tenure {
     /// has been asked for.
     async fn over(&self, or_asked: bool) {
         loop {
-            let changed = self.lease.changed.notified();
+            let listener = self.lease.changed.listener();
+            let changed = listener.rung();
             tokio::pin!(changed);
             // Listen before looking: an end in between must not be missed.
             changed.as_mut().enable();
@@ -286,15 +287,16 @@ impl Tenure {
     /// # Cancel safety
     /// Dropping it changes nothing; it can be called again.
     pub fn renewed(&self) -> impl Future<Output = Result<(), LeaseLost>> + Send + use<> {
-        let known = self.lease.deadline.load(Ordering::Acquire);
+        let known = self.lease.deadline.load(Ordering::SeqCst);
         let tenure = self.clone();
         async move {
             let has_moved = async {
                 loop {
-                    let moved = tenure.lease.changed.notified();
+                    let listener = tenure.lease.changed.listener();
+                    let moved = listener.rung();
                     tokio::pin!(moved);
                     moved.as_mut().enable();
-                    if tenure.lease.deadline.load(Ordering::Acquire) != known {
+                    if tenure.lease.deadline.load(Ordering::SeqCst) != known {
                         return;
                     }
                     moved.await;
@@ -405,7 +407,8 @@ impl Tenure {
     /// and says what came of it.
     pub(crate) async fn given_back(&self) -> GivenBack {
         loop {
-            let changed = self.lease.changed.notified();
+            let listener = self.lease.changed.listener();
+            let changed = listener.rung();
             tokio::pin!(changed);
             // Listen before looking: a word in between must not be missed.
             changed.as_mut().enable();

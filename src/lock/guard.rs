@@ -118,15 +118,15 @@ impl LockGuard {
             return Some(grant.give_back(Some(place)));
         };
         let (mut place, mut grant) = (place, grant);
-        if !place.has_successor()
-            && let Some(until) = grant.may_linger_until(&self.lock, left, now)
-        {
+        let mut is_alone = !place.has_successor();
+        if is_alone && let Some(until) = grant.may_linger_until(&self.lock, left, now) {
             grant.tenure.put_down(now);
             let (lock, engine) = (&self.lock, self.lock.engine());
             // Back again: a task has just come.
             (place, grant) = lock.queue().linger(engine, place, grant, until)?;
+            is_alone = !place.has_successor();
         }
-        if !place.has_successor() || !grant.may_be_handed_over(&self.lock, left, now) {
+        if is_alone || !grant.may_be_handed_over(&self.lock, left, now) {
             return Some(grant.give_back(Some(place)));
         }
         grant.tenure.put_down(now);

@@ -140,7 +140,10 @@ mod tests {
         let client = Uuid::new_v4();
         let (parent, child) = (Ids::Holders { client }, Ids::Holders { client });
         for _ in 0..100 {
-            let (one, other) = (parent.next(Some("h"), Here::now()), child.next(Some("h"), Here::now()));
+            let (one, other) = (
+                parent.next(Some("h"), Here::now()),
+                child.next(Some("h"), Here::now()),
+            );
             assert_ne!(one.unwrap().0, other.unwrap().0);
         }
     }

@@ -136,7 +136,11 @@ impl<C, R> Entries<C, R> {
             competitor: Arc::clone(&competitor),
             waker: None,
         });
-        Joined { number, competitor }
+        Joined {
+            number,
+            competitor,
+            is_first: self.all.len() == 1,
+        }
     }
 
     fn is_first(&self, number: u64) -> bool {
@@ -181,15 +185,16 @@ struct Left<C, R> {
 struct Joined<C> {
     number: u64,
     competitor: Arc<C>,
+    is_first: bool,
 }
 
 impl<C: Competitor> Joined<C> {
     fn on<R>(self, queue: &Arc<CompetitorQueue<C, R>>) -> Place<C, R> {
-        let Self { number, competitor } = self;
         Place {
             queue: Arc::clone(queue),
-            number,
-            competitor,
+            number: self.number,
+            competitor: self.competitor,
+            was_first: self.is_first,
             state: PlaceState::Waiting,
         }
     }
@@ -201,6 +206,8 @@ pub struct Place<C: Competitor, R = ()> {
     queue: Arc<CompetitorQueue<C, R>>,
     number: u64,
     competitor: Arc<C>,
+    /// Whether it found the queue empty: the first stays it until it leaves.
+    was_first: bool,
     state: PlaceState,
 }
 
@@ -222,7 +229,7 @@ impl<C: Competitor, R> Place<C, R> {
     }
 
     fn poll_first(&self, waker: &Waker) -> Poll<()> {
-        if self.queue.with(|entries| entries.is_first(self.number)) {
+        if self.was_first || self.queue.with(|entries| entries.is_first(self.number)) {
             return Poll::Ready(());
         }
         // A waker is foreign code: cloned before the mutex is taken, and dropped
