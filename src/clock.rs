@@ -140,6 +140,7 @@ impl Clock {
 
     /// The present moment.
     #[must_use]
+    #[inline]
     pub fn now(&self) -> Moment {
         match &self.source {
             Source::Boot => boot_now(),
@@ -160,6 +161,7 @@ impl Clock {
 
     /// Both clocks. A thread that is held up between the two readings takes the wall
     /// clock to be less ahead than it is, never more.
+    #[inline]
     pub(crate) fn look(&self) -> Sight {
         match &self.source {
             _ if !self.watches_wall => Sight {
@@ -180,6 +182,7 @@ impl Clock {
 
     /// Both clocks, to compare later looks with: a thread that is held up between
     /// the readings takes the wall clock to be more ahead than it is.
+    #[inline]
     pub(crate) fn look_before(&self) -> Sight {
         match &self.source {
             Source::Boot if self.watches_wall => {
@@ -248,22 +251,26 @@ fn nanos(length: Duration) -> u64 {
 }
 
 /// How far the wall clock is ahead.
+#[inline]
 fn lead(wall: u64, now: Moment) -> i64 {
     i64::try_from(i128::from(wall) - i128::from(now.as_nanos())).unwrap_or(0)
 }
 
 #[cfg(target_os = "linux")]
+#[inline]
 fn boot_now() -> Moment {
     Moment::from_nanos(read(rustix::time::ClockId::Boottime))
 }
 
 /// The wall clock, in nanoseconds of its own.
 #[cfg(target_os = "linux")]
+#[inline]
 fn wall_now() -> u64 {
     read(rustix::time::ClockId::Realtime)
 }
 
 #[cfg(target_os = "linux")]
+#[inline]
 fn read(clock: rustix::time::ClockId) -> u64 {
     let now = rustix::time::clock_gettime(clock);
     let whole = u64::try_from(now.tv_sec).unwrap_or(0) * 1_000_000_000;

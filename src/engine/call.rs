@@ -32,6 +32,7 @@ enum Answering {
 }
 
 impl CallUnderWay {
+    #[inline]
     pub(super) fn begin(backend: &AnyBackend, call: Call, limit: Duration, now: Moment) -> Self {
         let answer = match call {
             Call::Acquire(bid) => Answering::Acquire(backend.begin_acquire(bid)),

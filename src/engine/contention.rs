@@ -11,13 +11,12 @@ use super::settings::{Beginning, ContentionSettings, Mode};
 use super::slot::{DrivenHere, DriverSlot, PolledBy};
 use super::tenure::Tenure;
 use crate::backend::{Backend, Nonce};
-#[cfg(doc)]
-use crate::clock::Clock;
 use crate::clock::{Moment, Sight};
 use crate::model::{ContenderId, MutexName, Purpose};
 
 impl Engine {
     /// How a contention behaves under the settings of all.
+    #[inline]
     pub(crate) fn contention_settings(
         &self,
         purpose: Purpose,
@@ -64,8 +63,8 @@ impl Engine {
 
     /// The same for a caller that makes the [first
     /// call](Contention::call_here) itself, and has seen [that it
-    /// may](Self::check_open), and `sent` when it [looked](Clock::look_before)
-    /// at the clocks, without having waited since. `nonce` is for the first bid.
+    /// may](Self::look_open), and `sent` with that, without having waited since.
+    /// `nonce` is for the first bid.
     pub(crate) fn contend_here(
         &self,
         settings: ContentionSettings,
@@ -82,6 +81,7 @@ impl Engine {
         self.begin(settings, false, sink, PolledBy::Caller, beginning)
     }
 
+    #[inline]
     fn begin(
         &self,
         settings: ContentionSettings,

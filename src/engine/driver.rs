@@ -52,6 +52,7 @@ pub(super) struct Driver {
 
 impl Driver {
     /// A driver for `slot`, whose machine begins as `beginning` says.
+    #[inline]
     pub(super) fn begin(
         slot: &Arc<DriverSlot>,
         settings: ContentionSettings,

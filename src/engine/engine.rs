@@ -203,11 +203,17 @@ impl Engine {
     /// An error when the coordinator has been closed, or belongs to another
     /// process.
     pub(crate) fn check_open(&self) -> Result<()> {
-        self.0.home.check(self.clock())?;
+        self.look_open().map(drop)
+    }
+
+    /// The same, and what the clocks [showed before](Clock::look_before).
+    pub(crate) fn look_open(&self) -> Result<Sight> {
+        let seen = self.clock().look_before();
+        self.check_birth_at(seen.now)?;
         if self.is_closing() {
             return Err(Error::closed("the coordinator"));
         }
-        Ok(())
+        Ok(seen)
     }
 
     /// Cancelled when the coordinator is being closed.
@@ -323,7 +329,7 @@ impl Engine {
         self.0.home.birth()
     }
 
-    /// Where and when one is that has seen `sight`, and [that it may](Self::check_open)
+    /// Where and when one is that has seen `sight`, and [that it may](Self::look_open)
     /// contend, without having waited since.
     pub(crate) fn here(&self, sight: Sight) -> Here {
         Here::seen(self.birth().process(), self.clock(), sight)

@@ -52,6 +52,7 @@ pub(crate) struct Lease {
 impl Lease {
     /// A lease until `deadline`, by a request that was sent at `sent` in this
     /// process.
+    #[inline]
     pub(super) fn begin(
         birth: Birth,
         (bid, token): (Arc<Bid>, FencingToken),

@@ -26,6 +26,7 @@ pub(super) struct ContentionView {
 type Stage = (Standing, Moment);
 
 impl ContentionView {
+    #[inline]
     pub(super) fn new(engine: &Engine, of: &ContentionSettings, now: Moment) -> Self {
         Self {
             engine: engine.clone(),
@@ -91,6 +92,7 @@ pub(super) struct ContentionLife {
 }
 
 impl ContentionLife {
+    #[inline]
     pub(super) fn begin(engine: &Engine, view: &ContentionView) -> Self {
         let meters = engine.meters().of(view.purpose, &view.mutex);
         let waits = || Waits::begin(meters.clone());

@@ -53,6 +53,7 @@ impl DriverSlot {
     /// A slot for a contention that is polled by its caller at first, or by a task.
     /// The user of one that a task polls does not hear at once: it is told by a
     /// task of what its user says, who may hold what the notices of it need.
+    #[inline]
     pub(super) fn new(polled_by: PolledBy, view: ContentionView) -> Arc<Self> {
         Arc::new(Self {
             hears_at_once: polled_by == PolledBy::Caller,

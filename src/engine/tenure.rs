@@ -64,6 +64,7 @@ impl OwnEnd {
 
 impl Tenure {
     /// A tenure in the process of `birth`: in a fork of it, it is none.
+    #[inline]
     pub(super) fn begin(
         birth: Birth,
         won: (Arc<Bid>, FencingToken),

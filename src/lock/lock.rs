@@ -13,7 +13,7 @@ use super::local_queue::{LocalQueue, WaiterPlace};
 use super::locks::Locks;
 use super::options::LockOptions;
 use super::word::{Began, End, Heard, Word};
-use crate::clock::Moment;
+use crate::clock::{Moment, Sight};
 use crate::engine::{Engine, Finish, Mode};
 use crate::error::{Error, ErrorKind, Outcome, Result};
 use crate::model::{LeaseTerms, MutexName, Owner, Purpose};
@@ -164,9 +164,9 @@ impl Lock {
     /// As [`acquire`](Self::acquire).
     #[must_use = "the lock is released when the guard inside is dropped"]
     pub async fn try_acquire(&self) -> Result<Option<LockGuard>> {
-        self.engine().check_open()?;
+        let seen = self.engine().look_open()?;
         match self.0.queue.waiters.try_join(self.0.queue.waiter()) {
-            Some(place) => Acquisition::new(self, Mode::Try).run(place).await,
+            Some(place) => Acquisition::new(self, Mode::Try).run(place, seen).await,
             None => Ok(None),
         }
     }
@@ -187,11 +187,11 @@ impl Lock {
     }
 
     async fn wait(&self, acquisition: &Acquisition<'_>) -> Result<Option<LockGuard>> {
-        self.engine().check_open()?;
+        let seen = self.engine().look_open()?;
         let place = self.0.queue.waiters.join(self.0.queue.waiter());
         tokio::select! {
             biased;
-            won = acquisition.run(place) => won,
+            won = acquisition.run(place, seen) => won,
             () = self.engine().closing() => Err(self.closed()),
         }
     }
@@ -261,8 +261,9 @@ impl<'a> Acquisition<'a> {
     }
 
     /// From a place in the queue to the guard; `None` when another owns and the
-    /// mode does not wait.
-    async fn run(&self, mut place: WaiterPlace) -> Result<Option<LockGuard>> {
+    /// mode does not wait. `seen` is what one saw just now who [found the
+    /// coordinator open](Engine::look_open).
+    async fn run(&self, mut place: WaiterPlace, seen: Sight) -> Result<Option<LockGuard>> {
         let lock = self.lock;
         let (meters, clock) = (lock.engine().meters(), lock.engine().clock());
         let meters = meters.of(lock.0.purpose, &lock.0.name);
@@ -270,7 +271,7 @@ impl<'a> Acquisition<'a> {
         let since = Meters::IS_ON.then(|| clock.now());
         let waited = || since.map_or(Duration::ZERO, |since| clock.now().since(since));
         let ((), waited_here) = has_waited(place.head()).await;
-        let mut is_checked = !waited_here;
+        let mut seen = (!waited_here).then_some(seen);
         if let Some(mut grant) = place.take_over() {
             if grant.take_over(lock) {
                 story::handed_on(&lock.0.name, grant.tenure.own_token());
@@ -281,15 +282,15 @@ impl<'a> Acquisition<'a> {
             }
             // Our own old grant must not stand in our way.
             grant.give_back(None).finish(None).await;
-            is_checked = false;
+            seen = None;
         }
         loop {
             // In the same breath as the contention begins.
-            if !is_checked {
-                lock.engine().check_open()?;
-            }
-            is_checked = false;
-            match self.contend().await? {
+            let seen = match seen.take() {
+                Some(seen) => seen,
+                None => lock.engine().look_open()?,
+            };
+            match self.contend(seen).await? {
                 // A grant that went back or ran out before its waiter was
                 // polled is none.
                 Some((grant, is_new))
@@ -307,13 +308,12 @@ impl<'a> Acquisition<'a> {
         }
     }
 
-    /// One contention, of one who has seen without waiting since that the
-    /// coordinator is open here. With the grant comes whether the store has given
-    /// it only now, with no time in between in which it could have run out.
-    async fn contend(&self) -> Result<Option<(LocalGrant, bool)>> {
+    /// One contention, of one who has seen just now that the coordinator is open
+    /// here. With the grant comes whether the store has given it only now, with no
+    /// time in between in which it could have run out.
+    async fn contend(&self, sent: Sight) -> Result<Option<(LocalGrant, bool)>> {
         let (lock, engine) = (self.lock, self.lock.engine());
         let (ids, name) = (&lock.0.locks.ids, lock.0.name.clone());
-        let sent = engine.clock().look_before();
         let (id, nonce) = ids.next(lock.0.holder.as_deref(), engine.here(sent))?;
         let mut settings = engine.contention_settings(lock.0.purpose, name, id, self.mode);
         settings.terms = lock.terms();

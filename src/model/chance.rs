@@ -25,8 +25,8 @@ pub(crate) fn bits() -> u128 {
     from_system::<1>()[0] ^ here_and_now(Here::now())
 }
 
-/// The same twice, for one who knows where and when it is. Who asks again and again
-/// is given what the system was asked for a moment before.
+/// The same twice, for one who knows where and when it is. The system is not asked
+/// again by one who asks again and again.
 pub(crate) fn bits_twice(here: Here) -> [u128; 2] {
     let drawn = DRAWN.try_with(|drawn| drawn.borrow_mut().next(here));
     // A thread that ends keeps nothing.
@@ -45,7 +45,7 @@ fn from_system<const N: usize>() -> [u128; N] {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Here {
     process: u32,
-    /// Of the clock that is never set.
+    /// Of a clock that is never set.
     now: u64,
     /// Of the wall clock.
     wall: u64,
@@ -53,11 +53,12 @@ pub(crate) struct Here {
 
 impl Here {
     pub(crate) fn now() -> Self {
+        static BEGINNING: LazyLock<Instant> = LazyLock::new(Instant::now);
         let since_epoch = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
         Self {
             process: std::process::id(),
-            now: Clock::boot().now().as_nanos(),
-            // What it counts to is passed in the year 2554.
+            // What 64 bits count to is passed in the year 2554.
+            now: BEGINNING.elapsed().as_nanos() as u64,
             wall: since_epoch.map_or(0, |time| time.as_nanos() as u64),
         }
     }
@@ -87,12 +88,12 @@ thread_local! {
     static DRAWN: RefCell<Drawn> = const { RefCell::new(Drawn::NOTHING) };
 }
 
-/// What the system was asked for beforehand, by one who asks it again and again. It
-/// is used up within less time than a fork takes, or not at all.
+/// What the system gave last, for one who asks again and again: for less time than a
+/// fork takes, what is added to it tells one bid from the next, as it tells one
+/// process from another that has the same chance.
 struct Drawn {
-    pairs: [[u128; 2]; 8],
-    left: usize,
-    /// When and where the system was last asked.
+    pair: [u128; 2],
+    /// When and where the system gave it.
     at: u64,
     process: u32,
 }
@@ -100,9 +101,8 @@ struct Drawn {
 impl Drawn {
     const BRIEFLY: u64 = 100_000; // nanoseconds
     const NOTHING: Self = Self {
-        pairs: [[0; 2]; 8],
-        left: 0,
-        at: 0,
+        pair: [0; 2],
+        at: u64::MAX / 2, // never
         process: 0,
     };
 
@@ -110,16 +110,9 @@ impl Drawn {
         let is_recent =
             here.process == self.process && here.now.wrapping_sub(self.at) < Self::BRIEFLY;
         if !is_recent {
-            (self.left, self.at, self.process) = (0, here.now, here.process);
-            return from_system();
+            (self.pair, self.at, self.process) = (from_system(), here.now, here.process);
         }
-        if self.left == 0 {
-            let all: [u128; 16] = from_system();
-            self.pairs.as_flattened_mut().copy_from_slice(&all);
-            (self.left, self.at) = (self.pairs.len(), here.now);
-        }
-        self.left -= 1;
-        std::mem::take(&mut self.pairs[self.left])
+        self.pair
     }
 }
 
@@ -201,29 +194,33 @@ mod tests {
     }
 
     #[test]
-    fn what_was_drawn_beforehand_is_given_once_and_to_no_other() {
-        let mut here = Here::now();
-        let mut drawn = Drawn::NOTHING;
-        let mut all: Vec<[u128; 2]> = (0..100).map(|_| drawn.next(here)).collect();
-        // The process has forked, or some time has passed: nothing of it is used.
-        for _ in 0..2 {
-            assert!(drawn.left > 0);
-            let mut copy = Drawn { ..drawn };
-            here.process += 1;
-            all.push(copy.next(here));
-            here.process -= 1;
-            assert_eq!(copy.left, 0);
-            here.now += Drawn::BRIEFLY;
-            all.push(drawn.next(here));
-            assert_eq!(drawn.left, 0);
-            all.push(drawn.next(here));
-        }
-        let mut all = all.into_flattened();
-        let count = all.len();
+    fn bids_of_one_moment_share_what_the_system_gave_and_nothing_else() {
+        let here = Here::now();
+        let mut all: Vec<u128> = (0..1000).flat_map(|_| bits_twice(here)).collect();
         all.sort_unstable();
         all.dedup();
-        assert_eq!(all.len(), count);
-        assert!(!all.contains(&0), "a place that was used or never filled");
+        assert_eq!(all.len(), 2000);
+    }
+
+    #[test]
+    fn what_the_system_gave_is_used_by_no_other_process_and_not_for_long() {
+        let here = Here::now();
+        let mut drawn = Drawn::NOTHING;
+        let first = drawn.next(here);
+        let later = |nanos| Here {
+            now: here.now + nanos,
+            ..here
+        };
+        assert_eq!(drawn.next(later(Drawn::BRIEFLY - 1)), first);
+        let second = drawn.next(later(Drawn::BRIEFLY));
+        assert_ne!(second, first);
+        let process = here.process + 1;
+        let forked = drawn.next(Here { process, ..here });
+        assert!(forked != first && forked != second);
+        // Nor before it gave it: a clock that was read earlier, on another thread.
+        let mut drawn = Drawn::NOTHING;
+        let late = drawn.next(later(10));
+        assert_ne!(drawn.next(here), late);
     }
 
     #[test]

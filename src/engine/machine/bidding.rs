@@ -42,6 +42,7 @@ impl Bidding {
     }
 
     /// The same under this nonce.
+    #[inline]
     pub(super) fn begin_under(nonce: Nonce, course: &mut Course, now: Moment) -> MachineState {
         let settings = &course.settings;
         let nonce = nonce.wanted_for(settings.purpose);

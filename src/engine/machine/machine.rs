@@ -24,6 +24,7 @@ thread_local! {
 }
 
 /// Keeps `effects`, which have been carried out, for what is wanted next.
+#[inline]
 pub(crate) fn keep_for_the_next(mut effects: Vec<Effect>) {
     effects.clear();
     // A thread that ends has no next.
@@ -58,6 +59,7 @@ pub(super) enum MachineState {
 impl Machine {
     /// A machine and what it wants first. A first bid that is made at once has
     /// `nonce`, if there is one.
+    #[inline]
     pub(crate) fn start(
         settings: ContentionSettings,
         random: Random,
@@ -77,6 +79,7 @@ impl Machine {
     }
 
     /// Takes an event at `now`.
+    #[inline]
     pub(crate) fn on(&mut self, now: Moment, event: Event) -> Vec<Effect> {
         let state = std::mem::replace(&mut self.state, MachineState::Finished);
         self.state = state.on(&mut self.course, now, event);
@@ -280,6 +283,7 @@ impl Then {
 }
 
 impl Course {
+    #[inline]
     pub(super) fn new(settings: ContentionSettings, random: Random) -> Self {
         Self {
             settings,
@@ -294,6 +298,7 @@ impl Course {
         }
     }
 
+    #[inline]
     pub(super) fn want(&mut self, effect: Effect) {
         if self.effects.capacity() == 0 {
             self.effects = SPARE.try_with(Cell::take).unwrap_or_default();
@@ -306,6 +311,7 @@ impl Course {
         self.want(Effect::Call(call, limit));
     }
 
+    #[inline]
     pub(super) fn take_effects(&mut self) -> Vec<Effect> {
         std::mem::take(&mut self.effects)
     }

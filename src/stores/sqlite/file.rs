@@ -6,7 +6,9 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use rustix::fs::{AtFlags, FlockOperation, StatxAttributes, StatxFlags, flock, statx};
+use rustix::fs::{
+    AtFlags, FlockOperation, Stat, StatxAttributes, StatxFlags, flock, fstat, stat, statx,
+};
 
 use super::config::Config;
 use super::error::io_failed;
@@ -211,19 +213,20 @@ fn beside(path: &Path, end: &str) -> PathBuf {
     name.into()
 }
 
-/// Which file `path` leads to now.
+/// Which file `path` leads to now. Asked before and after each statement: `stat` takes
+/// two thirds of the time of `statx`, which the standard library uses.
 pub(super) fn identity_of(path: &Path) -> io::Result<Identity> {
-    path.metadata().map(|found| of(&found))
+    Ok(of(&stat(path)?))
 }
 
 pub(super) fn identity(file: &File) -> io::Result<Identity> {
-    file.metadata().map(|found| of(&found))
+    Ok(of(&fstat(file)?))
 }
 
-fn of(found: &std::fs::Metadata) -> Identity {
+fn of(found: &Stat) -> Identity {
     Identity {
-        device: found.dev(),
-        inode: found.ino(),
+        device: found.st_dev,
+        inode: found.st_ino,
     }
 }
 
