@@ -332,7 +332,12 @@ impl Engine {
     /// Where and when one is that has seen `sight`, and [that it may](Self::look_open)
     /// contend, without having waited since.
     pub(crate) fn here(&self, sight: Sight) -> Here {
-        Here::seen(self.birth().process(), self.clock(), sight)
+        let process = self.birth().process();
+        if !self.clock().shows_both() {
+            return Here::now_in(process);
+        }
+        let now = sight.now.as_nanos();
+        Here::at(process, now, now.wrapping_add_signed(sight.wall_lead))
     }
 
     /// An error in a fork of the process that connected.

@@ -2,9 +2,10 @@
 //! machine, at whichever view looks first.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::bell::Bell;
+use std::sync::atomic::{AtomicU64, Ordering};
+use tokio::sync::Notify;
+
 use super::birth::Birth;
 use super::event::GivenBack;
 use super::in_hand::{InHand, patience};
@@ -44,7 +45,7 @@ pub(crate) struct Lease {
     /// Why it is to end, once its end has been asked for.
     pub(super) asked: SaidOnce<LossCause>,
     /// Rung when any of this has changed, and when the deadline has moved.
-    pub(super) changed: Bell,
+    pub(super) changed: Notify,
     /// What came of giving it back, once that is over.
     pub(super) given_back: SaidOnce<GivenBack>,
 }
@@ -76,7 +77,7 @@ impl Lease {
             birth,
             at_home: AtomicU64::new(u64::MAX / 2), // never
             asked: SaidOnce::new(),
-            changed: Bell::default(),
+            changed: Notify::new(),
             given_back: SaidOnce::new(),
         }
     }
@@ -90,14 +91,14 @@ impl Lease {
     /// local side has ended.
     pub(crate) fn ask_to_end(&self, cause: LossCause) {
         if self.asked.say(cause) {
-            self.changed.ring();
+            self.changed.notify_waiters();
         }
     }
 
     /// It has been given back, or the engine no longer tries to.
     pub(crate) fn is_given_back(&self, how: GivenBack) {
         if self.given_back.say(how) {
-            self.changed.ring();
+            self.changed.notify_waiters();
         }
     }
 
@@ -119,7 +120,7 @@ impl Lease {
     /// The same, and what the clock showed when it was looked at.
     pub(super) fn look(&self) -> Option<(Moment, Moment)> {
         loop {
-            let deadline = self.deadline.load(Ordering::SeqCst);
+            let deadline = self.deadline.load(Ordering::Acquire);
             if deadline == OVER {
                 return None;
             }
@@ -138,7 +139,7 @@ impl Lease {
             // whose answer comes late cannot bring the tenure back.
             let swap =
                 self.deadline
-                    .compare_exchange(deadline, OVER, Ordering::SeqCst, Ordering::SeqCst);
+                    .compare_exchange(deadline, OVER, Ordering::AcqRel, Ordering::Acquire);
             if swap.is_ok() {
                 self.settle(cause);
                 return None;
@@ -178,11 +179,11 @@ impl Lease {
             let swap = self.deadline.compare_exchange(
                 present.as_nanos(),
                 deadline.as_nanos().max(1),
-                Ordering::SeqCst,
-                Ordering::SeqCst,
+                Ordering::AcqRel,
+                Ordering::Acquire,
             );
             if swap.is_ok() {
-                self.changed.ring();
+                self.changed.notify_waiters();
                 return true;
             }
         }
@@ -195,7 +196,7 @@ impl Lease {
 
     /// Ends the tenure, unless it is over.
     pub(crate) fn end(&self, cause: LossCause) {
-        if self.deadline.swap(OVER, Ordering::SeqCst) != OVER {
+        if self.deadline.swap(OVER, Ordering::AcqRel) != OVER {
             self.settle(cause);
         }
     }
@@ -203,6 +204,6 @@ impl Lease {
     /// Only the thread that moved the deadline to `OVER` comes here.
     fn settle(&self, cause: LossCause) {
         self.cause.say(cause);
-        self.changed.ring();
+        self.changed.notify_waiters();
     }
 }

@@ -19,11 +19,11 @@ pub(super) struct ContentionView {
     mutex: MutexName,
     contender: ContenderId,
     /// Its standing, and since when it is that. Its life says so, and has the same.
-    stage: Mutex<Stage>,
+    stage: Mutex<StandingSince>,
 }
 
 /// A standing, and since when it is that.
-type Stage = (Standing, Moment);
+type StandingSince = (Standing, Moment);
 
 impl ContentionView {
     #[inline]
@@ -78,7 +78,7 @@ impl ContentionView {
 /// and outside of the view's mutex: subscribers and recorders are foreign code.
 #[derive(Debug)]
 pub(super) struct ContentionLife {
-    stage: Stage,
+    stage: StandingSince,
     /// Whether it has been told that another owns.
     is_refused: bool,
     /// Whether its standing is another since that was last asked.
@@ -107,7 +107,7 @@ impl ContentionLife {
         }
     }
 
-    fn stands(&mut self, view: &ContentionView, stage: Stage) {
+    fn stands(&mut self, view: &ContentionView, stage: StandingSince) {
         self.stage = stage;
         *view.stage.lock() = stage;
     }

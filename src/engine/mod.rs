@@ -12,7 +12,6 @@
 //! | `holding` | its tenure, as the driver sees to it |
 //! | `roster` | all contentions of a coordinator, and one task that rings for them |
 //! | `renewals` | what is to be renewed and when, in batches |
-//! | `bell` | wakes those who listen for a change of a lease |
 //! | `birth` | the process in which something was made |
 //! | `jump` | whether the clocks of this machine jumped |
 //! | `in_hand` | whether the user of a contention has its grant in hand |
@@ -30,7 +29,6 @@
 //! | `settings` | how contentions behave: all of a coordinator, and one |
 //! | `random` | all the chance there is, seedable |
 
-mod bell;
 mod birth;
 mod call;
 mod contention;

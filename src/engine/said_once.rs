@@ -25,16 +25,16 @@ impl<T: OneOfFew> SaidOnce<T> {
     /// Says `word`; false when one had been said before.
     pub(super) fn say(&self, word: T) -> bool {
         self.0
-            .compare_exchange(0, word.number(), Ordering::SeqCst, Ordering::SeqCst)
+            .compare_exchange(0, word.number(), Ordering::AcqRel, Ordering::Acquire)
             .is_ok()
     }
 
     pub(super) fn get(&self) -> Option<T> {
-        T::of(self.0.load(Ordering::SeqCst))
+        T::of(self.0.load(Ordering::Acquire))
     }
 
     pub(super) fn is_said(&self) -> bool {
-        self.0.load(Ordering::SeqCst) != 0
+        self.0.load(Ordering::Acquire) != 0
     }
 }
 

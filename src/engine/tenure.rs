@@ -56,7 +56,7 @@ impl OwnEnd {
         if self.limit().is_some_and(|limit| lease.clock.now() >= limit)
             && self.ended.say(LossCause::Deadline)
         {
-            lease.changed.ring();
+            lease.changed.notify_waiters();
         }
         self.ended.get() == Some(LossCause::Deadline)
     }
@@ -113,7 +113,7 @@ impl Tenure {
     pub(crate) fn end(&self, cause: LossCause) -> bool {
         let ends = self.own_end().say(cause);
         if ends {
-            self.lease.changed.ring();
+            self.lease.changed.notify_waiters();
         }
         ends
     }
@@ -257,8 +257,7 @@ impl Tenure {
     /// has been asked for.
     async fn over(&self, or_asked: bool) {
         loop {
-            let listener = self.lease.changed.listener();
-            let changed = listener.rung();
+            let changed = self.lease.changed.notified();
             tokio::pin!(changed);
             // Listen before looking: an end in between must not be missed.
             changed.as_mut().enable();
@@ -288,16 +287,15 @@ impl Tenure {
     /// # Cancel safety
     /// Dropping it changes nothing; it can be called again.
     pub fn renewed(&self) -> impl Future<Output = Result<(), LeaseLost>> + Send + use<> {
-        let known = self.lease.deadline.load(Ordering::SeqCst);
+        let known = self.lease.deadline.load(Ordering::Acquire);
         let tenure = self.clone();
         async move {
             let has_moved = async {
                 loop {
-                    let listener = tenure.lease.changed.listener();
-                    let moved = listener.rung();
+                    let moved = tenure.lease.changed.notified();
                     tokio::pin!(moved);
                     moved.as_mut().enable();
-                    if tenure.lease.deadline.load(Ordering::SeqCst) != known {
+                    if tenure.lease.deadline.load(Ordering::Acquire) != known {
                         return;
                     }
                     moved.await;
@@ -408,8 +406,7 @@ impl Tenure {
     /// and says what came of it.
     pub(crate) async fn given_back(&self) -> GivenBack {
         loop {
-            let listener = self.lease.changed.listener();
-            let changed = listener.rung();
+            let changed = self.lease.changed.notified();
             tokio::pin!(changed);
             // Listen before looking: a word in between must not be missed.
             changed.as_mut().enable();

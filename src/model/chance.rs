@@ -7,7 +7,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Instant, SystemTime};
 
 use super::host;
-use crate::clock::{Clock, Sight};
 
 /// 128 bits that no other process has: from the operating system, mixed with what
 /// tells this moment of this process from every other.
@@ -63,19 +62,16 @@ impl Here {
         }
     }
 
-    /// In a process whose id is known, by one who has just looked at `clock`.
-    pub(crate) fn seen(process: u32, clock: &Clock, sight: Sight) -> Self {
-        if !clock.shows_both() {
-            return Self {
-                process,
-                ..Self::now()
-            };
-        }
-        let now = sight.now.as_nanos();
+    /// In a process whose id is known, by one who has just read both clocks.
+    pub(crate) fn at(process: u32, now: u64, wall: u64) -> Self {
+        Self { process, now, wall }
+    }
+
+    /// The same by one who knows the process alone.
+    pub(crate) fn now_in(process: u32) -> Self {
         Self {
             process,
-            now,
-            wall: now.wrapping_add_signed(sight.wall_lead),
+            ..Self::now()
         }
     }
 
