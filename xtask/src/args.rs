@@ -263,13 +263,14 @@ fn parse_faults(mut args: impl Iterator<Item = String>) -> Result<Command, Strin
 }
 
 /// The stores that can be broken, and the areas that have their servers.
-const TOPOLOGIES: [(&str, Area); 11] = [
+const TOPOLOGIES: [(&str, Area); 12] = [
     ("sqlite", Area::Sqlite),
     ("redis", Area::Redis),
     ("sentinel", Area::Redis),
     ("replicas", Area::Redis),
     ("cluster", Area::Redis),
     ("combination", Area::Redis),
+    ("grace", Area::Redis),
     ("mariadb", Area::Mysql),
     ("galera", Area::Mysql),
     ("postgres", Area::Postgres),

@@ -13,7 +13,7 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use tenure_testkit::peer::SameChance;
 
 use crate::log::Log;
-use crate::worker::Orders;
+use crate::worker::{Habit, Orders, Store};
 
 /// Where a process reads which boot of the machine it lives in.
 const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
@@ -50,6 +50,8 @@ pub enum Surroundings<'a> {
     OtherTime(Duration),
     /// The copy of a machine: every random byte of the system's is the same as the other copy's.
     SameChance,
+    /// Those of the run; it is the worker that is otherwise.
+    With(Habit),
 }
 
 impl Surroundings<'_> {
@@ -57,7 +59,7 @@ impl Surroundings<'_> {
     fn command(self, fleet: &Fleet) -> io::Result<Command> {
         let program = std::env::current_exe()?;
         let mut command = match self {
-            Self::Usual => return Ok(Command::new(program)),
+            Self::Usual | Self::With(_) => return Ok(Command::new(program)),
             Self::SameChance => {
                 let mut command = Command::new(program);
                 let chance = fleet.chance.get_or_init(SameChance::new);
@@ -135,6 +137,9 @@ impl Fleet {
         if let Surroundings::OtherTime(ahead) = surroundings {
             orders.ahead = ahead;
         }
+        if let Surroundings::With(habit) = surroundings {
+            orders.habit = habit;
+        }
         let mut command = surroundings.command(self)?;
         command.arg("worker").arg(serde_json::to_string(&orders)?);
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -201,6 +206,18 @@ impl Fleet {
     pub fn drift_clock(&self, at: usize, gains: bool, length: Duration) -> bool {
         let way = if gains { "fast" } else { "slow" };
         self.tell(at, &format!("{way} {}", length.as_millis()))
+    }
+
+    /// Asks a worker to end in its own time; whether it was told to.
+    pub fn ask_to_end(&self, at: usize) -> bool {
+        self.tell(at, "end")
+    }
+
+    /// Whether all contend in one store, and not at nodes that make a lock together.
+    #[must_use]
+    pub fn has_one_store(&self) -> bool {
+        let is_one = |orders: &Orders| matches!(orders.store, Store::Url(_));
+        self.orders.iter().all(is_one)
     }
 
     fn tell(&self, at: usize, line: &str) -> bool {

@@ -7,7 +7,7 @@
 //! | [`register`] | what the locks protect: one resource that checks tokens, and one that does not |
 //! | [`fleet`] | the workers, killed, stopped and begun again |
 //! | [`topology`] | the stores, and what can happen to each of them |
-//! | [`nemesis`] | what happens when, from a seed |
+//! | [`nemesis`], `habits` | what happens when, from a seed; what happens by workers that are otherwise |
 //! | [`progress`] | how far the workers have come since |
 //! | [`mod@slice`] | one run: all of the above, for a minute |
 //! | [`judge`] | whether what was promised held |
@@ -19,6 +19,7 @@
 
 pub mod args;
 pub mod fleet;
+mod habits;
 pub mod judge;
 pub mod log;
 pub mod nemesis;

@@ -6,6 +6,7 @@ use std::time::Duration;
 use tenure::clock::Clock;
 use tenure_testkit::history::{Event, History, What};
 
+use crate::judge::{Kind, Violation};
 use crate::progress::Progress;
 
 /// The events of a run, added to by everybody.
@@ -20,6 +21,7 @@ pub struct Log {
 struct Kept {
     events: Vec<Event>,
     progress: Progress,
+    found: Vec<Violation>,
 }
 
 impl Log {
@@ -65,6 +67,23 @@ impl Log {
         let done = deed();
         self.note("nemesis", What::Forgot { since });
         done
+    }
+
+    /// Keeps what was found to be wrong with `name` while it happened, since `since`.
+    pub fn find(&self, kind: Kind, name: &str, since: Duration, message: String) {
+        let violation = Violation {
+            kind,
+            message,
+            name: name.to_owned(),
+            span: (since, self.now()),
+        };
+        self.kept().found.push(violation);
+    }
+
+    /// All that was found so.
+    #[must_use]
+    pub fn found(&self) -> Vec<Violation> {
+        self.kept().found.clone()
     }
 
     /// Looks at how far the workers have come.

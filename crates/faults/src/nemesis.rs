@@ -8,6 +8,7 @@ use tenure_testkit::history::What;
 use tenure_testkit::servers::ServerError;
 
 use crate::fleet::{Fleet, Surroundings};
+use crate::habits;
 use crate::log::Log;
 use crate::slice::SlicePlan;
 use crate::topology::{Cost, Mishap, Scene, Topology};
@@ -49,6 +50,7 @@ pub fn rage(
 ) -> Result<Happened, ServerError> {
     let mut happened = Happened::default();
     let mut menu = of_workers(fleet);
+    menu.extend(habits::menu(fleet));
     menu.extend(topology.menu(fleet));
     only(&plan.only, &mut menu)?;
     recovered(topology, log, store, 1, Duration::ZERO, &mut happened);

@@ -12,6 +12,8 @@ pub struct Progress {
     turns: BTreeMap<Box<str>, [Duration; 2]>,
     /// When each worker last asked for a mutex, or got it.
     signs: BTreeMap<(Box<str>, Box<str>), Duration>,
+    /// Which worker was last granted each mutex, and when.
+    owners: BTreeMap<Box<str>, (Box<str>, Duration)>,
 }
 
 impl Progress {
@@ -27,6 +29,16 @@ impl Progress {
             What::Asked { name } => (name.as_str(), false),
             _ => return,
         };
+        if let What::Granted { .. } = event.what {
+            let owner = (worker(&event.process).into(), event.at);
+            let last = self
+                .owners
+                .entry(name.into())
+                .or_insert_with(|| owner.clone());
+            if last.1 < owner.1 {
+                *last = owner;
+            }
+        }
         let sign = (worker(&event.process).into(), name.into());
         let last = self.signs.entry(sign).or_default();
         *last = event.at.max(*last);
@@ -46,6 +58,13 @@ impl Progress {
         let place = 2 - turns.clamp(1, 2);
         let is_still = |name: &&str| self.turns.get(*name).is_none_or(|at| at[place] < moment);
         names.iter().copied().filter(is_still).collect()
+    }
+
+    /// The worker that was last granted `name`, if that was not before `moment`.
+    #[must_use]
+    pub fn owner(&self, name: &str, moment: Duration) -> Option<&str> {
+        let owner = self.owners.get(name).filter(|(_, at)| *at >= moment);
+        owner.map(|(worker, _)| &**worker)
     }
 
     /// The workers, of so many, that neither asked for one of `names` nor got it since `moment`.

@@ -15,7 +15,7 @@ use crate::judge::{self, Kind, Verdict, Violation};
 use crate::log::Log;
 use crate::register::Registers;
 use crate::topology::{self, WORKERS};
-use crate::worker::Orders;
+use crate::worker::{Habit, Orders};
 use crate::{nemesis, second};
 
 /// What a slice is made of.
@@ -75,6 +75,7 @@ pub fn run(plan: &SlicePlan) -> Result<Outcome, ServerError> {
         sets_clock: at % 2 == 0,
         ahead: Duration::ZERO,
         seed: chance.u64(..),
+        habit: Habit::Usual,
     });
     let orders: Vec<_> = orders.collect();
     let store = orders[0].store.clone();
@@ -96,6 +97,7 @@ pub fn run(plan: &SlicePlan) -> Result<Outcome, ServerError> {
         span: (end.saturating_sub(lease), end),
     });
     verdict.violations.extend(stuck);
+    verdict.violations.extend(log.found());
     let mut mishaps = BTreeMap::new();
     for name in happened.mishaps {
         *mishaps.entry(name).or_default() += 1;

@@ -6,6 +6,10 @@ use tenure_testkit::history::{Event, What};
 
 use super::Terms;
 
+/// What is told where a store loses the ledgers of schedules and no grant that still counts: from
+/// before until after it.
+pub const LEDGERS: &str = "ledgers lost";
+
 /// The moments at which a store forgot grants or ended leases early, each as well as it is known.
 ///
 /// An owner that was forgotten learns of it at its next renewal, and by its deadline at the latest.
@@ -29,6 +33,25 @@ impl Forgets {
             moments: events.iter().filter_map(moment).collect(),
             terms,
         }
+    }
+
+    /// The same, and those at which it forgot no grant but what had been begun.
+    #[must_use]
+    pub fn of_ledgers(events: &[Event], terms: Terms) -> Self {
+        let mut forgets = Self::of(events, terms);
+        let mut since = None;
+        for event in events {
+            match &event.what {
+                What::Fault { what, is_over } if &**what == LEDGERS => match is_over {
+                    false => since = Some(event.at),
+                    true => forgets
+                        .moments
+                        .extend(since.take().map(|since| (since, event.at))),
+                },
+                _ => {}
+            }
+        }
+        forgets
     }
 
     /// Whether who asked for its grant at `asked` may have been forgotten, so that another

@@ -10,17 +10,21 @@
 //! | [`Kind::BelievedTooLong`] | no owner believes for longer than one lease ahead |
 //! | [`Kind::RanTwice`] | a tick is begun once, in order; again only by who knows that it was begun |
 //! | [`Kind::RunsAtOnce`] | two leaders do not run at once |
+//! | [`Kind::LostForAnother`] | a stranger that has the row of one mutex in hand costs no other its owner |
+//! | [`Kind::LeftBehind`] | what a worker leaves behind in a server ends by itself, soon |
 //! | [`Kind::Stuck`] | when all is mended, every mutex goes from owner to owner again, and every worker asks again |
 
 mod checks;
 mod forgets;
+mod others;
 mod runs;
 mod spans;
 
 use std::fmt;
 use std::time::Duration;
 
-pub use forgets::Forgets;
+pub use forgets::{Forgets, LEDGERS};
+pub use others::{LOCKED, STRANGERS};
 pub use spans::{Valid, tenures};
 use tenure_testkit::history::Event;
 
@@ -55,6 +59,10 @@ pub enum Kind {
     RanTwice,
     /// Runs of two leaders at the same moment.
     RunsAtOnce,
+    /// A tenure was lost while nothing was wrong but with another mutex.
+    LostForAnother,
+    /// A server still works for a worker that is gone, or has done too much for one at a time.
+    LeftBehind,
     /// Something was not owned again.
     Stuck,
     /// The judge that was written elsewhere finds no order of the calls.
@@ -133,6 +141,8 @@ pub fn judge(events: &[Event], terms: Terms) -> Verdict {
     }
     checks::beliefs(events, terms, &mut verdict);
     checks::writes(events, &all, &forgets, &mut verdict);
-    runs::runs(events, &forgets, terms, &mut verdict);
+    let ledgers = Forgets::of_ledgers(events, terms);
+    runs::runs(events, &forgets, &ledgers, terms, &mut verdict);
+    others::losses(events, terms, &mut verdict);
     verdict
 }

@@ -21,8 +21,14 @@ struct Run<'a> {
 }
 
 /// A tick is begun once and in order, by one leader at a time; except for one lease after the store
-/// forgot the older leader, and with it what had been begun.
-pub(super) fn runs(events: &[Event], forgets: &Forgets, terms: Terms, verdict: &mut Verdict) {
+/// forgot the older leader, and with it what had been begun; of which `ledgers` knows more.
+pub(super) fn runs(
+    events: &[Event],
+    forgets: &Forgets,
+    ledgers: &Forgets,
+    terms: Terms,
+    verdict: &mut Verdict,
+) {
     // The last run of each schedule, and those that may still go on.
     let mut last: BTreeMap<&str, Run<'_>> = BTreeMap::new();
     let mut ended: BTreeMap<&str, Vec<Run<'_>>> = BTreeMap::new();
@@ -73,7 +79,7 @@ pub(super) fn runs(events: &[Event], forgets: &Forgets, terms: Terms, verdict: &
             false if is_next => true,
             // A newer one, and nothing is written down of what the older one had begun.
             false => {
-                before.token < run.token && forgets.excuse(before.asked, run.from, before.from)
+                before.token < run.token && ledgers.excuse(before.asked, run.from, before.from)
             }
         };
         if !is_allowed {

@@ -8,12 +8,18 @@ use tenure_testkit::servers::{Flow, Proxy, Redis, RedisCluster, ServerError, Way
 
 use super::drift::drifts;
 use super::voters::{Count, Voice, Voters};
-use super::{Mishap, TERMS, Topology, ways};
+use super::{Cost, Mishap, Scene, TERMS, Topology, ways};
 use crate::fleet::Fleet;
+use crate::judge::Kind;
 use crate::log::Log;
+use crate::progress::Progress;
 use crate::worker::Store;
 
 const NODES: usize = 6;
+
+/// Within this a master is replaced, and everything goes on at the new one: it takes two seconds
+/// and a lease.
+const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The first slot of each of the three shares.
 const FIRSTS: [u16; 3] = [0, 5461, 10923];
@@ -193,6 +199,33 @@ impl Topology for Cluster {
 }
 
 impl Cluster {
+    /// Cuts a master off for as long as it takes the others to replace it and the workers to find
+    /// who has its place: they reach it all the time, and it says that the cluster is down.
+    fn replace(&self, scene: &mut Scene<'_>) -> Result<(), ServerError> {
+        let old = self.master(&mut scene.chance);
+        let masters = || (0..NODES).filter(|at| self.has_role(*at, "master")).count();
+        let before = masters();
+        self.servers.isolate(old);
+        if !scene.until(PATIENCE, || masters() > before) {
+            return Err(ServerError::new("it was not replaced"));
+        }
+        let replaced = scene.log.now();
+        let names = self.store(0).names();
+        let still = || {
+            let still = |progress: &Progress| progress.still(names, 1, replaced);
+            scene.log.progress(still)
+        };
+        if !scene.until(PATIENCE, || still().is_empty()) {
+            for name in still() {
+                let message = format!(
+                    "{name:?} did not go on for {PATIENCE:?} though its master had been replaced"
+                );
+                scene.log.find(Kind::Stuck, name, replaced, message);
+            }
+        }
+        self.servers.heal()
+    }
+
     fn of_servers(&self) -> Vec<Mishap<'_>> {
         vec![
             Mishap::new("server's disk full", move |scene| {
@@ -258,6 +291,10 @@ impl Cluster {
                 scene.wait(2.0);
                 self.servers.heal()
             }),
+            Mishap::new("master cut off until it is replaced", move |scene| {
+                self.replace(scene)
+            })
+            .costing(Cost::Company),
             Mishap::new("master not heard by the others", move |scene| {
                 self.servers.silence(self.master(&mut scene.chance));
                 scene.wait(2.0);

@@ -1,6 +1,6 @@
 //! What can happen.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use fastrand::Rng;
 use tenure_testkit::servers::ServerError;
@@ -22,6 +22,20 @@ impl Scene<'_> {
     /// Waits for so many lengths.
     pub fn wait(&self, lengths: f64) {
         std::thread::sleep(self.length.mul_f64(lengths));
+    }
+
+    /// Waits until it is so, for at most so long; whether it is.
+    pub fn until(&self, limit: Duration, is_so: impl Fn() -> bool) -> bool {
+        let end = Instant::now() + limit;
+        loop {
+            if is_so() {
+                return true;
+            }
+            if Instant::now() > end {
+                return false;
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
     }
 
     /// One of so many.
@@ -51,6 +65,8 @@ pub enum Cost {
     ServerSpeed,
     /// That a worker's clock goes as fast as others.
     WorkerSpeed,
+    /// The company of all other mishaps: what it finds would be their doing.
+    Company,
 }
 
 /// What is not promised together. A store that forgets its last token while its clock goes back
@@ -97,6 +113,9 @@ impl<'a> Mishap<'a> {
     #[must_use]
     pub fn goes_with(&self, other: &Self) -> bool {
         let costs = [self.cost, other.cost];
+        if costs.contains(&Cost::Company) {
+            return false;
+        }
         let both = |pair: &[Cost; 2]| pair.iter().all(|cost| costs.contains(cost));
         !TOO_MUCH.iter().any(both)
     }
@@ -108,5 +127,22 @@ impl std::fmt::Debug for Mishap<'_> {
             .field("name", &self.name)
             .field("cost", &self.cost)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_finds_something_by_itself_happens_alone() {
+        let one = |cost| Mishap::new("", |_| Ok(())).costing(cost);
+        let alone = one(Cost::Company);
+        for other in [Cost::Time, Cost::Memory, Cost::Company] {
+            assert!(!alone.goes_with(&one(other)), "{other:?}");
+            assert!(!one(other).goes_with(&alone), "{other:?}");
+        }
+        assert!(one(Cost::Time).goes_with(&one(Cost::Memory)));
+        assert!(!one(Cost::Clock).goes_with(&one(Cost::Memory)));
     }
 }

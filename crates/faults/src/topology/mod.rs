@@ -2,14 +2,17 @@
 
 mod cluster;
 mod combination;
+mod dead;
 pub(crate) mod drift;
 mod ensemble;
 mod galera;
+mod grace;
 mod mishap;
 mod redis;
 mod sentinel;
 mod sql;
 mod sqlite;
+mod strangers;
 mod voters;
 mod ways;
 mod zookeeper;
@@ -89,9 +92,10 @@ const TERMS: &str = "ttl=500ms&transition=1s";
 pub const WORKERS: usize = 4;
 
 /// The stores that can be asked for.
-pub const ALL: [&str; 11] = [
+pub const ALL: [&str; 12] = [
     "sqlite",
     "redis",
+    "grace",
     "sentinel",
     "replicas",
     "cluster",
@@ -116,6 +120,7 @@ pub fn start(
     Ok(match name {
         "sqlite" => Box::new(sqlite::SqliteFile::start(directory)?),
         "redis" => Box::new(redis::OneRedis::start()?),
+        "grace" => Box::new(grace::Forgetful::start()?),
         "sentinel" => Box::new(sentinel::Sentinels::start(false, log)?),
         "replicas" => Box::new(sentinel::Sentinels::start(true, log)?),
         "cluster" => Box::new(cluster::Cluster::start(log)?),

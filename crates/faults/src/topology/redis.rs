@@ -9,7 +9,7 @@ use tenure_testkit::servers::{Redis, ServerError};
 
 use super::drift::{drifts, slow_and_cut_off};
 use super::ways::{self, Ways};
-use super::{Cost, Mishap, Scene, TERMS, Topology, clock_ahead};
+use super::{Cost, Mishap, Scene, TERMS, Topology, clock_ahead, dead};
 use crate::fleet::Fleet;
 use crate::worker::Store;
 
@@ -140,6 +140,8 @@ impl Topology for OneRedis {
                 let words: Vec<_> = words.iter().map(String::as_str).collect();
                 Ok(self.server.command(&words).map(drop)?)
             }),
+            dead::thousands(&self.server),
+            dead::behind_an_owner(&self.server, fleet),
             Mishap::new("restarted without data", move |scene| {
                 scene.log.forgetting(|| self.server.wipe())?;
                 scene.wait(0.25);

@@ -8,6 +8,7 @@ use std::time::Duration;
 use tenure_testkit::servers::{MariaDb, Postgres, Proxy, ServerError, Speech};
 
 use super::drift::{drifts, slow_and_cut_off};
+use super::strangers::{self, Tongue};
 use super::ways::{self, Ways};
 use super::{Cost, Mishap, Scene, TERMS, Topology, clock_ahead};
 use crate::fleet::Fleet;
@@ -16,8 +17,12 @@ use crate::worker::Store;
 /// How many sessions a server allows: enough for all workers, and soon used up.
 const SESSIONS: usize = 40;
 
-/// The mutexes whose rows a stranger locks.
-const ROWS: [&str; 3] = ["lock", "lead", "plan"];
+/// The sessions of workers that wait for a row.
+const BLOCKED_MARIA: &str = "SELECT COUNT(*) FROM information_schema.PROCESSLIST \
+     WHERE DB = 'tenure' AND COMMAND <> 'Sleep' AND TIME_MS > 100 AND ID <> CONNECTION_ID() \
+     AND INFO NOT LIKE 'SELECT SLEEP%'";
+const BLOCKED_PG: &str = "SELECT count(*) FROM pg_stat_activity \
+     WHERE application_name = 'tenure' AND wait_event_type = 'Lock'";
 
 pub(super) struct Maria {
     server: MariaDb,
@@ -55,16 +60,6 @@ fn rows_deleted<'a>(
 ) -> Mishap<'a> {
     let happens = move |scene: &mut Scene<'_>| scene.log.forgetting(&delete).map(drop);
     Mishap::new("rows deleted by a stranger", happens).costing(Cost::Memory)
-}
-
-/// The statements of a stranger that has a row in hand for so long.
-fn locks_row(scene: &mut Scene<'_>, sleep: &str) -> String {
-    let name = ROWS[scene.one(ROWS.len())];
-    let seconds = scene.length.as_secs_f64();
-    format!(
-        "START TRANSACTION; SELECT version FROM simba_mutex WHERE mutex = '{name}' FOR UPDATE; \
-         SELECT {sleep}({seconds:.3}); COMMIT"
-    )
 }
 
 /// Takes every session there is, ends those of the workers, and waits.
@@ -122,11 +117,12 @@ impl Topology for Maria {
     fn menu<'a>(&'a self, fleet: &'a Fleet) -> Vec<Mishap<'a>> {
         let mut menu = ways::menu(&self.ways, true);
         menu.extend(ways::server_menu(from_ref(&self.server)));
+        menu.extend(strangers::menu(fleet, || Tongue {
+            sql: |statements: &str| self.server.sql(statements),
+            sleep: "SLEEP",
+            blocked: BLOCKED_MARIA,
+        }));
         menu.extend([
-            Mishap::new("row locked by a stranger", move |scene| {
-                let statements = locks_row(scene, "SLEEP");
-                self.server.sql(&statements).map(drop)
-            }),
             Mishap::new("sessions used up", move |scene| {
                 use_up(self.server.address(), &self.ways, scene, hears_greeting)
             }),
@@ -168,11 +164,12 @@ impl Topology for Pg {
     fn menu<'a>(&'a self, fleet: &'a Fleet) -> Vec<Mishap<'a>> {
         let mut menu = ways::menu(&self.ways, true);
         menu.extend(ways::server_menu(from_ref(&self.server)));
+        menu.extend(strangers::menu(fleet, || Tongue {
+            sql: |statements: &str| self.server.sql(statements),
+            sleep: "pg_sleep",
+            blocked: BLOCKED_PG,
+        }));
         menu.extend([
-            Mishap::new("row locked by a stranger", move |scene| {
-                let statements = locks_row(scene, "pg_sleep");
-                self.server.sql(&statements).map(drop)
-            }),
             Mishap::new("sessions used up", move |scene| {
                 use_up(self.server.address(), &self.ways, scene, says_its_name)
             }),

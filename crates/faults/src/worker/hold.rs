@@ -92,12 +92,23 @@ pub(super) async fn keep(
     held: Held,
     claim: Claim<'_>,
 ) -> bool {
+    let end = held.began + length(worker);
+    keep_until(worker, Some(writer), held, claim, |now| now >= end).await
+}
+
+/// The same until a moment of the holder's choice. Without a writer it uses nothing.
+pub(super) async fn keep_until(
+    worker: &Worker,
+    mut writer: Option<&mut Writer>,
+    held: Held,
+    claim: Claim<'_>,
+    is_over: impl Fn(Duration) -> bool,
+) -> bool {
     let Held {
         tenure,
-        began,
         mut deadline,
+        ..
     } = held;
-    let end = began + length(worker);
     loop {
         let now = worker.now();
         let remaining = claim.remaining();
@@ -110,7 +121,9 @@ pub(super) async fn keep(
                     cause,
                 },
             );
-            haunt(worker, writer, &tenure, &claim).await;
+            if let Some(writer) = writer {
+                haunt(worker, writer, &tenure, &claim).await;
+            }
             return false;
         }
         if now + remaining > deadline + Duration::from_millis(1) {
@@ -118,11 +131,15 @@ pub(super) async fn keep(
             let tenure = tenure.clone();
             worker.tell(now, What::Extended { tenure, deadline });
         }
-        if now >= end {
+        if is_over(now) {
             let cause = LossCause::Released;
             worker.tell(worker.now(), What::Ended { tenure, cause });
             return true;
         }
+        let Some(writer) = &mut writer else {
+            worker.rest(100).await;
+            continue;
+        };
         if worker.chance(|chance| chance.u8(0..3)) == 0 {
             writer.use_it(worker, &tenure, &claim).await;
         }

@@ -5,9 +5,11 @@
 
 mod again;
 mod both;
+mod habit;
 mod hold;
 mod lead;
 mod lock;
+pub(crate) mod shelf;
 mod ticks;
 mod writer;
 
@@ -19,6 +21,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+pub use habit::Habit;
 use serde::{Deserialize, Serialize};
 use tenure::clock::{Clock, VirtualHost};
 use tenure::{Coordinator, Error, ErrorKind, Result};
@@ -84,6 +87,9 @@ pub struct Orders {
     pub ahead: Duration,
     /// What its choices come from.
     pub seed: u64,
+    /// What it does otherwise than the rest.
+    #[serde(default)]
+    pub habit: Habit,
 }
 
 /// What the tasks of a worker share.
@@ -208,7 +214,11 @@ pub fn main(orders: &str) -> io::Result<()> {
 
 /// Sets the wall clock of the worker's host: `ahead MILLISECONDS` or `back MILLISECONDS`; or lets
 /// all its clocks lose or gain time for so long: `slow MILLISECONDS`, `fast MILLISECONDS`.
+/// `end` asks it to end.
 fn obey(line: &str, host: Option<&VirtualHost>) {
+    if line == "end" {
+        return habit::END.notify_one();
+    }
     let (Some(host), Some((way, millis))) = (host, line.split_once(' ')) else {
         return;
     };
@@ -249,15 +259,33 @@ async fn work(worker: Rc<Worker>, host: Option<VirtualHost>) {
                 if let Some(host) = &host {
                     builder = builder.clock(host.clock());
                 }
+                if worker.orders.habit == Habit::OneId {
+                    builder = builder.ids(habit::OneId);
+                }
                 builder.connect(url.as_str()).await
             };
             let coordinator = stubborn(connect).await;
-            begin(&worker, &coordinator)
+            with_habits(&worker, &coordinator)
         }
     };
     for task in tasks {
         task.await.expect("a worker's task does not panic");
     }
+}
+
+/// What a worker of a fleet does at one store: the same as all, and what it has a habit of.
+fn with_habits(worker: &Rc<Worker>, coordinator: &Coordinator) -> Vec<JoinHandle<()>> {
+    let habit = worker.orders.habit;
+    if habit == Habit::Lasting {
+        let last = habit::last(Rc::clone(worker), coordinator.clone());
+        return vec![tokio::task::spawn_local(last)];
+    }
+    let mut tasks = begin(worker, coordinator);
+    tasks.extend(shelf::begin(worker, coordinator));
+    if habit == Habit::Forgetful {
+        tasks.push(tokio::task::spawn_local(habit::forget(coordinator.clone())));
+    }
+    tasks
 }
 
 /// Begins all that a worker does at one store, inside of a [`LocalSet`].

@@ -7,7 +7,7 @@ use tenure_faults::report::{svg, timeline};
 use tenure_faults::second;
 use tenure_testkit::history::Event;
 
-const TERMS: Terms = Terms {
+pub(crate) const TERMS: Terms = Terms {
     lease: Duration::from_secs(10),
     belief: Duration::from_secs(10),
     returns: false,

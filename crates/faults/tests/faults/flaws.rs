@@ -13,7 +13,7 @@ use tenure_faults::judge::{self, Kind, Terms, Violation};
 use tenure_faults::log::Log;
 use tenure_faults::register::Registers;
 use tenure_faults::second;
-use tenure_faults::worker::{self, Orders, Store, Worker};
+use tenure_faults::worker::{self, Habit, Orders, Store, Worker};
 use tenure_testkit::broken::{Flaw, Flawed};
 use tenure_testkit::contract::Subject as _;
 use tenure_testkit::fault::{Call, Fault, FaultBackend, Faults, Rates};
@@ -108,6 +108,7 @@ impl World {
             sets_clock: false,
             ahead: Duration::ZERO,
             seed,
+            habit: Habit::Usual,
         };
         let worker = Worker::here(orders, self.clock.clone(), &self.log, &self.registers);
         Member {

@@ -4,6 +4,7 @@
 mod bad;
 mod drift;
 mod flaws;
+mod others;
 mod short;
 mod stuck;
 mod undone;

@@ -47,3 +47,18 @@ fn a_worker_that_asks_for_nothing_any_more_is_found() {
     let text = format!("{text}\n14 w0.5 asks");
     assert_eq!(seen(&text).silent(2, &["m"], MENDED), [""; 0]);
 }
+
+#[test]
+fn who_was_granted_last_is_known_in_whatever_order_it_is_told() {
+    let text = "
+        9 w0.3 takes 5 10
+        12 w1.4 takes 6 13";
+    let mut progress = seen(text);
+    assert_eq!(progress.owner("m", MENDED), Some("w1"));
+    assert_eq!(progress.owner("m", Duration::from_secs(13)), None);
+    assert_eq!(progress.owner("other", MENDED), None);
+    // Told later, and older.
+    let late = history("11 w2.0 takes 7 12");
+    late.iter().for_each(|event| progress.see(event));
+    assert_eq!(progress.owner("m", MENDED), Some("w1"));
+}
