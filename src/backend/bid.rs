@@ -62,6 +62,17 @@ impl Nonce {
         bits.map(Self)
     }
 
+    /// How it is written.
+    pub(crate) fn digits(self) -> [u8; 32] {
+        let mut rest = self.0;
+        let mut digits = [0; 32];
+        for digit in digits.iter_mut().rev() {
+            *digit = b"0123456789abcdef"[(rest & 0xf) as usize];
+            rest >>= 4;
+        }
+        digits
+    }
+
     /// Its bits.
     #[must_use]
     pub const fn bits(self) -> u128 {
@@ -72,7 +83,8 @@ impl Nonce {
 impl fmt::Display for Nonce {
     /// 32 hexadecimal digits.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:032x}", self.0)
+        let digits = self.digits();
+        f.write_str(std::str::from_utf8(&digits).map_err(|_| fmt::Error)?)
     }
 }
 

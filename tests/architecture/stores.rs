@@ -85,6 +85,7 @@ const STORES: &[(&str, &[&str], &[&str])] = &[
         "redis",
         &["clock"],
         &[
+            "arguments",
             "batches",
             "cluster",
             "connect",

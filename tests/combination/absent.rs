@@ -69,8 +69,9 @@ async fn a_node_may_be_given_by_options_with_a_password_that_changes() {
     *password.lock().unwrap() = "two".to_owned();
     way.cut().unwrap();
     eventually_async("logged in anew", async || {
+        // Held until it has been looked for.
         let guard = lock.try_acquire().await;
-        let won = guard.is_ok_and(|guard| guard.is_some());
+        let won = guard.as_ref().is_ok_and(Option::is_some);
         won && held_at(&format!("redis://:two@127.0.0.1:{}", shut.port()), name).await
     })
     .await;

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use redis::{RedisWrite as _, Value};
+use redis::Value;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
+use super::arguments::Manners;
 use super::config::Config;
 use super::connect::Connector;
 use super::keys::Keys;
@@ -38,8 +39,7 @@ pub struct Redis(pub(super) Arc<Store>);
 /// What the parts of a client share.
 pub(super) struct Store {
     pub(super) config: Arc<Config>,
-    /// What scripts are told of it in one text: reserve ms, cluster 0/1.
-    manner: Box<str>,
+    manners: Manners,
     clock: Clock,
     pub(super) servers: Arc<Servers>,
     pub(super) registry: Arc<Registry>,
@@ -98,9 +98,9 @@ impl Redis {
             end.clone(),
         );
         tokio::spawn(subscriber);
-        let is_cluster = u8::from(config.is_cluster());
+        let waits = config.wait_replicas > 0;
         Self(Arc::new(Store {
-            manner: format!("{} {is_cluster}", millis(config.reserve)).into(),
+            manners: Manners::new(config.reserve, config.is_cluster(), waits),
             config,
             time: HeardClock::guessed(clock.now()),
             clock,
@@ -296,23 +296,7 @@ impl Backend for Redis {
             let channel = keys.turn_channel(&bid.contender);
             self.0.registry.ready(&channel).await;
         }
-        let lease = millis(bid.terms.lease());
-        let seen = bid.seen.map_or(0, FencingToken::store);
-        // Ours have a fraction; anything else is not a score of this store.
-        let score = bid
-            .score
-            .as_deref()
-            .filter(|score| is_score(score))
-            .unwrap_or("");
-        // In one text: each argument costs the server something, and all but the
-        // first word is read only when another is in the way.
-        let (queue, waits, manner) = (u8::from(bid.queue), self.waits(), &self.0.manner);
-        let call = Lua::Take.saying(keys, |call| {
-            call.arg(bid.contender.as_str());
-            call.write_arg_fmt(bid.nonce);
-            call.arg(lease);
-            call.write_arg_fmt(format_args!("{seen:016} {queue} {manner} {waits} {score}"));
-        });
+        let call = Lua::Take.saying(keys, |call| self.0.manners.say_to_take(bid, call));
         let mut reply = self.take(bid, &call).await?;
         // Free, behind dead ones: whether it is ours is known once they are
         // out of the way.
@@ -341,9 +325,7 @@ impl Backend for Redis {
 
     async fn release(&self, held: &Held) -> Result<Answer> {
         let call = Lua::Release.saying(self.keys(&held.name), |call| {
-            call.arg(held.contender.as_str());
-            call.write_arg_fmt(format_args!("{} {}", held.token.store(), held.nonce));
-            call.arg(&*self.0.manner);
+            self.0.manners.say_to_release(held, call);
         });
         let reply = self.reply(&call).await?;
         dead_waiters::go_on(self, &held.name, held.contender.as_str(), &reply);
@@ -453,11 +435,4 @@ impl Ledger for Redis {
 /// What the store holds beside the owner of this grant.
 pub(super) fn grant_of(held: &Held) -> String {
     format!("{} {}", held.token.store(), held.nonce)
-}
-
-/// Whether `text` is a score as this store gives them.
-fn is_score(text: &str) -> bool {
-    let digits = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
-    text.split_once('.')
-        .is_some_and(|(whole, fraction)| digits(whole) && digits(fraction))
 }

@@ -22,6 +22,14 @@ use crate::error::{Error, ErrorKind, Outcome, Result};
 /// How long a connection may take to be made.
 const CONNECT_LIMIT: Duration = Duration::from_secs(2);
 
+/// How many calls the driver takes in, and how many bytes of them it puts
+/// together, before those who send have to wait. What many tasks send in one
+/// moment goes to the server by one write: each costs both sides what a whole
+/// script costs. With the driver's own bounds, 50 calls and 8 kB, that would be
+/// twenty calls.
+const WAITING_CALLS: usize = 1024;
+const WRITTEN_AT_ONCE: usize = 256 * 1024;
+
 /// Where a connection goes.
 #[derive(Clone, Debug)]
 pub(super) enum Route {
@@ -131,6 +139,8 @@ impl Connector {
             .set_connection_timeout(Some(CONNECT_LIMIT))
             // Each call has its own limit, and the supervisor asks for life.
             .set_response_timeout(None)
+            .set_pipeline_buffer_size(WAITING_CALLS)
+            .set_write_backpressure_boundary(WRITTEN_AT_ONCE)
             .set_push_sender(hear);
         let login = self.login().await?;
         let client = self.client(address, &login, ProtocolVersion::RESP3)?;

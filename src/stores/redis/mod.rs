@@ -23,6 +23,7 @@
 //! | `slots` | the slots in the words of the nodes |
 //! | `keys` | the names of keys and channels |
 //! | `scripts` | the scripts, by their files |
+//! | `arguments` | what a take and a release tell their scripts |
 //! | `reply` | what the scripts answer |
 //! | `messages` | the texts that JVM peers and ours exchange |
 //! | `batches` | which questions go together in one script |
@@ -43,6 +44,7 @@
 //! | `fuzzing` | answers that a fuzzer makes up |
 //! | `hash` | the layout of reentrant locks, shared with Redisson |
 
+mod arguments;
 mod batches;
 mod client;
 mod cluster;

@@ -108,9 +108,7 @@ impl Lua {
             .arg("EVALSHA")
             .arg(&HASHES[self as usize])
             .arg(count);
-        keys.each(count, |key| {
-            by_hash.arg(key);
-        });
+        keys.say(count, &mut by_hash);
         say(&mut by_hash);
         Call {
             lua: self,

@@ -2,13 +2,13 @@
 -- is there, and nobody waits; or one of ours waits first, and hears. In every
 -- other case it has freed nothing, and release.lua goes on.
 local pcall, key, id = redis.pcall, KEYS[1], ARGV[1]
-local owner, held = pcall('GET', key), pcall('GET', KEYS[3])
+local owner, held, manner = pcall('GET', key), pcall('GET', KEYS[3]), ARGV[3] or '250 0'
 if owner == id and held == ARGV[2] then
   local waiting = pcall('EXISTS', KEYS[2])
   if waiting == 0 then
     redis.call('DEL', key, KEYS[3], KEYS[4])
     local heard = pcall('PUBLISH', key .. '.freed', id)
-    if type(heard) == 'number' then return 1 end
+    if heard == 0 or type(heard) == 'number' then return 1 end
     return { 'won', '@@', '', '', '', '', heard.err or 'PUBLISH failed' }
   elseif waiting == 1 then
     -- As `call_next` and `keep` of common.lua do for one that lives: ours have a
@@ -24,7 +24,7 @@ if owner == id and held == ARGV[2] then
       if second and heard ~= 0 then heard = pcall('PUBLISH', key .. ':' .. second, word) end
       -- A dead one is struck there, and one that must not be told is not called.
       if type(heard) == 'number' and heard > 0 then
-        local reserve = string.match(ARGV[3], '^%d+')
+        local reserve = string.match(manner, '^%d+')
         redis.call('ZREM', KEYS[2], first)
         redis.call('SET', key, first, 'PX', reserve)
         redis.call('DEL', KEYS[3])

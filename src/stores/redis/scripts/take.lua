@@ -1,11 +1,11 @@
 -- Takes a free mutex, finds a grant again, or refuses and queues.
--- ARGV: 1 id, 2 nonce, 3 lease ms, 4 in one text: the largest token seen, in 16
---       digits; queue 0/1, reserve ms, cluster 0/1, replicas are waited for
---       0/1, the score it had or nothing
+-- ARGV: 1 id, 2 lease ms, 3 in one text: the largest token seen, in 16 digits;
+--       the nonce, in 32; queue 0/1, reserve ms, cluster 0/1, replicas are waited
+--       for 0/1; and 4, if it had a place in the queue, its score
 -- Answers: what, owner word, grant, now ms, score, rank, trouble, rest
-local nonce = ARGV[2]
-local seen, queue, reserve, cluster, waits, score =
-  string.match(ARGV[4], '^(%d+) (%d) (%d+) (%d) (%d) (.*)$')
+local seen, nonce, queue, reserve, cluster, waits =
+  string.match(ARGV[3], '^(%d+) (%x+) (%d) (%d+) (%d) (%d)$')
+local score = ARGV[4] or ''
 local time = redis.call('TIME')
 local owner = redis.call('GET', KEYS[1])
 local grant = redis.call('GET', KEYS[3])
