@@ -1,19 +1,24 @@
 //! [`Pool`]: a few supervised connections.
 //!
-//! Each call runs in a task of its own that owns its connection for as long:
-//! the drivers' protocols do not survive a future that is dropped half way, and
-//! callers may drop theirs at any await. A connection that has just answered
-//! is used again without a question; one that was idle, or that stands beside
-//! one that failed, must first answer a ping. A waiter for a mutex holds no
-//! connection.
+//! A call owns its connection for as long as it runs, and runs to its end: the
+//! drivers' protocols do not survive a future that is dropped half way, and
+//! callers may drop theirs at any await. So the usual call is driven by its
+//! caller and, dropped, goes on in a task (see [`here`]); any other runs in a
+//! task from the beginning. A connection that has just answered is used again
+//! without a question; one that was idle, or that stands beside one that failed,
+//! must first answer a ping. A waiter for a mutex holds no connection.
+
+mod here;
+mod task;
 
 use std::fmt;
+use std::future::ready;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use tokio::runtime::Handle;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
+use tokio::sync::Semaphore;
 
 use super::origin::NotConnected;
 use crate::clock::{Clock, Moment};
@@ -206,9 +211,18 @@ impl<D: Driver> Pool<D> {
         D: Answers<Q>,
     {
         self.0.closing.check_open()?;
-        let permit = Arc::clone(&self.0.permits).acquire_owned().await;
-        let permit = permit.map_err(|_| self.0.closing.error())?;
-        self.ask_with(permit, question).await
+        let permits = Arc::clone(&self.0.permits);
+        // A caller may leave its call alone for as long as it likes. So one
+        // connection is always left to tasks, which no caller can hold up.
+        if let Ok(permit) = Arc::clone(&permits).try_acquire_owned() {
+            if permits.available_permits() > 0
+                && let Some(connected) = self.0.fresh()
+            {
+                return self.ask_here(permit, connected, question).await;
+            }
+            return self.ask_apart(ready(Ok(permit)), question).await;
+        }
+        self.ask_apart(permits.acquire_owned(), question).await
     }
 
     /// The same, also over the connection that is kept for those who cannot
@@ -221,32 +235,16 @@ impl<D: Driver> Pool<D> {
         D: Answers<Q>,
     {
         self.0.closing.check_open()?;
-        let permit = tokio::select! {
-            biased;
-            permit = Arc::clone(&self.0.permits).acquire_owned() => permit,
-            permit = Arc::clone(&self.0.spare).acquire_owned() => permit,
+        let permits = Arc::clone(&self.0.permits).acquire_owned();
+        let spare = Arc::clone(&self.0.spare).acquire_owned();
+        let permit = async move {
+            tokio::select! {
+                biased;
+                permit = permits => permit,
+                permit = spare => permit,
+            }
         };
-        let permit = permit.map_err(|_| self.0.closing.error())?;
-        self.ask_with(permit, question).await
-    }
-
-    async fn ask_with<Q: Question>(
-        &self,
-        permit: OwnedSemaphorePermit,
-        question: Q,
-    ) -> Result<Q::Reply>
-    where
-        D: Answers<Q>,
-    {
-        // A task of its own: dropped with its caller half way, the connection
-        // would have the rest of this answer before the next one.
-        let (reply, answer) = oneshot::channel();
-        let serve = Arc::clone(&self.0).serve(permit, question, reply);
-        self.0.runtime.spawn(serve);
-        answer.await.unwrap_or_else(|_| {
-            // The task is gone without a word.
-            Err(runtime_ended(Q::EFFECT.outcome()))
-        })
+        self.ask_apart(permit, question).await
     }
 
     /// An error when it has been closed.
@@ -267,51 +265,23 @@ impl<D: Driver> Pool<D> {
 }
 
 impl<D: Driver> Connections<D> {
-    async fn serve<Q: Question>(
-        self: Arc<Self>,
-        permit: OwnedSemaphorePermit,
-        question: Q,
-        mut reply: oneshot::Sender<Result<Q::Reply>>,
-    ) where
-        D: Answers<Q>,
-    {
-        let sent = AtomicBool::new(false);
-        let result = tokio::select! {
-            biased;
-            // Dropped half way, it drops its connection too.
-            result = self.attempt(&question, &sent) => result,
-            () = self.given_up(&mut reply) => {
-                tracing::debug!("a call that was given up got no answer; its connection is closed");
-                return;
-            }
-            () = self.clock.sleep(self.limits.call) => {
-                self.doubt();
-                // Nothing can have happened before a connection was had.
-                let sent = sent.load(Ordering::Relaxed);
-                let outcome = if sent { Q::EFFECT.outcome() } else { Outcome::DidNot };
-                let limit = self.limits.call;
-                Err(Error::late(ErrorKind::Timeout, self.driver.place(), limit, outcome))
-            }
-        };
-        drop(permit);
-        let _ = reply.send(result);
-    }
-
-    /// Returns when the caller has been gone for a while. From the moment it
-    /// goes, the other connections are in doubt too: it may have waited for a
-    /// server that answers none of them any more.
-    async fn given_up<T>(&self, reply: &mut oneshot::Sender<T>) {
-        reply.closed().await;
-        self.doubt();
-        self.clock.sleep(GRACE).await;
-    }
-
     async fn attempt<Q: Question>(&self, question: &Q, sent: &AtomicBool) -> Result<Q::Reply>
     where
         D: Answers<Q>,
     {
-        let mut connected = self.connected().await?;
+        let connected = self.connected().await?;
         sent.store(true, Ordering::Relaxed);
+        self.attempt_on(connected, question).await
+    }
+
+    async fn attempt_on<Q: Question>(
+        &self,
+        mut connected: Connected<D::Connection>,
+        question: &Q,
+    ) -> Result<Q::Reply>
+    where
+        D: Answers<Q>,
+    {
         let mut races = 0;
         loop {
             let answer = self.driver.answer(&mut connected.connection, question);
@@ -353,20 +323,23 @@ impl<D: Driver> Connections<D> {
 
     /// A connection that lives, as far as can be known.
     async fn connected(&self) -> Result<Connected<D::Connection>> {
-        let idle = self.idle.lock().pop();
+        if let Some(connected) = self.fresh() {
+            return Ok(connected);
+        }
         // Read before the ping: a failure meanwhile leaves it in doubt.
         let doubts = self.doubts.load(Ordering::SeqCst);
-        match idle {
-            Some(connected)
-                if connected.doubts == doubts
-                    && self.clock.now().since(connected.used_at) < FRESH =>
-            {
-                Ok(connected)
-            }
-            // In a box: what a driver needs to connect is several times as large
-            // as what any statement needs, and a task is moved when it is made.
-            idle => Box::pin(self.proven(idle, doubts)).await,
-        }
+        let idle = self.idle.lock().pop();
+        // In a box: what a driver needs to connect is several times as large
+        // as what any statement needs, and a task is moved when it is made.
+        Box::pin(self.proven(idle, doubts)).await
+    }
+
+    /// The connection that was used last, if it needs no proof.
+    fn fresh(&self) -> Option<Connected<D::Connection>> {
+        let now = self.clock.now();
+        let doubts = self.doubts.load(Ordering::SeqCst);
+        let mut idle = self.idle.lock();
+        idle.pop_if(|connected| connected.doubts == doubts && now.since(connected.used_at) < FRESH)
     }
 
     /// `idle` if it lives, and otherwise a new one.
@@ -458,6 +431,13 @@ impl<D: Driver> Connections<D> {
 
     fn doubt(&self) {
         self.doubts.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// A call was over its limit.
+    fn late(&self, outcome: Outcome) -> Error {
+        self.doubt();
+        let (place, limit) = (self.driver.place(), self.limits.call);
+        Error::late(ErrorKind::Timeout, place, limit, outcome)
     }
 }
 
