@@ -3,13 +3,15 @@
 use std::thread::sleep;
 use std::time::Duration;
 
-use tenure_testkit::servers::{ServerError, ZooKeeper, ZooKeeperEnsemble};
+use tenure_testkit::history::Event;
+use tenure_testkit::servers::{Proxy, ServerError, ZooKeeper, ZooKeeperEnsemble};
 
 use super::drift::{drifts, slow_and_cut_off};
 use super::ways::{self, Ways};
 use super::zookeeper::{BELIEF, SESSION, store};
-use super::{Mishap, Scene, Topology};
+use super::{Mishap, NAMES, Scene, Topology, late};
 use crate::fleet::Fleet;
+use crate::sight;
 use crate::worker::Store;
 
 /// After so many ticks of silence a member leaves its leader, or a leader its office.
@@ -58,6 +60,71 @@ impl Ensemble {
         Ok(())
     }
 
+    /// An owner goes on just before it would have to give up, asks and is answered; then its server
+    /// stops, which has not told the leader of it since before the pause. All others live on the
+    /// other servers, and are let in when the session ends.
+    fn stop_behind(&self, fleet: &Fleet, scene: &mut Scene<'_>) -> Result<(), ServerError> {
+        let members = self.servers.members();
+        let follows = |at: &usize| members[*at].mode().is_ok_and(|mode| mode == "follower");
+        let followers: Vec<_> = (0..members.len()).filter(follows).collect();
+        if followers.is_empty() {
+            return Err(ServerError::new("no member follows"));
+        }
+        let member = followers[scene.one(followers.len())];
+        let worker = scene.one(fleet.size());
+        for at in 0..fleet.size() {
+            for (way, of) in self.ways[at].iter().zip(0..) {
+                if (at == worker) != (of == member) {
+                    way.refuse()?;
+                    way.cut()?;
+                }
+            }
+        }
+        let done = self.stop_behind_owner(fleet, worker, member, scene);
+        // What is left is mended with all else.
+        self.ways.iter().flatten().try_for_each(Proxy::heal)?;
+        done
+    }
+
+    fn stop_behind_owner(
+        &self,
+        fleet: &Fleet,
+        worker: usize,
+        member: usize,
+        scene: &mut Scene<'_>,
+    ) -> Result<(), ServerError> {
+        let log = scene.log;
+        // One that has owned for long goes on to own, as a rule.
+        let owner = log.wait(SESSION * 4, |events| {
+            let now = log.now();
+            let mut owned = sight::owned(events, now).into_iter();
+            owned.find(|it| it.worker == fleet.name(worker) && it.since + SESSION / 2 < now)
+        });
+        let owner = owner.ok_or_else(|| ServerError::new("it owned nothing for long"))?;
+        if !fleet.stop(worker) {
+            return Err(ServerError::new("the worker is dead"));
+        }
+        // What it had told before is heard of by then.
+        sleep(SESSION / 16);
+        let deadline = |events: &[Event]| sight::deadline(events, &owner.tenure);
+        let before = log.look(deadline).unwrap_or(owner.deadline);
+        let early = SESSION.mul_f64(0.02 + 0.06 * scene.chance.f64());
+        sleep(before.saturating_sub(log.now() + early));
+        fleet.go_on(worker);
+        let renewed = log.wait(SESSION / 8, |events| {
+            deadline(events).filter(|it| *it > before)
+        });
+        self.servers.members()[member].pause()?;
+        if renewed.is_some() {
+            sleep(SESSION);
+        }
+        let _ = self.servers.members()[member].resume();
+        match renewed {
+            Some(_) => Ok(()),
+            None => Err(ServerError::new("it was not renewed in time")),
+        }
+    }
+
     fn leader(&self) -> Result<&ZooKeeper, ServerError> {
         let leader = self.servers.leader();
         leader.ok_or_else(|| ServerError::new("nobody leads"))
@@ -87,6 +154,7 @@ impl Topology for Ensemble {
         menu.extend([
             ways::disk_full(self.servers.members()),
             slow_and_cut_off(&self.ways, fleet),
+            late::requests_late(&self.ways, fleet, &NAMES[..3], SESSION),
             drifts("clocks of all servers drift", &self.ways, |_| {
                 self.servers.members().iter().map(|it| &**it).collect()
             }),
@@ -107,6 +175,9 @@ impl Topology for Ensemble {
             }),
             Mishap::new("workers held up, then their member cut off", move |scene| {
                 self.hold_up(fleet, scene)
+            }),
+            Mishap::new("owner held up, then its member stopped", move |scene| {
+                self.stop_behind(fleet, scene)
             }),
             Mishap::new("member cut off, still reachable", move |scene| {
                 self.servers.sever()?;

@@ -5,6 +5,7 @@ mod combination;
 pub(crate) mod drift;
 mod ensemble;
 mod galera;
+mod late;
 mod mishap;
 mod redis;
 mod sentinel;
@@ -81,6 +82,9 @@ pub trait Topology: Send + Sync {
 
 /// Of all stores but ZooKeeper.
 const LEASE: Duration = Duration::from_millis(1_500);
+
+/// The mutexes of which workers tell when they are granted, and the schedule beside them.
+const NAMES: [&str; 4] = ["lock", "lead", "again", "plan"];
 
 /// How a URL says so.
 const TERMS: &str = "ttl=500ms&transition=1s";

@@ -94,6 +94,7 @@ pub(super) async fn carry(client: TcpStream, server: SocketAddr, counted: Counte
     let Ok(peer) = client.peer_addr().map(|address| Client {
         address: address.ip(),
         held_back,
+        number: control.number(),
     }) else {
         return;
     };
@@ -165,6 +166,11 @@ async fn one_way(
                 Piece::Broken => return Err(Cut),
                 Piece::End => return to.shutdown().await.map_err(|_| Cut),
                 Piece::Bytes(mut bytes) => {
+                    let has_come = control.has_come(way, &bytes);
+                    if has_come && way == Way::ToClient {
+                        // Before it hears of it, and can say anything more.
+                        control.change(|rules| rules.late = Some(peer.number));
+                    }
                     let ends = messages.as_mut().map(|messages| messages.ends(&bytes));
                     if let Some(at) = ends.and_then(|ends| control.fall_silent(&ends)) {
                         let rest = bytes.split_off(at);
@@ -176,6 +182,9 @@ async fn one_way(
                     put(&mut to, &bytes[..allowed], way, peer, &mut rules).await?;
                     if allowed < bytes.len() {
                         return Err(Cut);
+                    }
+                    if has_come && way == Way::ToServer {
+                        control.change(|rules| rules.flows = [Flow::Hold; 2]);
                     }
                 }
             }

@@ -23,6 +23,8 @@ pub(super) struct Rules {
     pub(super) held_back: u64,
     /// Whether those of the connections that were there then still are.
     pub(super) holds_back: bool,
+    /// The connection whose requests are held back, by what it was answered.
+    pub(super) late: Option<u64>,
     /// No new connections.
     pub(super) refuse: bool,
     /// Nothing passes this way to or from clients at these addresses.
@@ -35,12 +37,15 @@ pub(super) struct Client {
     pub(super) address: IpAddr,
     /// How often requests had been held back when it connected.
     pub(super) held_back: u64,
+    /// The number of its connection.
+    pub(super) number: u64,
 }
 
 impl Rules {
     /// What happens to the bytes of this client that go this way.
     pub(super) fn flow(&self, way: Way, client: Client) -> Flow {
-        let is_late = self.holds_back && client.held_back < self.held_back;
+        let is_older = self.holds_back && client.held_back < self.held_back;
+        let is_late = is_older || self.late == Some(client.number);
         if self.apart.contains(&(client.address, way)) || is_late && way == Way::ToServer {
             return Flow::Hold;
         }
@@ -66,6 +71,10 @@ struct ProxyState {
     budgets: [Option<u64>; 2],
     /// How many messages of clients pass before all is held.
     messages: Option<u64>,
+    /// How many connections there were so far.
+    numbered: u64,
+    /// By direction: what is waited for.
+    awaited: [Option<Vec<u8>>; 2],
     /// Why the proxy cannot listen.
     trouble: Option<String>,
 }
@@ -86,6 +95,7 @@ impl Default for Control {
             silenced: 0,
             held_back: 0,
             holds_back: false,
+            late: None,
             refuse: false,
             apart: Vec::new(),
         };
@@ -132,6 +142,30 @@ impl Control {
             }
         }
         None
+    }
+
+    /// A number for a new connection.
+    pub(super) fn number(&self) -> u64 {
+        let mut state = self.state();
+        state.numbered += 1;
+        state.numbered
+    }
+
+    /// What is waited for on this way from now on.
+    pub(super) fn await_words(&self, way: Way, words: Option<Vec<u8>>) {
+        self.state().awaited[way as usize] = words;
+    }
+
+    /// Whether these bytes have what is waited for on this way; if so, it is not any more.
+    pub(super) fn has_come(&self, way: Way, bytes: &[u8]) -> bool {
+        let awaited = &mut self.state().awaited[way as usize];
+        let is_it = |words: &Vec<u8>| bytes.windows(words.len().max(1)).any(|it| it == words);
+        awaited.take_if(|words| is_it(words)).is_some()
+    }
+
+    /// Whether nothing is waited for on this way, or not any more.
+    pub(super) fn awaits(&self, way: Way) -> bool {
+        self.state().awaited[way as usize].is_some()
     }
 
     pub(super) fn change(&self, change: impl FnOnce(&mut Rules)) {

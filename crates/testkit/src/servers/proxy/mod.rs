@@ -160,6 +160,27 @@ impl Proxy {
         });
     }
 
+    /// Holds what a client says next once it has been answered by something with these `words` in
+    /// it, the first one that is, and on that connection alone, as [`hold_back`](Self::hold_back)
+    /// does.
+    pub fn hold_back_after(&self, words: &[u8]) {
+        self.control.await_words(Way::ToClient, Some(words.into()));
+    }
+
+    /// Lets the next request pass that has these `words` in it, and then holds the bytes both
+    /// ways, as [`partition_after`](Self::partition_after) does.
+    pub fn partition_after_words(&self, words: &[u8]) {
+        self.control.await_words(Way::ToServer, Some(words.into()));
+    }
+
+    /// Whether what [`hold_back_after`](Self::hold_back_after) or
+    /// [`partition_after_words`](Self::partition_after_words) waits for is still to come.
+    pub fn is_waiting(&self) -> bool {
+        [Way::ToServer, Way::ToClient]
+            .into_iter()
+            .any(|way| self.control.awaits(way))
+    }
+
     /// Refuses new connections; those there are stay.
     pub fn refuse(&self) -> Result<(), ServerError> {
         self.control.change(|rules| rules.refuse = true);
@@ -171,10 +192,13 @@ impl Proxy {
         self.control.set_budget(Way::ToServer, None);
         self.control.set_budget(Way::ToClient, None);
         self.control.set_messages(None);
+        self.control.await_words(Way::ToServer, None);
+        self.control.await_words(Way::ToClient, None);
         self.control.change(|rules| {
             rules.flows = [Flow::Pass; 2];
             rules.refuse = false;
             rules.holds_back = false;
+            rules.late = None;
             rules.apart.clear();
         });
         self.control.wait_listening(true)

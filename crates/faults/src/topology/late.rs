@@ -1,0 +1,130 @@
+//! Faults that wait for what the workers did: a request arrives when its sender has been granted
+//! anew, an owner falls silent right after it has said something of what it owns.
+
+use std::thread::sleep;
+use std::time::Duration;
+
+use tenure_testkit::servers::{Proxy, ServerError};
+
+use super::ways::Ways;
+use super::{Mishap, Scene};
+use crate::fleet::Fleet;
+use crate::sight;
+
+/// For how many leases something is waited for.
+const LIMIT: u32 = 3;
+
+/// How often a proxy is asked whether it has seen what it waits for.
+const PAUSE: Duration = Duration::from_millis(2);
+
+/// What an owner says is on its way until it owns the same mutex again, one of `names`, though it
+/// was given up long before.
+pub(super) fn requests_late<'a>(
+    ways: &'a Ways,
+    fleet: &'a Fleet,
+    names: &'static [&'static str],
+    lease: Duration,
+) -> Mishap<'a> {
+    Mishap::new("requests late until granted anew", move |scene| {
+        let name = names[scene.one(names.len())];
+        let at = granted_next(fleet, scene, name, lease)?;
+        ways[at].iter().for_each(Proxy::hold_back);
+        let anew = granted_anew(fleet, scene, name, Some(at), lease);
+        arrives(fleet, anew, &ways[at], lease)
+    })
+}
+
+/// The worker that is granted `name` next.
+fn granted_next(
+    fleet: &Fleet,
+    scene: &Scene<'_>,
+    name: &str,
+    lease: Duration,
+) -> Result<usize, ServerError> {
+    granted_anew(fleet, scene, name, None, lease)
+}
+
+/// The worker that is granted `name` from now on: this one, or any.
+pub(super) fn granted_anew(
+    fleet: &Fleet,
+    scene: &Scene<'_>,
+    name: &str,
+    which: Option<usize>,
+    lease: Duration,
+) -> Result<usize, ServerError> {
+    let (log, moment) = (scene.log, scene.log.now());
+    let seen = log.wait(lease * LIMIT, |events| {
+        let mut workers = 0..fleet.size();
+        workers.find(|at| {
+            which.is_none_or(|which| which == *at)
+                && sight::granted(events, fleet.name(*at), Some(name), moment) > 0
+        })
+    });
+    seen.ok_or_else(|| ServerError::new(format!("nothing of {name:?} was granted anew")))
+}
+
+/// What was held back on `ways` arrives. The worker that has just been `granted` something is
+/// stopped where it stands: it owns for as long as it believes, and others have time to come.
+pub(super) fn arrives<'a>(
+    fleet: &Fleet,
+    granted: Result<usize, ServerError>,
+    ways: impl IntoIterator<Item = &'a Proxy>,
+    lease: Duration,
+) -> Result<(), ServerError> {
+    let stopped = granted.and_then(|at| match fleet.stop(at) {
+        true => Ok(at),
+        false => Err(ServerError::new("the worker is dead")),
+    });
+    let healed = ways.into_iter().try_for_each(Proxy::heal);
+    if let Ok(at) = stopped {
+        sleep(lease);
+        fleet.go_on(at);
+    }
+    stopped.map(drop).and(healed)
+}
+
+/// Waits until a proxy has seen what it waits for.
+pub(super) fn seen(way: &Proxy, lease: Duration) -> Result<(), ServerError> {
+    let begun = std::time::Instant::now();
+    while way.is_waiting() {
+        if begun.elapsed() > lease * LIMIT {
+            return Err(ServerError::new("what was waited for did not come"));
+        }
+        sleep(PAUSE);
+    }
+    Ok(())
+}
+
+/// An owner falls silent right after it has said something of what it owns, one of `names`, or of a
+/// schedule that it leads. As chance will, the server never hears of the end of what it has begun.
+pub(super) fn silent_owner<'a>(
+    ways: &'a Ways,
+    fleet: &'a Fleet,
+    names: &'static [&'static str],
+    lease: Duration,
+) -> Mishap<'a> {
+    Mishap::new("owner silent after a message", move |scene| {
+        let name = names[scene.one(names.len())];
+        let is_forgotten = scene.chance.bool();
+        if is_forgotten {
+            // Those that were forgotten before, or the server would soon have no session left.
+            ways.iter().flatten().try_for_each(Proxy::cut)?;
+        }
+        let (log, moment) = (scene.log, scene.log.now());
+        let owner = log.wait(lease * LIMIT, |events| {
+            let mut workers = 0..fleet.size();
+            workers.find(|at| sight::has_turn(events, fleet.name(*at), name, moment))
+        });
+        let at = owner.ok_or_else(|| ServerError::new(format!("no worker has {name:?}")))?;
+        let ways = &ways[at];
+        ways.iter()
+            .for_each(|way| way.partition_after_words(name.as_bytes()));
+        let said = seen(&ways[0], lease);
+        scene.wait(1.0);
+        if is_forgotten {
+            ways.iter().for_each(Proxy::silence);
+        }
+        ways.iter().try_for_each(Proxy::heal)?;
+        said
+    })
+}
