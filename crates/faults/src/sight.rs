@@ -82,19 +82,27 @@ pub fn deadline(events: &[Event], tenure: &TenureId) -> Option<Duration> {
     told.flatten()
 }
 
-/// How often a worker was granted something since `moment`: this mutex, or any.
+/// When `tenure` was told to be over.
 #[must_use]
-pub fn granted(events: &[Event], who: &str, name: Option<&str>, moment: Duration) -> usize {
+pub fn ended(events: &[Event], tenure: &TenureId) -> Option<Duration> {
+    let mut told = events.iter().rev();
+    told.find_map(|event| match &event.what {
+        What::Ended { tenure: it, .. } if it == tenure => Some(event.at),
+        _ => None,
+    })
+}
+
+/// Whether a worker was granted this mutex since `moment`.
+#[must_use]
+pub fn granted(events: &[Event], who: &str, name: &str, moment: Duration) -> bool {
     let recent = events.iter().rev();
-    let recent = recent.take_while(|event| event.at + FAR > moment);
-    let is_one = |event: &&Event| {
-        let What::Granted { tenure, .. } = &event.what else {
-            return false;
-        };
-        let is_it = name.is_none_or(|name| tenure.name.as_str() == name);
-        is_it && worker(event) == who && event.at >= moment
-    };
-    recent.filter(is_one).count()
+    let mut recent = recent.take_while(|event| event.at + FAR > moment);
+    recent.any(|event| match &event.what {
+        What::Granted { tenure, .. } => {
+            tenure.name.as_str() == name && worker(event) == who && event.at >= moment
+        }
+        _ => false,
+    })
 }
 
 /// Whether a worker was granted this mutex since `moment`, or began a tick of this schedule.
@@ -184,9 +192,12 @@ mod tests {
         assert_eq!((&*owned_now.worker, &owned_now.tenure), ("w1", &one));
         assert_eq!((owned_now.since, owned_now.deadline), (SECOND, SECOND * 6));
         assert_eq!(owned(&events, SECOND * 6), []);
-        assert_eq!(super::granted(&events, "w1", None, SECOND), 2);
-        assert_eq!(super::granted(&events, "w1", Some("lead"), SECOND), 1);
-        assert_eq!(super::granted(&events, "w1", None, SECOND * 2), 1);
-        assert_eq!(super::granted(&events, "w2", None, SECOND), 0);
+        let granted_since = |name: &str, at: u32| super::granted(&events, "w1", name, SECOND * at);
+        assert!(granted_since("lock", 1) && granted_since("lead", 2));
+        assert!(!granted_since("lock", 2) && !granted_since("again", 1));
+        assert!(!super::granted(&events, "w2", "lock", SECOND));
+        assert_eq!(deadline(&events, &one), Some(SECOND * 6));
+        assert_eq!(deadline(&events, &two), None);
+        assert_eq!(super::ended(&events, &two), Some(SECOND * 4));
     }
 }

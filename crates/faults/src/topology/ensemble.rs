@@ -3,7 +3,6 @@
 use std::thread::sleep;
 use std::time::Duration;
 
-use tenure_testkit::history::Event;
 use tenure_testkit::servers::{Proxy, ServerError, ZooKeeper, ZooKeeperEnsemble};
 
 use super::drift::{drifts, slow_and_cut_off};
@@ -11,7 +10,7 @@ use super::ways::{self, Ways};
 use super::zookeeper::{BELIEF, SESSION, store};
 use super::{Mishap, NAMES, Scene, Topology, late};
 use crate::fleet::Fleet;
-use crate::sight;
+use crate::sight::{self, Owned};
 use crate::worker::Store;
 
 /// After so many ticks of silence a member leaves its leader, or a leader its office.
@@ -61,27 +60,41 @@ impl Ensemble {
     }
 
     /// An owner goes on just before it would have to give up, asks and is answered; then its server
-    /// stops, which has not told the leader of it since before the pause. All others live on the
-    /// other servers, and are let in when the session ends.
+    /// stops, which has not told the leader of it since before the pause. Others live on other
+    /// servers, and are let in when the session ends.
     fn stop_behind(&self, fleet: &Fleet, scene: &mut Scene<'_>) -> Result<(), ServerError> {
         let members = self.servers.members();
-        let follows = |at: &usize| members[*at].mode().is_ok_and(|mode| mode == "follower");
-        let followers: Vec<_> = (0..members.len()).filter(follows).collect();
-        if followers.is_empty() {
-            return Err(ServerError::new("no member follows"));
+        let leads = |at: &usize| members[*at].mode().is_ok_and(|mode| mode == "leader");
+        let leader = (0..members.len()).find(leads);
+        let leader = leader.ok_or_else(|| ServerError::new("nobody leads"))?;
+        // One worker on each server that follows, the others on the leader.
+        let first = scene.one(fleet.size());
+        let place = |worker: usize| match (worker + first) % fleet.size() {
+            at if at < members.len() => at,
+            _ => leader,
+        };
+        for (worker, ways) in self.ways.iter().enumerate() {
+            let elsewhere = ways.iter().zip(0..).filter(|(_, at)| *at != place(worker));
+            elsewhere.map(|(way, _)| way).try_for_each(|way| {
+                way.refuse()?;
+                way.cut()
+            })?;
         }
-        let member = followers[scene.one(followers.len())];
-        let worker = scene.one(fleet.size());
-        for at in 0..fleet.size() {
-            for (way, of) in self.ways[at].iter().zip(0..) {
-                if (at == worker) != (of == member) {
-                    way.refuse()?;
-                    way.cut()?;
-                }
-            }
-        }
-        let done = self.stop_behind_owner(fleet, worker, member, scene);
-        // What is left is mended with all else.
+        let log = scene.log;
+        // One that has owned for long goes on to own, as a rule.
+        let owner = log.wait(SESSION * 6, |events| {
+            let now = log.now();
+            let owned = sight::owned(events, now).into_iter();
+            let mut long = owned.filter(|it| it.since + SESSION * 3 / 4 < now);
+            long.find_map(|it| {
+                let worker = (0..fleet.size()).find(|at| fleet.name(*at) == it.worker)?;
+                (place(worker) != leader).then_some((worker, it))
+            })
+        });
+        let owner = owner.ok_or_else(|| ServerError::new("nothing was owned for long"));
+        let done = owner.and_then(|(worker, owned)| {
+            self.stop_behind_owner(fleet, worker, &owned, &members[place(worker)], scene)
+        });
         self.ways.iter().flatten().try_for_each(Proxy::heal)?;
         done
     }
@@ -90,39 +103,33 @@ impl Ensemble {
         &self,
         fleet: &Fleet,
         worker: usize,
-        member: usize,
+        owned: &Owned,
+        member: &ZooKeeper,
         scene: &mut Scene<'_>,
     ) -> Result<(), ServerError> {
         let log = scene.log;
-        // One that has owned for long goes on to own, as a rule.
-        let owner = log.wait(SESSION * 4, |events| {
-            let now = log.now();
-            let mut owned = sight::owned(events, now).into_iter();
-            owned.find(|it| it.worker == fleet.name(worker) && it.since + SESSION / 2 < now)
-        });
-        let owner = owner.ok_or_else(|| ServerError::new("it owned nothing for long"))?;
+        let renewed = |before: Duration| {
+            let renewed = log.wait(SESSION / 2, |events| {
+                match sight::deadline(events, &owned.tenure) {
+                    Some(now) => (now > before).then_some(Ok(now)),
+                    None => Some(Err(ServerError::new("it is not owned any more"))),
+                }
+            });
+            renewed.unwrap_or_else(|| Err(ServerError::new("it was not renewed")))
+        };
+        // Stopped as soon as it has been, it has asked for nothing more.
+        let deadline = renewed(owned.deadline)?;
         if !fleet.stop(worker) {
             return Err(ServerError::new("the worker is dead"));
         }
-        // What it had told before is heard of by then.
-        sleep(SESSION / 16);
-        let deadline = |events: &[Event]| sight::deadline(events, &owner.tenure);
-        let before = log.look(deadline).unwrap_or(owner.deadline);
-        let early = SESSION.mul_f64(0.02 + 0.06 * scene.chance.f64());
-        sleep(before.saturating_sub(log.now() + early));
+        let early = SESSION.mul_f64(0.02 + 0.04 * scene.chance.f64());
+        sleep(deadline.saturating_sub(log.now() + early));
         fleet.go_on(worker);
-        let renewed = log.wait(SESSION / 8, |events| {
-            deadline(events).filter(|it| *it > before)
-        });
-        self.servers.members()[member].pause()?;
-        if renewed.is_some() {
-            sleep(SESSION);
-        }
-        let _ = self.servers.members()[member].resume();
-        match renewed {
-            Some(_) => Ok(()),
-            None => Err(ServerError::new("it was not renewed in time")),
-        }
+        renewed(deadline)?;
+        member.pause()?;
+        sleep(SESSION);
+        let _ = member.resume();
+        Ok(())
     }
 
     fn leader(&self) -> Result<&ZooKeeper, ServerError> {

@@ -57,6 +57,7 @@ impl Topology for Nodes {
             }),
             slow_and_cut_off(&self.ways, fleet),
             late::requests_late(&self.ways, fleet, &NAMES[..3], self.lease()),
+            late::one_by_one(&self.ways, fleet, &NAMES[..3], self.lease()),
             late::silent_owner(&self.ways, fleet, &NAMES, self.lease()),
             drifts("clocks of all servers drift", &self.ways, |_| {
                 self.servers.nodes().iter().map(|it| &**it).collect()

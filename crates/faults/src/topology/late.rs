@@ -27,28 +27,18 @@ pub(super) fn requests_late<'a>(
 ) -> Mishap<'a> {
     Mishap::new("requests late until granted anew", move |scene| {
         let name = names[scene.one(names.len())];
-        let at = granted_next(fleet, scene, name, lease)?;
+        let at = granted_anew(fleet, scene, &[name], None, lease)?;
         ways[at].iter().for_each(Proxy::hold_back);
-        let anew = granted_anew(fleet, scene, name, Some(at), lease);
+        let anew = granted_anew(fleet, scene, &[name], Some(at), lease);
         arrives(fleet, anew, &ways[at], lease)
     })
 }
 
-/// The worker that is granted `name` next.
-fn granted_next(
-    fleet: &Fleet,
-    scene: &Scene<'_>,
-    name: &str,
-    lease: Duration,
-) -> Result<usize, ServerError> {
-    granted_anew(fleet, scene, name, None, lease)
-}
-
-/// The worker that is granted `name` from now on: this one, or any.
+/// The worker that is granted one of `names` from now on: this one, or any.
 pub(super) fn granted_anew(
     fleet: &Fleet,
     scene: &Scene<'_>,
-    name: &str,
+    names: &[&str],
     which: Option<usize>,
     lease: Duration,
 ) -> Result<usize, ServerError> {
@@ -56,11 +46,11 @@ pub(super) fn granted_anew(
     let seen = log.wait(lease * LIMIT, |events| {
         let mut workers = 0..fleet.size();
         workers.find(|at| {
-            which.is_none_or(|which| which == *at)
-                && sight::granted(events, fleet.name(*at), Some(name), moment) > 0
+            let granted = |name: &&str| sight::granted(events, fleet.name(*at), name, moment);
+            which.is_none_or(|which| which == *at) && names.iter().any(granted)
         })
     });
-    seen.ok_or_else(|| ServerError::new(format!("nothing of {name:?} was granted anew")))
+    seen.ok_or_else(|| ServerError::new(format!("nothing of {names:?} was granted")))
 }
 
 /// What was held back on `ways` arrives. The worker that has just been `granted` something is
@@ -81,6 +71,47 @@ pub(super) fn arrives<'a>(
         fleet.go_on(at);
     }
     stopped.map(drop).and(healed)
+}
+
+/// What an owner says of one mutex, one of `names`, is late: the store hears of it a request at a
+/// time, just before the lease would be over, and of the rest when the worker, which had given up
+/// long before, has been granted the mutex anew. What it says of others is not late.
+pub(super) fn one_by_one<'a>(
+    ways: &'a Ways,
+    fleet: &'a Fleet,
+    names: &'static [&'static str],
+    lease: Duration,
+) -> Mishap<'a> {
+    Mishap::new("requests of one mutex late, one by one", move |scene| {
+        let name = names[scene.one(names.len())];
+        let log = scene.log;
+        // One that has owned for a while goes on for long enough to renew.
+        let owner = log.wait(lease * LIMIT, |events| {
+            let now = log.now();
+            let mut owned = sight::owned(events, now).into_iter();
+            owned.find(|it| it.tenure.name.as_str() == name && it.since + lease / 4 < now)
+        });
+        let owner = owner.ok_or_else(|| ServerError::new(format!("{name:?} is not kept")))?;
+        let at = (0..fleet.size()).find(|at| fleet.name(*at) == owner.worker);
+        let ways = &ways[at.ok_or_else(|| ServerError::new("a stranger owns"))?];
+        let late = |words| ways.iter().for_each(|way| way.hold_back_words(words));
+        late(Some(name.as_bytes()));
+        let until = |moment: Duration| sleep(moment.saturating_sub(log.now()));
+        let deadline = |events: &[_]| sight::deadline(events, &owner.tenure);
+        // Extended meanwhile by what was on its way already.
+        sleep(lease / 4);
+        let over = log.look(deadline).unwrap_or(owner.deadline);
+        until(over - lease / 10);
+        ways.iter().for_each(Proxy::let_one_arrive);
+        let ended = log.wait(lease, |events| sight::ended(events, &owner.tenure));
+        until(over + lease * 3 / 4);
+        ways.iter().for_each(Proxy::let_one_arrive);
+        // It gives up what it could not give back.
+        until(ended.unwrap_or(over) + lease + lease / 20);
+        late(None);
+        let granted = granted_anew(fleet, scene, &[name], at, lease);
+        arrives(fleet, granted, ways, lease)
+    })
 }
 
 /// Waits until a proxy has seen what it waits for.

@@ -116,8 +116,8 @@ impl OneRedis {
         let refused = squats.and_then(|()| late::seen(way, self.lease()));
         // What is left is mended with all else.
         self.eval(LEAVE, name)?;
-        let granted =
-            refused.and_then(|()| late::granted_anew(fleet, scene, name, Some(at), self.lease()));
+        let granted = refused
+            .and_then(|()| late::granted_anew(fleet, scene, &[name], Some(at), self.lease()));
         late::arrives(fleet, granted, [way], self.lease())
     }
 
@@ -183,6 +183,7 @@ impl Topology for OneRedis {
             })
             .costing(Cost::Memory),
             late::requests_late(&self.ways, fleet, &NAMES[..3], self.lease()),
+            late::one_by_one(&self.ways, fleet, &NAMES[..3], self.lease()),
             late::silent_owner(&self.ways, fleet, &NAMES, self.lease()),
             Mishap::new("a stranger's key, then requests late", move |scene| {
                 self.squat_and_hold(fleet, scene)

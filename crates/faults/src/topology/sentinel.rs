@@ -112,19 +112,18 @@ impl Sentinels {
         Ok(node.command(&words).map(drop)?)
     }
 
-    /// The replica is stopped until a worker has heard that it did not confirm. What that worker
-    /// says next arrives when something has been granted again.
+    /// The replica is stopped until a worker has heard that it did not confirm. What workers say
+    /// next arrives when something has been granted again.
     fn confirm_late(&self, fleet: &Fleet, scene: &mut Scene<'_>) -> Result<(), ServerError> {
         let (at, _) = self.master()?;
         let (front, replica) = (self.front(at), &self.servers.nodes()[1 - at]);
-        let name = NAMES[scene.one(2)];
         replica.pause()?;
         // As WAIT says it.
         front.hold_back_after(b":0\r\n");
         let too_few = late::seen(front, self.lease());
         let _ = replica.resume();
-        let granted =
-            too_few.and_then(|()| late::granted_anew(fleet, scene, name, None, self.lease()));
+        let granted = too_few
+            .and_then(|()| late::granted_anew(fleet, scene, &NAMES[..2], None, self.lease()));
         late::arrives(fleet, granted, [front], self.lease())
     }
 

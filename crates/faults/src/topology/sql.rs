@@ -134,6 +134,7 @@ impl Topology for Maria {
             slow_and_cut_off(&self.ways, fleet),
             drifts("server's clock drifts", &self.ways, |_| vec![&*self.server]),
             late::requests_late(&self.ways, fleet, &NAMES[..3], self.lease()),
+            late::one_by_one(&self.ways, fleet, &NAMES[..3], self.lease()),
             late::silent_owner(&self.ways, fleet, &NAMES, self.lease()),
             rows_deleted(move || {
                 // What the clock has not passed would be granted under a smaller token.
@@ -182,6 +183,7 @@ impl Topology for Pg {
             slow_and_cut_off(&self.ways, fleet),
             drifts("server's clock drifts", &self.ways, |_| vec![&*self.server]),
             late::requests_late(&self.ways, fleet, &NAMES[..3], self.lease()),
+            late::one_by_one(&self.ways, fleet, &NAMES[..3], self.lease()),
             late::silent_owner(&self.ways, fleet, &NAMES, self.lease()),
             clock_ahead(
                 "server's clock ahead",

@@ -169,7 +169,11 @@ async fn one_way(
                     let has_come = control.has_come(way, &bytes);
                     if has_come && way == Way::ToClient {
                         // Before it hears of it, and can say anything more.
-                        control.change(|rules| rules.late = Some(peer.number));
+                        control.hold_back(peer);
+                    }
+                    if way == Way::ToServer && control.is_late(&bytes) {
+                        control.change(|rules| rules.late.push(peer.number));
+                        pass(way, peer, arrived, &mut rules).await;
                     }
                     let ends = messages.as_mut().map(|messages| messages.ends(&bytes));
                     if let Some(at) = ends.and_then(|ends| control.fall_silent(&ends)) {
