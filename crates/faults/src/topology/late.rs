@@ -148,8 +148,9 @@ pub(super) fn silent_owner<'a>(
         });
         let at = owner.ok_or_else(|| ServerError::new(format!("no worker has {name:?}")))?;
         let ways = &ways[at];
+        let requests = scene.chance.u64(1..4);
         ways.iter()
-            .for_each(|way| way.partition_after_words(name.as_bytes()));
+            .for_each(|way| way.partition_after_words(name.as_bytes(), requests));
         let said = seen(&ways[0], lease);
         scene.wait(1.0);
         if is_forgotten {

@@ -341,8 +341,9 @@ fn what_follows_an_answer_or_a_request_is_held_back() {
     })
     .unwrap();
     let mut one = client(&proxy);
-    proxy.partition_after_words(b"last");
+    proxy.partition_after_words(b"last", 2);
     assert_eq!(say(&mut one, "SET a first").unwrap(), "+OK\r\n");
+    assert_eq!(say(&mut one, "SET last but-one").unwrap(), "+OK\r\n");
     one.write_all(b"SET a last\r\n").unwrap();
     is_silent(&mut one);
     assert_eq!(redis.command(&["GET", "a"]).unwrap(), "last");

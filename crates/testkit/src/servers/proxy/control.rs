@@ -82,8 +82,8 @@ struct ProxyState {
     messages: Option<u64>,
     /// How many connections there were so far.
     numbered: u64,
-    /// By direction: what is waited for.
-    awaited: [Option<Vec<u8>>; 2],
+    /// By direction: what is waited for, and how often it is still to come.
+    awaited: [Option<(Vec<u8>, u64)>; 2],
     /// What makes a request late.
     late: Option<Vec<u8>>,
     /// Why the proxy cannot listen.
@@ -170,15 +170,22 @@ impl Control {
         state.numbered
     }
 
-    /// What is waited for on this way from now on.
-    pub(super) fn await_words(&self, way: Way, words: Option<Vec<u8>>) {
-        self.state().awaited[way as usize] = words;
+    /// What is waited for on this way from now on, and how often it is to come.
+    pub(super) fn await_words(&self, way: Way, awaited: Option<(&[u8], u64)>) {
+        let awaited = awaited.map(|(words, times)| (words.to_vec(), times));
+        self.state().awaited[way as usize] = awaited;
     }
 
-    /// Whether these bytes have what is waited for on this way; if so, it is not any more.
+    /// Whether these bytes have what is waited for on this way, for the last time; if so, it is not
+    /// any more.
     pub(super) fn has_come(&self, way: Way, bytes: &[u8]) -> bool {
         let awaited = &mut self.state().awaited[way as usize];
-        awaited.take_if(|words| has(bytes, words)).is_some()
+        let is_last = |(words, left): &mut (Vec<u8>, u64)| {
+            let is_it = has(bytes, words);
+            *left = left.saturating_sub(u64::from(is_it));
+            is_it && *left == 0
+        };
+        awaited.take_if(is_last).is_some()
     }
 
     /// What makes a request late from now on.

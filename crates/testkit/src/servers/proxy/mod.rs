@@ -164,13 +164,14 @@ impl Proxy {
     /// the first one that is, as [`hold_back`](Self::hold_back) does: on all connections that there
     /// are then from its address.
     pub fn hold_back_after(&self, words: &[u8]) {
-        self.control.await_words(Way::ToClient, Some(words.into()));
+        self.control.await_words(Way::ToClient, Some((words, 1)));
     }
 
-    /// Lets the next request pass that has these `words` in it, and then holds the bytes both
-    /// ways, as [`partition_after`](Self::partition_after) does.
-    pub fn partition_after_words(&self, words: &[u8]) {
-        self.control.await_words(Way::ToServer, Some(words.into()));
+    /// Lets so many requests pass, at least one, that have these `words` in them, and then holds the
+    /// bytes both ways, as [`partition_after`](Self::partition_after) does.
+    pub fn partition_after_words(&self, words: &[u8], requests: u64) {
+        self.control
+            .await_words(Way::ToServer, Some((words, requests)));
     }
 
     /// Holds back every connection from the request on that has these `words` in it, or none from
