@@ -126,8 +126,9 @@ pub(super) fn seen(way: &Proxy, lease: Duration) -> Result<(), ServerError> {
     Ok(())
 }
 
-/// An owner falls silent right after it has said something of what it owns, one of `names`, or of a
-/// schedule that it leads. As chance will, the server never hears of the end of what it has begun.
+/// An owner falls silent right after it has said something of what it owns, one of `names`, of which
+/// the last is the schedule: there is most to say of that. As chance will, the server never hears of
+/// the end of what it has begun.
 pub(super) fn silent_owner<'a>(
     ways: &'a Ways,
     fleet: &'a Fleet,
@@ -135,8 +136,9 @@ pub(super) fn silent_owner<'a>(
     lease: Duration,
 ) -> Mishap<'a> {
     Mishap::new("owner silent after a message", move |scene| {
-        let name = names[scene.one(names.len())];
-        let is_forgotten = scene.chance.bool();
+        let last = names.len() - 1;
+        let name = names[scene.one(2 * last).min(last)];
+        let is_forgotten = scene.one(4) > 0;
         if is_forgotten {
             // Those that were forgotten before, or the server would soon have no session left.
             ways.iter().flatten().try_for_each(Proxy::cut)?;
@@ -148,7 +150,7 @@ pub(super) fn silent_owner<'a>(
         });
         let at = owner.ok_or_else(|| ServerError::new(format!("no worker has {name:?}")))?;
         let ways = &ways[at];
-        let requests = scene.chance.u64(1..4);
+        let requests = scene.chance.u64(1..3);
         ways.iter()
             .for_each(|way| way.partition_after_words(name.as_bytes(), requests));
         let said = seen(&ways[0], lease);
