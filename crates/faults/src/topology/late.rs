@@ -150,7 +150,8 @@ pub(super) fn silent_owner<'a>(
         });
         let at = owner.ok_or_else(|| ServerError::new(format!("no worker has {name:?}")))?;
         let ways = &ways[at];
-        let requests = scene.chance.u64(1..3);
+        // What is said for the first time on a connection is prepared first.
+        let requests = scene.chance.u64(1..6);
         ways.iter()
             .for_each(|way| way.partition_after_words(name.as_bytes(), requests));
         let said = seen(&ways[0], lease);

@@ -122,8 +122,10 @@ pub(super) async fn carry(client: TcpStream, server: SocketAddr, counted: Counte
     let cut = |rules: &Rules| rules.generation != counted.generation;
     let silent = |rules: &Rules| rules.silenced != silenced;
     tokio::select! {
-        _ = &mut both_ways => {}
+        biased;
+        // First: what is healed in the same moment does not pass any more.
         _ = rules.wait_for(|rules| cut(rules) || silent(rules)) => {}
+        _ = &mut both_ways => {}
     }
     if silent(&control.watch().borrow()) {
         // Both sockets stay open, and their bytes are not carried.
