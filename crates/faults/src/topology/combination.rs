@@ -6,7 +6,7 @@ use tenure_testkit::servers::{Redis, ServerError};
 
 use super::drift::{drifts, slow_and_cut_off};
 use super::ways::{self, Ways};
-use super::{Cost, Mishap, Topology, clock_ahead, late};
+use super::{Cost, Mishap, Topology, clock_ahead};
 use crate::fleet::Fleet;
 use crate::worker::Store;
 
@@ -69,7 +69,6 @@ impl Topology for Nodes {
             })
             .costing(Cost::Memory),
             slow_and_cut_off(&self.ways, fleet),
-            late::requests_late(&self.ways, fleet, &["both"], self.lease()),
             drifts("clock of a node drifts", &self.ways, |scene| {
                 vec![&*self.servers[scene.one(NODES)]]
             }),
