@@ -9,6 +9,7 @@
 //! | [`topology`] | the stores, and what can happen to each of them |
 //! | [`nemesis`], `habits` | what happens when, from a seed; what happens by workers that are otherwise |
 //! | [`progress`] | how far the workers have come since |
+//! | [`sight`] | what is seen of the workers meanwhile, for faults that wait for it |
 //! | [`mod@slice`] | one run: all of the above, for a minute |
 //! | [`judge`] | whether what was promised held |
 //! | [`second`] | a judge that was written elsewhere, on the same histories |
@@ -28,6 +29,7 @@ pub mod register;
 pub mod report;
 pub mod results;
 pub mod second;
+pub mod sight;
 pub mod slice;
 pub mod topology;
 pub mod undone;

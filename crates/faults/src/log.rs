@@ -91,6 +91,11 @@ impl Log {
         look(&self.kept().progress)
     }
 
+    /// Looks at the events so far, in the order in which they were heard of.
+    pub fn look<T>(&self, look: impl FnOnce(&[Event]) -> T) -> T {
+        look(&self.kept().events)
+    }
+
     /// All events, in the order of their times.
     #[must_use]
     pub fn events(&self) -> Vec<Event> {

@@ -12,7 +12,7 @@ use crate::habits;
 use crate::log::Log;
 use crate::slice::SlicePlan;
 use crate::topology::{Cost, Mishap, Scene, Topology};
-use crate::worker::Store;
+use crate::worker::{ERRORS, Store};
 
 /// How long it may take until every mutex is owned again once all is mended, and until it has gone
 /// from owner to owner in the end. Far
@@ -72,7 +72,10 @@ pub fn rage(
                     sleep(scene.length / 4 * (at % 4) as u32);
                     note(log, mishap.name, false);
                     let done = (mishap.happens)(&mut scene);
-                    if done.is_err() {
+                    if let Err(error) = &done {
+                        if std::env::var_os(ERRORS).is_some() {
+                            eprintln!("{}: {error}", mishap.name);
+                        }
                         // What is dead cannot be stopped: it did not happen.
                         note(log, mishap.name, true);
                     }

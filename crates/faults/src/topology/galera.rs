@@ -7,7 +7,7 @@ use tenure_testkit::servers::{Galera, MariaDb, Proxy, ServerError, Speech};
 
 use super::drift::{drifts, slow_and_cut_off};
 use super::ways::{self, Ways};
-use super::{Mishap, TERMS, Topology, WORKERS};
+use super::{Mishap, NAMES, TERMS, Topology, WORKERS, late};
 use crate::fleet::Fleet;
 use crate::worker::Store;
 
@@ -56,6 +56,9 @@ impl Topology for Nodes {
                 Ok(())
             }),
             slow_and_cut_off(&self.ways, fleet),
+            late::requests_late(&self.ways, fleet, &NAMES[..3], self.lease()),
+            late::one_by_one(&self.ways, fleet, &NAMES[..3], self.lease()),
+            late::silent_owner(&self.ways, fleet, &NAMES, self.lease()),
             drifts("clocks of all servers drift", &self.ways, |_| {
                 self.servers.nodes().iter().map(|it| &**it).collect()
             }),

@@ -7,6 +7,7 @@ pub(crate) mod drift;
 mod ensemble;
 mod galera;
 mod grace;
+mod late;
 mod mishap;
 mod redis;
 mod sentinel;
@@ -84,6 +85,9 @@ pub trait Topology: Send + Sync {
 
 /// Of all stores but ZooKeeper.
 const LEASE: Duration = Duration::from_millis(1_500);
+
+/// The mutexes of which workers tell when they are granted, and the schedule beside them.
+const NAMES: [&str; 4] = ["lock", "lead", "again", "plan"];
 
 /// How a URL says so.
 const TERMS: &str = "ttl=500ms&transition=1s";

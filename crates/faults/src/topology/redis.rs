@@ -9,7 +9,7 @@ use tenure_testkit::servers::{Redis, ServerError};
 
 use super::drift::{drifts, slow_and_cut_off};
 use super::ways::{self, Ways};
-use super::{Cost, Mishap, Scene, TERMS, Topology, clock_ahead, dead};
+use super::{Cost, Mishap, NAMES, Scene, TERMS, Topology, clock_ahead, dead, late};
 use crate::fleet::Fleet;
 use crate::worker::Store;
 
@@ -30,7 +30,14 @@ const POLICIES: [&str; 8] = [
 const JUNK: usize = 200;
 
 /// The mutexes that have a queue.
-const NAMES: [&str; 3] = ["lock", "lead", "plan"];
+const QUEUED: [&str; 3] = ["lock", "lead", "plan"];
+
+/// Puts something of another type in the place of an owner.
+const SQUAT: &str = "redis.call('DEL', KEYS[1]) return redis.call('LPUSH', KEYS[1], 'x')";
+
+/// Takes it away again.
+const LEAVE: &str =
+    "if redis.call('TYPE', KEYS[1]).ok == 'list' then redis.call('DEL', KEYS[1]) end";
 
 /// So many are not cleared away by one call.
 const DEAD: usize = 100;
@@ -91,6 +98,29 @@ impl OneRedis {
         Ok(())
     }
 
+    fn eval(&self, script: &str, name: &str) -> Result<(), ServerError> {
+        let key = format!("simba:{{{name}}}");
+        let words = ["EVAL", script, "1", &key];
+        Ok(self.server.command(&words).map(drop)?)
+    }
+
+    /// Another program has the key of a mutex for a moment. What a worker says next when it has
+    /// heard of that arrives when it has been granted the mutex after all.
+    fn squat_and_hold(&self, fleet: &Fleet, scene: &mut Scene<'_>) -> Result<(), ServerError> {
+        // Candidates ask again whatever they are answered.
+        let name = "lead";
+        let at = scene.one(fleet.size());
+        let way = &self.ways[at][0];
+        way.hold_back_after(b"WRONGTYPE");
+        let squats = scene.log.forgetting(|| self.eval(SQUAT, name));
+        let refused = squats.and_then(|()| late::seen(way, self.lease()));
+        // What is left is mended with all else.
+        self.eval(LEAVE, name)?;
+        let granted = refused
+            .and_then(|()| late::granted_anew(fleet, scene, &[name], Some(at), self.lease()));
+        late::arrives(fleet, granted, [way], self.lease())
+    }
+
     /// How many keys were evicted so far.
     fn evicted(&self) -> Option<String> {
         let info = self.server.command(&["INFO", "stats"]).ok()?;
@@ -132,7 +162,7 @@ impl Topology for OneRedis {
             })
             .costing(Cost::Memory),
             Mishap::new("dead waiters in front", move |scene| {
-                let name = NAMES[scene.one(NAMES.len())];
+                let name = QUEUED[scene.one(QUEUED.len())];
                 let key = format!("simba:{{{name}}}:contender");
                 let mut words = vec!["ZADD".to_owned(), key];
                 let dead = (0..DEAD).flat_map(|at| [format!("{at}.5"), format!("dead-{at}")]);
@@ -154,6 +184,13 @@ impl Topology for OneRedis {
                 Ok(deleted.map(drop)?)
             })
             .costing(Cost::Memory),
+            late::requests_late(&self.ways, fleet, &NAMES[..3], self.lease()),
+            late::one_by_one(&self.ways, fleet, &NAMES[..3], self.lease()),
+            late::silent_owner(&self.ways, fleet, &NAMES, self.lease()),
+            Mishap::new("a stranger's key, then requests late", move |scene| {
+                self.squat_and_hold(fleet, scene)
+            })
+            .costing(Cost::Memory),
             clock_ahead(
                 "server's clock ahead",
                 self.lease(),
@@ -168,6 +205,7 @@ impl Topology for OneRedis {
         ways::heal(&self.ways)?;
         ways::mend_servers(from_ref(&self.server))?;
         self.server.set_clock(Duration::ZERO)?;
+        self.eval(LEAVE, "lead")?;
         self.roomy()
     }
 }

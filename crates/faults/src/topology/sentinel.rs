@@ -11,7 +11,7 @@ use tenure_testkit::servers::{
 use super::drift::drifts;
 use super::voters::{Count, Voice, Voters};
 use super::ways::{self, Ways};
-use super::{Mishap, TERMS, Topology};
+use super::{Mishap, NAMES, Scene, TERMS, Topology, late};
 use crate::fleet::Fleet;
 use crate::log::Log;
 use crate::worker::Store;
@@ -112,6 +112,21 @@ impl Sentinels {
         Ok(node.command(&words).map(drop)?)
     }
 
+    /// The replica is stopped until a worker has heard that it did not confirm. What workers say
+    /// next arrives when something has been granted again.
+    fn confirm_late(&self, fleet: &Fleet, scene: &mut Scene<'_>) -> Result<(), ServerError> {
+        let (at, _) = self.master()?;
+        let (front, replica) = (self.front(at), &self.servers.nodes()[1 - at]);
+        replica.pause()?;
+        // As WAIT says it.
+        front.hold_back_after(b":0\r\n");
+        let too_few = late::seen(front, self.lease());
+        let _ = replica.resume();
+        let granted = too_few
+            .and_then(|()| late::granted_anew(fleet, scene, &NAMES[..2], None, self.lease()));
+        late::arrives(fleet, granted, [front], self.lease())
+    }
+
     /// Every sentinel names the same master, and the other server follows it.
     fn is_well(&self) -> Result<(), String> {
         let (at, _) = self.master().map_err(|error| error.to_string())?;
@@ -153,11 +168,15 @@ impl Topology for Sentinels {
         ))
     }
 
-    fn menu<'a>(&'a self, _: &'a Fleet) -> Vec<Mishap<'a>> {
+    fn menu<'a>(&'a self, fleet: &'a Fleet) -> Vec<Mishap<'a>> {
         let mut menu = ways::menu(&self.ways, false);
         menu.extend(self.of_servers());
         menu.extend(self.of_sentinels());
         menu.extend(self.of_network());
+        if self.confirmed {
+            let happens = move |scene: &mut Scene<'_>| self.confirm_late(fleet, scene);
+            menu.push(Mishap::new("replica stopped, then requests late", happens));
+        }
         menu
     }
 

@@ -10,7 +10,7 @@ use tenure_testkit::servers::{MariaDb, Postgres, Proxy, ServerError, Speech};
 use super::drift::{drifts, slow_and_cut_off};
 use super::strangers::{self, Tongue};
 use super::ways::{self, Ways};
-use super::{Cost, Mishap, Scene, TERMS, Topology, clock_ahead};
+use super::{Cost, Mishap, NAMES, Scene, TERMS, Topology, clock_ahead, late};
 use crate::fleet::Fleet;
 use crate::worker::Store;
 
@@ -129,6 +129,9 @@ impl Topology for Maria {
             ways::disk_full(from_ref(&self.server)),
             slow_and_cut_off(&self.ways, fleet),
             drifts("server's clock drifts", &self.ways, |_| vec![&*self.server]),
+            late::requests_late(&self.ways, fleet, &NAMES[..3], self.lease()),
+            late::one_by_one(&self.ways, fleet, &NAMES[..3], self.lease()),
+            late::silent_owner(&self.ways, fleet, &NAMES, self.lease()),
             rows_deleted(move || {
                 // What the clock has not passed would be granted under a smaller token.
                 let seconds = "TIMESTAMPDIFF(SECOND, '2026-01-01', UTC_TIMESTAMP())";
@@ -176,6 +179,9 @@ impl Topology for Pg {
             ways::disk_full(from_ref(&self.server)),
             slow_and_cut_off(&self.ways, fleet),
             drifts("server's clock drifts", &self.ways, |_| vec![&*self.server]),
+            late::requests_late(&self.ways, fleet, &NAMES[..3], self.lease()),
+            late::one_by_one(&self.ways, fleet, &NAMES[..3], self.lease()),
+            late::silent_owner(&self.ways, fleet, &NAMES, self.lease()),
             clock_ahead(
                 "server's clock ahead",
                 self.lease(),

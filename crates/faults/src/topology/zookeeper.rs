@@ -7,7 +7,7 @@ use tenure_testkit::servers::{ServerError, ZooKeeper};
 
 use super::drift::{drifts, slow_and_cut_off};
 use super::ways::{self, Ways};
-use super::{Mishap, Topology};
+use super::{Mishap, NAMES, Topology, late};
 use crate::fleet::Fleet;
 use crate::worker::Store;
 
@@ -60,6 +60,7 @@ impl Topology for OneZooKeeper {
         menu.extend([
             ways::disk_full(from_ref(&self.server)),
             slow_and_cut_off(&self.ways, fleet),
+            late::requests_late(&self.ways, fleet, &NAMES[..3], SESSION),
             drifts("server's clock drifts", &self.ways, |_| vec![&*self.server]),
         ]);
         menu

@@ -32,8 +32,8 @@ use crate::log::Log;
 use crate::register::Registers;
 use crate::topology::drift::PART;
 
-/// Set to see the errors of the workers.
-const ERRORS: &str = "TENURE_FAULTS_ERRORS";
+/// Set to see the errors of the workers, and of the faults that did not happen.
+pub(crate) const ERRORS: &str = "TENURE_FAULTS_ERRORS";
 
 /// What a worker contends in.
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -295,3 +295,56 @@ fn what_is_held_back_arrives_after_what_the_client_says_next() {
     })
     .unwrap();
 }
+
+#[test]
+fn requests_with_some_words_in_them_arrive_one_after_the_other_and_late() {
+    let (redis, proxy) = redis_behind_proxy();
+    proxy.hold_back_words(Some(b"late"));
+    for word in ["SET a late1", "SET a late2"] {
+        let mut one = client(&proxy);
+        assert_eq!(say(&mut one, "PING").unwrap(), "+PONG\r\n");
+        let before = proxy.late();
+        one.write_all(format!("{word}\r\n").as_bytes()).unwrap();
+        wait::until_true("it is held", || proxy.late() > before).unwrap();
+    }
+    proxy.hold_back_words(None);
+    assert_eq!(say(&mut client(&proxy), "SET a later").unwrap(), "+OK\r\n");
+    let becomes = |value: &str| {
+        wait::until_true("a late request applied", || {
+            redis.command(&["GET", "a"]).unwrap() == value
+        })
+        .unwrap();
+    };
+    becomes("later");
+    proxy.let_one_arrive();
+    becomes("late1");
+    assert_eq!(proxy.late(), 1);
+    proxy.heal().unwrap();
+    becomes("late2");
+}
+
+#[test]
+fn what_follows_an_answer_or_a_request_is_held_back() {
+    let (redis, proxy) = redis_behind_proxy();
+    let mut one = client(&proxy);
+    proxy.hold_back_after(b"-ERR");
+    assert_eq!(say(&mut one, "PING").unwrap(), "+PONG\r\n");
+    assert!(proxy.is_waiting());
+    assert!(say(&mut one, "NONSENSE").unwrap().starts_with("-ERR"));
+    assert!(!proxy.is_waiting());
+    one.write_all(b"SET a late\r\n").unwrap();
+    is_silent(&mut one);
+    assert_eq!(say(&mut client(&proxy), "SET a soon").unwrap(), "+OK\r\n");
+    proxy.heal().unwrap();
+    wait::until_true("the late request applied", || {
+        redis.command(&["GET", "a"]).unwrap() == "late"
+    })
+    .unwrap();
+    let mut one = client(&proxy);
+    proxy.partition_after_words(b"last", 2);
+    assert_eq!(say(&mut one, "SET a first").unwrap(), "+OK\r\n");
+    assert_eq!(say(&mut one, "SET last but-one").unwrap(), "+OK\r\n");
+    one.write_all(b"SET a last\r\n").unwrap();
+    is_silent(&mut one);
+    assert_eq!(redis.command(&["GET", "a"]).unwrap(), "last");
+}

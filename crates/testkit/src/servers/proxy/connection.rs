@@ -94,6 +94,7 @@ pub(super) async fn carry(client: TcpStream, server: SocketAddr, counted: Counte
     let Ok(peer) = client.peer_addr().map(|address| Client {
         address: address.ip(),
         held_back,
+        number: control.number(),
     }) else {
         return;
     };
@@ -121,8 +122,10 @@ pub(super) async fn carry(client: TcpStream, server: SocketAddr, counted: Counte
     let cut = |rules: &Rules| rules.generation != counted.generation;
     let silent = |rules: &Rules| rules.silenced != silenced;
     tokio::select! {
-        _ = &mut both_ways => {}
+        biased;
+        // First: what is healed in the same moment does not pass any more.
         _ = rules.wait_for(|rules| cut(rules) || silent(rules)) => {}
+        _ = &mut both_ways => {}
     }
     if silent(&control.watch().borrow()) {
         // Both sockets stay open, and their bytes are not carried.
@@ -165,6 +168,15 @@ async fn one_way(
                 Piece::Broken => return Err(Cut),
                 Piece::End => return to.shutdown().await.map_err(|_| Cut),
                 Piece::Bytes(mut bytes) => {
+                    let has_come = control.has_come(way, &bytes);
+                    if has_come && way == Way::ToClient {
+                        // Before it hears of it, and can say anything more.
+                        control.hold_back(peer);
+                    }
+                    if way == Way::ToServer && control.is_late(&bytes) {
+                        control.change(|rules| rules.late.push(peer.number));
+                        pass(way, peer, arrived, &mut rules).await;
+                    }
                     let ends = messages.as_mut().map(|messages| messages.ends(&bytes));
                     if let Some(at) = ends.and_then(|ends| control.fall_silent(&ends)) {
                         let rest = bytes.split_off(at);
@@ -176,6 +188,9 @@ async fn one_way(
                     put(&mut to, &bytes[..allowed], way, peer, &mut rules).await?;
                     if allowed < bytes.len() {
                         return Err(Cut);
+                    }
+                    if has_come && way == Way::ToServer {
+                        control.change(|rules| rules.flows = [Flow::Hold; 2]);
                     }
                 }
             }

@@ -23,6 +23,12 @@ pub(super) struct Rules {
     pub(super) held_back: u64,
     /// Whether those of the connections that were there then still are.
     pub(super) holds_back: bool,
+    /// The host of which requests are held back on all connections up to this one.
+    pub(super) answered: Option<(IpAddr, u64)>,
+    /// The connections whose requests are held back, by what they have said.
+    pub(super) late: Vec<u64>,
+    /// How many of them are not any more, the first of them.
+    pub(super) arrived: usize,
     /// No new connections.
     pub(super) refuse: bool,
     /// Nothing passes this way to or from clients at these addresses.
@@ -35,12 +41,20 @@ pub(super) struct Client {
     pub(super) address: IpAddr,
     /// How often requests had been held back when it connected.
     pub(super) held_back: u64,
+    /// The number of its connection.
+    pub(super) number: u64,
 }
 
 impl Rules {
     /// What happens to the bytes of this client that go this way.
     pub(super) fn flow(&self, way: Way, client: Client) -> Flow {
-        let is_late = self.holds_back && client.held_back < self.held_back;
+        let is_older = self.holds_back && client.held_back < self.held_back;
+        let late = self.late.iter().skip(self.arrived);
+        let is_answered = self
+            .answered
+            .is_some_and(|(address, number)| address == client.address && client.number <= number);
+        let is_late =
+            is_older || is_answered || late.into_iter().any(|number| *number == client.number);
         if self.apart.contains(&(client.address, way)) || is_late && way == Way::ToServer {
             return Flow::Hold;
         }
@@ -66,6 +80,12 @@ struct ProxyState {
     budgets: [Option<u64>; 2],
     /// How many messages of clients pass before all is held.
     messages: Option<u64>,
+    /// How many connections there were so far.
+    numbered: u64,
+    /// By direction: what is waited for, and how often it is still to come.
+    awaited: [Option<(Vec<u8>, u64)>; 2],
+    /// What makes a request late.
+    late: Option<Vec<u8>>,
     /// Why the proxy cannot listen.
     trouble: Option<String>,
 }
@@ -86,6 +106,9 @@ impl Default for Control {
             silenced: 0,
             held_back: 0,
             holds_back: false,
+            answered: None,
+            late: Vec::new(),
+            arrived: 0,
             refuse: false,
             apart: Vec::new(),
         };
@@ -132,6 +155,53 @@ impl Control {
             }
         }
         None
+    }
+
+    /// Holds back what a client says on all of its connections there are.
+    pub(super) fn hold_back(&self, client: Client) {
+        let number = self.state().numbered;
+        self.change(|rules| rules.answered = Some((client.address, number)));
+    }
+
+    /// A number for a new connection.
+    pub(super) fn number(&self) -> u64 {
+        let mut state = self.state();
+        state.numbered += 1;
+        state.numbered
+    }
+
+    /// What is waited for on this way from now on, and how often it is to come.
+    pub(super) fn await_words(&self, way: Way, awaited: Option<(&[u8], u64)>) {
+        let awaited = awaited.map(|(words, times)| (words.to_vec(), times));
+        self.state().awaited[way as usize] = awaited;
+    }
+
+    /// Whether these bytes have what is waited for on this way, for the last time; if so, it is not
+    /// any more.
+    pub(super) fn has_come(&self, way: Way, bytes: &[u8]) -> bool {
+        let awaited = &mut self.state().awaited[way as usize];
+        let is_last = |(words, left): &mut (Vec<u8>, u64)| {
+            let is_it = has(bytes, words);
+            *left = left.saturating_sub(u64::from(is_it));
+            is_it && *left == 0
+        };
+        awaited.take_if(is_last).is_some()
+    }
+
+    /// What makes a request late from now on.
+    pub(super) fn set_late(&self, words: Option<Vec<u8>>) {
+        self.state().late = words;
+    }
+
+    /// Whether these bytes of a client are late.
+    pub(super) fn is_late(&self, bytes: &[u8]) -> bool {
+        let words = &self.state().late;
+        words.as_ref().is_some_and(|words| has(bytes, words))
+    }
+
+    /// Whether something is still waited for on this way.
+    pub(super) fn awaits(&self, way: Way) -> bool {
+        self.state().awaited[way as usize].is_some()
     }
 
     pub(super) fn change(&self, change: impl FnOnce(&mut Rules)) {
@@ -223,4 +293,8 @@ impl Control {
     fn state(&self) -> MutexGuard<'_, ProxyState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn has(bytes: &[u8], words: &[u8]) -> bool {
+    bytes.windows(words.len().max(1)).any(|it| it == words)
 }

@@ -160,6 +160,46 @@ impl Proxy {
         });
     }
 
+    /// Holds what a client says once it has been answered by something with these `words` in it,
+    /// the first one that is, as [`hold_back`](Self::hold_back) does: on all connections that there
+    /// are then from its address.
+    pub fn hold_back_after(&self, words: &[u8]) {
+        self.control.await_words(Way::ToClient, Some((words, 1)));
+    }
+
+    /// Lets so many requests pass, at least one, that have these `words` in them, and then holds the
+    /// bytes both ways, as [`partition_after`](Self::partition_after) does.
+    pub fn partition_after_words(&self, words: &[u8], requests: u64) {
+        self.control
+            .await_words(Way::ToServer, Some((words, requests)));
+    }
+
+    /// Holds back every connection from the request on that has these `words` in it, or none from
+    /// now on; all else passes. Those that are held stay so.
+    pub fn hold_back_words(&self, words: Option<&[u8]>) {
+        self.control.set_late(words.map(Into::into));
+    }
+
+    /// How many connections are held back by what they have said.
+    pub fn late(&self) -> usize {
+        let rules = self.control.watch();
+        let rules = rules.borrow();
+        rules.late.len() - rules.arrived.min(rules.late.len())
+    }
+
+    /// Lets the first of them pass.
+    pub fn let_one_arrive(&self) {
+        self.control.change(|rules| rules.arrived += 1);
+    }
+
+    /// Whether what [`hold_back_after`](Self::hold_back_after) or
+    /// [`partition_after_words`](Self::partition_after_words) waits for is still to come.
+    pub fn is_waiting(&self) -> bool {
+        [Way::ToServer, Way::ToClient]
+            .into_iter()
+            .any(|way| self.control.awaits(way))
+    }
+
     /// Refuses new connections; those there are stay.
     pub fn refuse(&self) -> Result<(), ServerError> {
         self.control.change(|rules| rules.refuse = true);
@@ -171,10 +211,16 @@ impl Proxy {
         self.control.set_budget(Way::ToServer, None);
         self.control.set_budget(Way::ToClient, None);
         self.control.set_messages(None);
+        self.control.await_words(Way::ToServer, None);
+        self.control.await_words(Way::ToClient, None);
+        self.control.set_late(None);
         self.control.change(|rules| {
             rules.flows = [Flow::Pass; 2];
             rules.refuse = false;
             rules.holds_back = false;
+            rules.answered = None;
+            rules.late.clear();
+            rules.arrived = 0;
             rules.apart.clear();
         });
         self.control.wait_listening(true)
