@@ -99,6 +99,7 @@ impl Driver {
     }
 
     /// The same; `now` is of one who has just read the clock.
+    #[inline]
     pub(super) fn on_at(&mut self, event: Event, now: Option<Moment>) {
         let mut next = self.take(event, now);
         while let Some(event) = next {
@@ -110,6 +111,7 @@ impl Driver {
     }
 
     /// The same for one event, and says what follows from it at once.
+    #[inline]
     fn take(&mut self, mut event: Event, now: Option<Moment>) -> Option<Event> {
         match &event {
             Event::Timer => {
@@ -203,6 +205,7 @@ impl Driver {
 
     /// Lets the roster ring when the machine wants it, or when a call has had
     /// its time or its caller does not come.
+    #[inline]
     pub(super) fn set_alarm(&mut self, polled_by: PolledBy) {
         // One that has had its time ends when it is polled: who polls has been
         // woken by the first ring, and another would be in vain. A moment that has
@@ -250,6 +253,7 @@ impl Driver {
     }
 
     /// Begins `call`, and gives up the one before; says at once when it fails.
+    #[inline]
     fn begin_call(&mut self, call: Call, limit: Duration) -> Option<Event> {
         if !std::mem::take(&mut self.is_fresh) {
             // A lease counts from what the clocks show before it is asked for. What is
@@ -386,6 +390,7 @@ impl Driver {
             .map(Holding::expired)
     }
 
+    #[inline]
     fn end(&mut self, cause: LossCause) {
         if let Some(holding) = &self.holding {
             let cause = holding.end(cause);
@@ -393,6 +398,7 @@ impl Driver {
         }
     }
 
+    #[inline]
     fn is_given_back(&mut self, how: GivenBack) {
         if how == GivenBack::Confirmed {
             self.reporter.well();
@@ -404,6 +410,7 @@ impl Driver {
         }
     }
 
+    #[inline]
     fn stop_renewing(&mut self) {
         if let Some(holding) = &mut self.holding {
             holding.stop_renewing(&self.slot, self.number);

@@ -22,6 +22,7 @@ pub(super) struct Holding {
 }
 
 impl Holding {
+    #[inline]
     pub(super) fn new(tenure_number: u64, lease: Arc<Lease>) -> Self {
         Self {
             lease,
@@ -42,6 +43,7 @@ impl Holding {
     }
 
     /// Asks for a renewal at `at`, for the contention of `number` in `slot`.
+    #[inline]
     pub(super) fn renew_at(
         &mut self,
         at: Moment,
@@ -66,6 +68,7 @@ impl Holding {
         self.renewal.is_some_and(|renewal| renewal < at)
     }
 
+    #[inline]
     pub(super) fn stop_renewing(&mut self, slot: &DriverSlot, number: u64) {
         if let Some(at) = self.renewal.take() {
             slot.engine().roster().stop_renewing(at, number);
@@ -116,11 +119,13 @@ impl Holding {
 
     /// Ends it for `cause`, and says why it has ended: the view that saw the
     /// end first knows best.
+    #[inline]
     pub(super) fn end(&self, cause: LossCause) -> LossCause {
         self.lease.end(cause);
         self.lease.cause.get().unwrap_or(cause)
     }
 
+    #[inline]
     pub(super) fn is_given_back(&self, how: GivenBack) {
         self.lease.is_given_back(how);
     }

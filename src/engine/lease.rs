@@ -96,6 +96,7 @@ impl Lease {
     }
 
     /// It has been given back, or the engine no longer tries to.
+    #[inline]
     pub(crate) fn is_given_back(&self, how: GivenBack) {
         if self.given_back.say(how) {
             self.changed.notify_waiters();
@@ -118,6 +119,7 @@ impl Lease {
     }
 
     /// The same, and what the clock showed when it was looked at.
+    #[inline]
     pub(super) fn look(&self) -> Option<(Moment, Moment)> {
         loop {
             let deadline = self.deadline.load(Ordering::Acquire);
@@ -195,6 +197,7 @@ impl Lease {
     }
 
     /// Ends the tenure, unless it is over.
+    #[inline]
     pub(crate) fn end(&self, cause: LossCause) {
         if self.deadline.swap(OVER, Ordering::AcqRel) != OVER {
             self.settle(cause);

@@ -107,17 +107,20 @@ impl ContentionLife {
         }
     }
 
+    #[inline]
     fn stands(&mut self, view: &ContentionView, stage: StandingSince) {
         self.stage = stage;
         *view.stage.lock() = stage;
     }
 
     /// It bids, perhaps again.
+    #[inline]
     pub(super) fn bids(&mut self, view: &ContentionView) {
         self.spans.waits(&view.subject());
     }
 
     /// What `call` begins belongs to the present span.
+    #[inline]
     pub(super) fn inside<T>(&self, call: impl FnOnce() -> T) -> T {
         self.spans.inside(call)
     }
@@ -130,6 +133,7 @@ impl ContentionLife {
         }
     }
 
+    #[inline]
     pub(super) fn owns(&mut self, view: &ContentionView, token: FencingToken, now: Moment) {
         let (_, since) = self.stage;
         self.is_changed = true;
@@ -151,6 +155,7 @@ impl ContentionLife {
     }
 
     /// The tenure is over.
+    #[inline]
     pub(super) fn ends(&mut self, view: &ContentionView, cause: LossCause, now: Moment) {
         let (Standing::Owning(token), since) = self.stage else {
             return;
@@ -169,6 +174,7 @@ impl ContentionLife {
 
     /// What was owned has been given back, or cannot be any more. `goes_on`:
     /// it waits again; what has ended is not shown as waiting.
+    #[inline]
     pub(super) fn is_given_back(
         &mut self,
         view: &ContentionView,

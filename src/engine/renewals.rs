@@ -73,11 +73,13 @@ impl DueRenewal {
 }
 
 impl Renewals {
+    #[inline]
     pub(super) fn add(&mut self, at: Moment, number: u64, due: DueRenewal) {
         self.by_time.insert((at, number), due);
     }
 
     /// Withdraws a renewal, unless it is already on its way.
+    #[inline]
     pub(super) fn remove(&mut self, at: Moment, number: u64) -> Option<DueRenewal> {
         self.by_time.remove(&(at, number))
     }

@@ -111,6 +111,7 @@ impl Roster {
     }
 
     /// Enters a contention, and says its number.
+    #[inline]
     pub(super) fn enter(&self, slot: &Arc<DriverSlot>) -> u64 {
         let mut entries = self.0.entries.lock();
         entries.next_number += 1;
@@ -133,6 +134,7 @@ impl Roster {
     }
 
     /// A contention has ended.
+    #[inline]
     pub(super) fn forget(&self, number: u64, alarm: Option<Moment>) {
         let mut entries = self.0.entries.lock();
         if let Some(at) = alarm {
@@ -157,6 +159,7 @@ impl Roster {
 
     /// Renews at `at`, or a little earlier in company, and tells
     /// [`Event::Renewed`].
+    #[inline]
     pub(super) fn renew_at(&self, at: Moment, number: u64, due: DueRenewal) {
         let mut entries = self.0.entries.lock();
         entries.renewals.add(at, number, due);
@@ -164,6 +167,7 @@ impl Roster {
     }
 
     /// Withdraws a renewal, unless it is already on its way.
+    #[inline]
     pub(super) fn stop_renewing(&self, at: Moment, number: u64) {
         let withdrawn = self.0.entries.lock().renewals.remove(at, number);
         drop(withdrawn);

@@ -102,6 +102,7 @@ impl LockGuard {
 
     /// Hands the grant over, or gives it back. `seen` is what a
     /// [look](Tenure::look) at it has just shown.
+    #[inline]
     fn let_go(&mut self, seen: Option<(Duration, Moment)>) -> Option<GivingBack> {
         let grant = LocalGrant {
             source: self.source.take()?,

@@ -102,6 +102,7 @@ impl LocalGrant {
 
     /// Gives it back to the store. The owner's place in the queue is kept until
     /// the store has answered: the next waiter could only be refused before.
+    #[inline]
     pub(super) fn give_back(self, place: Option<WaiterPlace>) -> GivingBack {
         self.tenure.end(LossCause::Released);
         if let Some(place) = place {
@@ -141,6 +142,7 @@ struct KeptPlace {
 
 impl OwnerPlace {
     /// Keeps `place` in the queue while the grant lasts.
+    #[inline]
     pub(super) fn keep(&self, place: WaiterPlace) {
         let mut kept = self.0.lock();
         let left = if kept.is_over {
@@ -159,6 +161,7 @@ impl OwnerPlace {
     }
 
     /// The grant is over: the owner leaves the queue.
+    #[inline]
     pub(super) fn leave(&self) {
         let mut kept = self.0.lock();
         kept.is_over = true;

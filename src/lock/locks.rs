@@ -110,6 +110,7 @@ impl Ids {
     }
 
     /// An id, and a nonce for its first bid where one was drawn with it.
+    #[inline]
     pub(super) fn next(
         &self,
         holder: Option<&str>,

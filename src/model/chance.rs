@@ -26,6 +26,7 @@ pub(crate) fn bits() -> u128 {
 
 /// The same twice, for one who knows where and when it is. The system is not asked
 /// again by one who asks again and again.
+#[inline]
 pub(crate) fn bits_twice(here: Here) -> [u128; 2] {
     let drawn = DRAWN.try_with(|drawn| drawn.borrow_mut().next(here));
     // A thread that ends keeps nothing.
@@ -122,6 +123,7 @@ pub(crate) fn uuid() -> uuid::Uuid {
 /// Two processes of one machine have different ids, two containers at least
 /// begin and ask at different nanoseconds, two machines have different names,
 /// addresses or boots, and the copy of a machine goes on at another time.
+#[inline]
 fn here_and_now(here: Here) -> u128 {
     static BEGINNING: LazyLock<u128> = LazyLock::new(beginning);
     static CALLS: AtomicU64 = AtomicU64::new(0);
@@ -147,6 +149,7 @@ fn beginning() -> u128 {
 }
 
 /// Another number for each number, in which every bit depends on all.
+#[inline]
 fn mix(mut bits: u128) -> u128 {
     // The first digits of pi, made odd: multiplying by it can be undone.
     const ODD: u128 = 0x3243_f6a8_885a_308d_3131_98a2_e037_0735;

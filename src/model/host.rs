@@ -57,6 +57,7 @@ impl Host {
 impl Host {
     /// An id with a random mark, and 128 bits of chance that were drawn with it:
     /// a bid needs both, and each question to the system costs.
+    #[inline]
     pub(crate) fn marked(here: chance::Here) -> Result<(ContenderId, u128)> {
         let (pid, address) = (here.process(), address());
         let [bits, more] = chance::bits_twice(here);
@@ -104,6 +105,7 @@ fn ending(pid: u32, address: &str) -> Option<&'static str> {
 }
 
 /// The id that begins with `mark`, and ends as is known to be well.
+#[inline]
 fn joined(mark: &Mark, ending: &str) -> ContenderId {
     let mut bytes = [0; ContenderId::MAX_BYTES];
     let id = &mut bytes[..mark.0.len() + ending.len()];

@@ -89,6 +89,7 @@ impl Bidding {
         MachineState::Bidding(self)
     }
 
+    #[inline]
     pub(super) fn answered(
         mut self,
         course: &mut Course,

@@ -115,6 +115,7 @@ impl Freeing {
         MachineState::Freeing(self)
     }
 
+    #[inline]
     pub(super) fn released(
         mut self,
         course: &mut Course,
@@ -157,6 +158,7 @@ impl Freeing {
 
     /// Given back, or not to be had any more; `worse` replaces the good end of
     /// a release.
+    #[inline]
     fn done(self, course: &mut Course, now: Moment, worse: Option<Finish>) -> MachineState {
         if self.orphan {
             course.tidy_later(self.bid, &self.then);

@@ -40,6 +40,7 @@ pub(super) struct Owning {
 /// How long a grant or renewal counts from when it was asked for: what the
 /// store says remains, at most the lease, less the margin. A grant that is
 /// found again after a lost answer has less left than a new one.
+#[inline]
 pub(super) fn valid_for(terms: &LeaseTerms, answer: &Answer) -> Duration {
     let remains = answer
         .owner()
@@ -51,12 +52,14 @@ pub(super) fn valid_for(terms: &LeaseTerms, answer: &Answer) -> Duration {
 /// How long after it was asked for a grant or renewal is to be renewed that is
 /// [valid](valid_for) for so long: as the terms say, and sooner where less than a
 /// whole lease remains, so that there is always room to retry.
+#[inline]
 pub(super) fn renew_after(terms: &LeaseTerms, valid_for: Duration) -> Duration {
     let remains = valid_for + terms.margin();
     terms.renew_after().min(remains * 2 / 3)
 }
 
 impl Owning {
+    #[inline]
     pub(super) fn new(grant: Grant, deadline: Moment) -> Self {
         Self {
             grant,
@@ -183,6 +186,7 @@ impl Owning {
     }
 
     /// The local side has ended.
+    #[inline]
     pub(super) fn quiesced(self, course: &mut Course, now: Moment) -> MachineState {
         let cause = course.stop.map_or(LossCause::Released, Stop::cause);
         self.give_back(course, now, cause)
@@ -207,6 +211,7 @@ impl Owning {
     }
 
     /// Ends the tenure and releases the grant.
+    #[inline]
     fn give_back(mut self, course: &mut Course, now: Moment, cause: LossCause) -> MachineState {
         course.want(Effect::StopRenewing);
         course.want(Effect::End(cause));

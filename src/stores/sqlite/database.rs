@@ -55,6 +55,11 @@ pub(super) enum Chance {
     Slight,
 }
 
+/// For how long a look at the path counts as a look before the next statement: no
+/// longer than a statement takes, in which the file may be moved away just as well. What
+/// counts is the look after it.
+const JUST_NOW: Duration = Duration::from_micros(10);
+
 /// The file and the one connection to it.
 #[derive(Debug)]
 pub(super) struct Database {
@@ -64,6 +69,8 @@ pub(super) struct Database {
     /// Kept while the connection is opened anew.
     used: InUse,
     reopened: bool,
+    /// When a caller last saw that the path leads to the file in use.
+    seen_there: Option<Instant>,
     /// How many writes there were.
     writes: u32,
 }
@@ -86,6 +93,7 @@ impl Database {
             open: Some(open),
             used,
             reopened: false,
+            seen_there: None,
             writes: 0,
         })
     }
@@ -266,16 +274,16 @@ impl Database {
         &mut self,
         work: impl FnOnce(&Open) -> Result<Option<T>>,
     ) -> Option<Result<T>> {
-        if self.is_replaced() {
+        let is_seen = |at: &Instant| at.elapsed() < JUST_NOW;
+        if !self.seen_there.as_ref().is_some_and(is_seen) && self.is_replaced() {
             return None;
         }
         let open = self.open.as_ref()?;
         self.used.show();
         let done = work(open);
         // What was done in a file that has gone is done again in the new one.
-        if self.is_replaced() {
-            return None;
-        }
+        self.seen_there = (!self.is_replaced()).then(Instant::now);
+        self.seen_there?;
         match done {
             Ok(done) => done.map(Ok),
             // Another process writes, or there is no room: nothing was done. On this thread
