@@ -24,7 +24,7 @@ pub enum Habit {
     OneId,
     /// It asks for the lock once more, and stands for election, and never looks at the answers.
     Forgetful,
-    /// It does nothing but lead, until it is [asked](END) to end.
+    /// It does nothing but lead, until it is asked to end.
     Lasting,
 }
 
