@@ -19,6 +19,9 @@ use crate::worker::{ERRORS, Store};
 /// longer than it takes: the machine may be busy.
 const RECOVERY: Duration = Duration::from_secs(60);
 
+/// How much longer than planned a slice goes on in which nothing has happened yet.
+const PATIENCE: Duration = Duration::from_secs(300);
+
 /// How many mishaps there are at a time, as often as they stand here.
 const AT_A_TIME: [usize; 6] = [1, 1, 2, 2, 3, 4];
 
@@ -58,6 +61,12 @@ pub fn rage(
     // However long the start took, something happens.
     let end = Instant::now() + plan.length;
     while happened.stuck.is_empty() && (happened.mishaps.is_empty() || Instant::now() < end) {
+        if happened.failed > 0 && happened.mishaps.is_empty() && Instant::now() > end + PATIENCE {
+            let failed = happened.failed;
+            return Err(ServerError::new(format!(
+                "nothing was broken: {failed} faults were meant to happen, and none could"
+            )));
+        }
         sleep(Duration::from_millis(chance.u64(20..200)));
         let mishaps = choose(&menu, topology.crowd(), chance);
         let lease = topology.lease();
