@@ -137,7 +137,7 @@ impl Contention {
     /// Makes the call that it begins with in the caller's own future: without
     /// a task where the store's answer is all that is waited for. Returns when
     /// there is an answer, or nothing to call yet; what follows goes on in the
-    /// background. Says whether the answer has come only now, to this caller.
+    /// background. Says whether it was won at once, without any wait.
     ///
     /// Dropped, or kept and not polled for a short time, the call
     /// goes on in the background too.
@@ -156,9 +156,10 @@ impl Contention {
     /// Abandons it as a drop does, and makes the call that gives it back in the
     /// caller's own future. `now` is of one who has just read the clock.
     pub(crate) async fn abandon_here(mut self, now: Option<Moment>) {
-        self.at_drop = None;
         let driven = DrivenHere::from_now_on(&self.slot);
         driven.say_and_call(Event::Abandoned, now).await;
+        // Before it has been told, a drop tells it; after that, it changes nothing.
+        self.at_drop = None;
     }
 }
 

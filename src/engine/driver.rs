@@ -35,6 +35,8 @@ pub(super) struct Driver {
     number: u64,
     /// When the roster rings for it.
     alarm: Option<Moment>,
+    /// Whether the roster sets that alarm with the renewal that comes before it.
+    is_left_to_renewal: bool,
     /// Since the first tenure.
     holding: Option<Holding>,
     /// What the clocks showed when the request was sent whose answer counts.
@@ -78,6 +80,7 @@ impl Driver {
             hints: None,
             number: engine.roster().enter(slot),
             alarm: None,
+            is_left_to_renewal: false,
             holding: None,
             sent,
             now: sent.now,
@@ -199,6 +202,10 @@ impl Driver {
         }
     }
 
+    pub(super) fn is_owner(&self) -> bool {
+        self.machine.is_owner()
+    }
+
     pub(super) fn is_finished(&self) -> bool {
         self.machine.is_finished()
     }
@@ -218,14 +225,19 @@ impl Driver {
         {
             wanted = earlier(wanted, holding.limit_at());
         }
-        if wanted != self.alarm {
-            let before = std::mem::replace(&mut self.alarm, wanted);
+        // What is to be renewed before has its alarm set with that.
+        let is_left = wanted.is_some_and(|at| self.is_renewed_before(at));
+        if wanted == self.alarm && is_left == self.is_left_to_renewal {
+            return;
+        }
+        self.is_left_to_renewal = is_left;
+        let before = std::mem::replace(&mut self.alarm, wanted);
+        // The alarm at its end stays: the renewal that set it may be under way.
+        let before = before.filter(|at| self.machine.owns_until() != Some(*at));
+        let set = wanted.filter(|_| !is_left);
+        if before.is_some() || set.is_some() {
             let roster = self.slot.engine().roster();
-            // What is to be renewed before has its alarm set with that.
-            let set = wanted.filter(|at| !self.is_renewed_before(*at));
-            if before.is_some() || set.is_some() {
-                roster.set_alarm(self.number, before, set);
-            }
+            roster.set_alarm(self.number, before, set);
         }
     }
 

@@ -168,7 +168,7 @@ impl DriverSlot {
 
     /// Polls what the contention waits for. Ready when `me` has nothing more to
     /// poll: the caller after one answer, a task when nothing is to be polled. Says
-    /// whether an answer came in this very poll.
+    /// whether an answer came in this very poll by which it owns.
     fn poll(self: &Arc<Self>, cx: &mut Context<'_>, me: PolledBy) -> Poll<bool> {
         self.poll_after(None, cx, me)
     }
@@ -220,8 +220,8 @@ impl DriverSlot {
             driver.on(event);
         }
         let is_done = is_answered || !driver.is_to_be_polled();
-        self.put_back(driver, Some((me, is_done)))
-            .map(|()| is_answered)
+        let has_won = is_answered && driver.is_owner();
+        self.put_back(driver, Some((me, is_done))).map(|()| has_won)
     }
 
     /// Puts the driver back after an event; `polled` says who has polled it and
@@ -342,8 +342,8 @@ impl<'a> DrivenHere<'a> {
         Self::since_it_began(slot)
     }
 
-    /// Until one call is answered. Whether that was now, to this caller: otherwise
-    /// some other thread has had the answer, perhaps long ago.
+    /// Until one call is answered. Whether it has been won by that, at the first
+    /// poll: otherwise time has passed since it was asked for.
     pub(super) async fn call(self) -> bool {
         self.call_after(None).await
     }
@@ -355,10 +355,15 @@ impl<'a> DrivenHere<'a> {
     }
 
     async fn call_after(mut self, mut said: Option<(Event, Option<Moment>)>) -> bool {
-        let slot = self.slot;
-        let is_answered = poll_fn(|cx| slot.poll_after(said.take(), cx, PolledBy::Caller)).await;
+        let (slot, mut has_waited) = (self.slot, false);
+        let has_won = poll_fn(|cx| {
+            let polled = slot.poll_after(said.take(), cx, PolledBy::Caller);
+            has_waited |= polled.is_pending();
+            polled
+        });
+        let has_won = has_won.await;
         self.is_done = true;
-        is_answered
+        has_won && !has_waited
     }
 }
 

@@ -187,11 +187,15 @@ impl Lock {
     }
 
     async fn wait(&self, acquisition: &Acquisition<'_>) -> Result<Option<LockGuard>> {
-        let seen = self.engine().look_open()?;
-        let place = self.0.queue.waiters.join(self.0.queue.waiter());
+        // All of it in one poll, which a runtime may put off.
+        let run = async {
+            let seen = self.engine().look_open()?;
+            let place = self.0.queue.waiters.join(self.0.queue.waiter());
+            acquisition.run(place, seen).await
+        };
         tokio::select! {
             biased;
-            won = acquisition.run(place, seen) => won,
+            won = run => won,
             () = self.engine().closing() => Err(self.closed()),
         }
     }
@@ -235,14 +239,15 @@ impl fmt::Debug for Lock {
 }
 
 /// Runs `waiting` to its end, and says whether that took more than one look.
-async fn has_waited<T>(waiting: impl Future<Output = T>) -> (T, bool) {
+async fn has_waited(waiting: impl Future<Output = ()>) -> bool {
     let (mut waiting, mut has_waited) = (pin!(waiting), false);
-    let output = poll_fn(|cx| {
+    poll_fn(|cx| {
         let polled = waiting.as_mut().poll(cx);
         has_waited |= polled.is_pending();
         polled
-    });
-    (output.await, has_waited)
+    })
+    .await;
+    has_waited
 }
 
 /// One acquisition of a lock.
@@ -270,8 +275,7 @@ impl<'a> Acquisition<'a> {
         let waits = Waits::begin(meters.clone());
         let since = Meters::IS_ON.then(|| clock.now());
         let waited = || since.map_or(Duration::ZERO, |since| clock.now().since(since));
-        let ((), waited_here) = has_waited(place.head()).await;
-        let mut seen = (!waited_here).then_some(seen);
+        let mut seen = (!has_waited(place.head()).await).then_some(seen);
         if let Some(mut grant) = place.take_over() {
             if grant.take_over(lock) {
                 story::handed_on(&lock.0.name, grant.tenure.own_token());
@@ -293,8 +297,8 @@ impl<'a> Acquisition<'a> {
             match self.contend(seen).await? {
                 // A grant that went back or ran out before its waiter was
                 // polled is none.
-                Some((grant, is_new))
-                    if !grant.tenure.pick_up() || (!is_new && grant.tenure.is_lost()) =>
+                Some((grant, at_once))
+                    if !grant.tenure.pick_up() || (!at_once && grant.tenure.is_lost()) =>
                 {
                     grant.give_back(None).finish(None).await;
                 }
@@ -309,12 +313,17 @@ impl<'a> Acquisition<'a> {
     }
 
     /// One contention, of one who has seen just now that the coordinator is open
-    /// here. With the grant comes whether the store has given it only now, with no
-    /// time in between in which it could have run out.
-    async fn contend(&self, sent: Sight) -> Result<Option<(LocalGrant, bool)>> {
+    /// here. With the grant comes whether the store has given it at once, with no
+    /// time in between in which it could have run out, this machine stood still or
+    /// this process forked.
+    async fn contend(&self, mut sent: Sight) -> Result<Option<(LocalGrant, bool)>> {
         let (lock, engine) = (self.lock, self.lock.engine());
         let (ids, name) = (&lock.0.locks.ids, lock.0.name.clone());
         let (id, nonce) = ids.next(lock.0.holder.as_deref(), engine.here(sent))?;
+        if nonce.is_none() {
+            // Who makes ids for the application may have taken its time.
+            sent = engine.look_open()?;
+        }
         let mut settings = engine.contention_settings(lock.0.purpose, name, id, self.mode);
         settings.terms = lock.terms();
         settings.unique_id = ids.are_unique();
@@ -327,14 +336,13 @@ impl<'a> Acquisition<'a> {
         let contention = engine
             .contend_here(settings, word.clone(), nonce, sent)
             .abandoned_when_dropped();
-        let is_answered = contention.call_here().await;
-        let (began, has_waited) = has_waited(word.began()).await;
+        let at_once = contention.call_here().await;
+        let began = word.began().await;
         match began {
             Began::Tenure(tenure) => {
                 let tenure = tenure.limited(lock.hold_limit());
                 let source = GrantSource { contention, word };
-                let is_new = is_answered && !has_waited;
-                Ok(Some((LocalGrant { tenure, source }, is_new)))
+                Ok(Some((LocalGrant { tenure, source }, at_once)))
             }
             Began::Ended(End::Finished(Finish::Failed(error))) => {
                 Err(error.with_mutex(&lock.0.name))

@@ -5,6 +5,8 @@ use std::time::Duration;
 use tenure::clock::VirtualHost;
 use tenure::{CampaignEvent, Coordinator, LockGuard, LossCause};
 
+use tenure_testkit::fault::{Call, Fault};
+
 use super::support::{World, millis, secs};
 
 /// A process on a machine of its own.
@@ -135,4 +137,28 @@ async fn a_clock_that_gains_time_ends_a_tenure_early_and_is_no_jump() {
     assert_eq!(before - ours.tenure().remaining(), millis(20));
     host.advance(before);
     assert_eq!(ours.token().unwrap_err().cause, LossCause::Deadline);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_won_while_the_machine_stood_still_is_given_back() {
+    let (world, host) = (World::new(), VirtualHost::new());
+    let (coordinator, faults) = world.process_with(|builder| builder.clock(host.clock()));
+    // Granted at once, and answered when all is over.
+    faults.next(Call::Acquire, Fault::HangAfter);
+    let lock = coordinator.lock("m").unwrap();
+    let asking = tokio::spawn(async move { lock.acquire().await });
+    world
+        .until("asked", || faults.calls(Call::Acquire) > 0)
+        .await;
+    tokio::time::sleep(millis(1)).await;
+    freeze(&host, secs(60)).await;
+    let (other, _) = world.process();
+    let theirs = other.lock("m").unwrap().acquire().await.unwrap();
+    host.set_wall_ahead(secs(60));
+    faults.heal();
+    tokio::time::sleep(secs(1)).await;
+    assert!(!asking.is_finished(), "another owns: {asking:?}");
+    assert_eq!(theirs.token().err(), None);
+    theirs.release().await.unwrap();
+    asking.await.unwrap().unwrap().release().await.unwrap();
 }

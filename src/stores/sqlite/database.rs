@@ -282,7 +282,8 @@ impl Database {
         self.used.show();
         let done = work(open);
         // What was done in a file that has gone is done again in the new one.
-        self.seen_there = (!self.is_replaced()).then(Instant::now);
+        let at = Instant::now();
+        self.seen_there = (!self.is_replaced()).then_some(at);
         self.seen_there?;
         match done {
             Ok(done) => done.map(Ok),
