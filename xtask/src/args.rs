@@ -104,7 +104,7 @@ usage: cargo xtask <command>
       for until they are found, for ten minutes or more. With --hunt FAULTS
       (semicolons between them, or any) slices are run until something is found.
       stores: sqlite, redis, sentinel, replicas, cluster, combination, mariadb,
-              galera, postgres, zookeeper, ensemble
+              galera, postgres, zookeeper, ensemble, grace
 
   fuzz [--target TARGET[,TARGET…]] [--minutes M]
       Let LLVM's fuzzer make up what comes from outside, for M minutes (10) a

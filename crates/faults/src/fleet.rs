@@ -48,7 +48,8 @@ pub enum Surroundings<'a> {
     OtherBoot(&'a Path),
     /// A container whose clock since boot is so far ahead.
     OtherTime(Duration),
-    /// The copy of a machine: every random byte of the system's is the same as the other copy's.
+    /// The copy of a machine: every random byte of the system's is the same as the other copy's,
+    /// and so is the process id.
     SameChance,
     /// Those of the run; it is the worker that is otherwise.
     With(Habit),
@@ -61,10 +62,11 @@ impl Surroundings<'_> {
         let mut command = match self {
             Self::Usual | Self::With(_) => return Ok(Command::new(program)),
             Self::SameChance => {
-                let mut command = Command::new(program);
+                let mut unshare = Command::new("unshare");
                 let chance = fleet.chance.get_or_init(SameChance::new);
-                command.env("LD_PRELOAD", chance.library());
-                return Ok(command);
+                unshare.env("LD_PRELOAD", chance.library());
+                unshare.args(["--map-root-user", "--pid", "--fork", "--kill-child", "--"]);
+                unshare
             }
             Self::OtherBoot(file) => {
                 let mount = format!("mount --bind '{}' {BOOT_ID}", file.display());
