@@ -81,7 +81,7 @@ impl Postgres {
         &self,
         on: &mut Connection,
         sql: &Prepared,
-        values: Vec<Value<'_>>,
+        values: &[Value<'_>],
     ) -> sqlx::Result<Said> {
         let said = self.many(on, sql, values).await?;
         said.into_iter().next().ok_or(sqlx::Error::RowNotFound)
@@ -92,9 +92,9 @@ impl Postgres {
         &self,
         on: &mut Connection,
         sql: &Prepared,
-        values: Vec<Value<'_>>,
+        values: &[Value<'_>],
     ) -> sqlx::Result<Vec<Said>> {
-        let rows = self.wire.prepared(on, sql, &values).await?;
+        let rows = self.wire.prepared(on, sql, values).await?;
         rows.iter().map(Said::read).collect()
     }
 
@@ -102,7 +102,7 @@ impl Postgres {
         &self,
         on: &mut Connection,
         sql: &Prepared,
-        values: Vec<Value<'_>>,
+        values: &[Value<'_>],
     ) -> sqlx::Result<Rows> {
         let said = self.many(on, sql, values).await?;
         Ok(Rows {
@@ -158,7 +158,7 @@ pub(super) struct Take(pub(super) Bid);
 
 impl Answers<Take> for Postgres {
     async fn answer(&self, on: &mut Connection, Take(bid): &Take) -> sqlx::Result<Said> {
-        let said = self.one(on, &self.statements.take, taking(bid)).await?;
+        let said = self.one(on, &self.statements.take, &taking(bid)).await?;
         on.has_taken = true;
         Ok(said)
     }
@@ -176,8 +176,8 @@ fn taking(bid: &Bid) -> Vec<Value<'_>> {
 
 impl Answers<Find> for Postgres {
     async fn answer(&self, on: &mut Connection, Find(name): &Find) -> sqlx::Result<Found> {
-        let values = vec![name.as_str().into()];
-        let said = self.one(on, &self.statements.find, values).await?;
+        let values = [name.as_str().into()];
+        let said = self.one(on, &self.statements.find, &values).await?;
         Ok(said.found)
     }
 }
@@ -191,40 +191,45 @@ impl Answers<Free> for Postgres {
             return Ok(Freed::At(found.now));
         }
         let to = &self.statements;
-        let (sql, rest) = match free {
-            Free::Held(held) => (
-                &to.release,
-                vec![
-                    held.contender.as_str().into(),
-                    held.token.store().into(),
-                    held.nonce.to_string().into(),
-                ],
-            ),
-            Free::Left(bid) => (
-                &to.leave,
-                vec![bid.contender.as_str().into(), bid.nonce.to_string().into()],
-            ),
-            Free::Revoked(_, token) => (
-                &to.revoke,
-                vec![
-                    Value::Flag(token.is_none()),
-                    token.map_or(0, FencingToken::store).into(),
-                ],
-            ),
-        };
-        let mut values = vec![free.name().as_str().into()];
-        values.extend(rest);
-        if let Free::Held(_) = free {
-            let freed = self.wire.prepared(on, &to.release_held, &values).await?;
-            if let Some(row) = freed.first() {
-                return Ok(Freed::At(StoreTime::from_millis(number(row, 0)? / 1000)));
+        let values = freeing(free);
+        let sql = match free {
+            Free::Held(_) => {
+                let freed = self.wire.prepared(on, &to.release_held, &values).await?;
+                if let Some(row) = freed.first() {
+                    return Ok(Freed::At(StoreTime::from_millis(number(row, 0)? / 1000)));
+                }
+                &to.release
             }
-        }
-        let said = self.one(on, sql, values).await?;
+            Free::Left(_) => &to.leave,
+            Free::Revoked(..) => &to.revoke,
+        };
+        let said = self.one(on, sql, &values).await?;
         Ok(match said.won {
             true => Freed::At(said.found.now),
             false => Freed::Not(Some(said.found)),
         })
+    }
+}
+
+fn freeing(free: &Free) -> Vec<Value<'_>> {
+    let name = free.name().as_str().into();
+    match free {
+        Free::Held(held) => vec![
+            name,
+            held.contender.as_str().into(),
+            held.token.store().into(),
+            held.nonce.to_string().into(),
+        ],
+        Free::Left(bid) => vec![
+            name,
+            bid.contender.as_str().into(),
+            bid.nonce.to_string().into(),
+        ],
+        Free::Revoked(_, token) => vec![
+            name,
+            Value::Flag(token.is_none()),
+            token.map_or(0, FencingToken::store).into(),
+        ],
     }
 }
 
@@ -246,16 +251,16 @@ impl Postgres {
 impl Answers<FindMany> for Postgres {
     async fn answer(&self, on: &mut Connection, FindMany(names): &FindMany) -> sqlx::Result<Rows> {
         let names = names.iter().map(|name| name.as_str().into());
-        let values = vec![Value::Texts(names.collect())];
-        self.rows(on, &self.statements.find_many, values).await
+        let values = [Value::Texts(names.collect())];
+        self.rows(on, &self.statements.find_many, &values).await
     }
 }
 
 impl Answers<List> for Postgres {
     async fn answer(&self, on: &mut Connection, List { after, most }: &List) -> sqlx::Result<Rows> {
         let after = after.as_ref().map_or("", MutexName::as_str);
-        let values = vec![after.into(), (*most).into()];
-        self.rows(on, &self.statements.list, values).await
+        let values = [after.into(), (*most).into()];
+        self.rows(on, &self.statements.list, &values).await
     }
 }
 
@@ -292,8 +297,8 @@ impl Answers<RenewEach> for Postgres {
         on: &mut Connection,
         RenewEach(held): &RenewEach,
     ) -> sqlx::Result<Vec<Said>> {
-        self.many(on, &self.statements.renew_each, renewing(held))
-            .await
+        let values = renewing(held);
+        self.many(on, &self.statements.renew_each, &values).await
     }
 }
 

@@ -274,48 +274,53 @@ impl<D: Driver> Connections<D> {
         self.attempt_on(connected, question).await
     }
 
-    async fn attempt_on<Q: Question>(
+    fn attempt_on<Q: Question>(
         &self,
         mut connected: Connected<D::Connection>,
         question: &Q,
-    ) -> Result<Q::Reply>
+    ) -> impl Future<Output = Result<Q::Reply>> + Send
     where
         D: Answers<Q>,
     {
-        let mut races = 0;
-        loop {
-            let answer = self.driver.answer(&mut connected.connection, question);
-            let error = match answer.await {
-                Ok(reply) => {
-                    self.put_back(connected);
-                    return Ok(reply);
-                }
-                Err(error) => error,
-            };
-            let fault = match error.as_database_error() {
-                Some(answered) => self.driver.fault(answered),
-                // The server did not answer: what broke was the connection, or
-                // the answer could not be read, and then neither can the next.
-                None => Fault::Ended,
-            };
-            match fault {
-                Fault::Race if races < RACES => races += 1,
-                Fault::Race => {
-                    self.put_back(connected);
-                    return Err(Error::new(ErrorKind::Store, Outcome::DidNot)
-                        .with_message("the statement lost too many races in a row")
-                        .with_source(error));
-                }
-                Fault::Error(told) => {
-                    self.put_back(connected);
-                    return Err(told.with_source(error));
-                }
-                Fault::Outdated(told) => return Err(told.with_source(error)),
-                Fault::Ended => {
-                    self.doubt();
-                    return Err(Error::new(ErrorKind::Unreachable, Q::EFFECT.outcome())
-                        .with_message(format!("the connection to {} broke", self.driver.place()))
-                        .with_source(error));
+        async move {
+            let mut races = 0;
+            loop {
+                let answer = self.driver.answer(&mut connected.connection, question);
+                let error = match answer.await {
+                    Ok(reply) => {
+                        self.put_back(connected);
+                        return Ok(reply);
+                    }
+                    Err(error) => error,
+                };
+                let fault = match error.as_database_error() {
+                    Some(answered) => self.driver.fault(answered),
+                    // The server did not answer: what broke was the connection, or
+                    // the answer could not be read, and then neither can the next.
+                    None => Fault::Ended,
+                };
+                match fault {
+                    Fault::Race if races < RACES => races += 1,
+                    Fault::Race => {
+                        self.put_back(connected);
+                        return Err(Error::new(ErrorKind::Store, Outcome::DidNot)
+                            .with_message("the statement lost too many races in a row")
+                            .with_source(error));
+                    }
+                    Fault::Error(told) => {
+                        self.put_back(connected);
+                        return Err(told.with_source(error));
+                    }
+                    Fault::Outdated(told) => return Err(told.with_source(error)),
+                    Fault::Ended => {
+                        self.doubt();
+                        return Err(Error::new(ErrorKind::Unreachable, Q::EFFECT.outcome())
+                            .with_message(format!(
+                                "the connection to {} broke",
+                                self.driver.place()
+                            ))
+                            .with_source(error));
+                    }
                 }
             }
         }

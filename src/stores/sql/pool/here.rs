@@ -36,23 +36,27 @@ impl<D: Driver> Pool<D> {
 }
 
 impl<D: Driver> Connections<D> {
-    async fn serve_here<Q: Question>(
+    /// A block, as are others on the way of a call: an `async fn` has room for
+    /// each of its arguments twice, and this is what the caller's box holds.
+    pub(super) fn serve_here<Q: Question>(
         self: Arc<Self>,
         permit: OwnedSemaphorePermit,
         connected: Connected<D::Connection>,
         question: Q,
-    ) -> Result<Q::Reply>
+    ) -> impl Future<Output = Result<Q::Reply>> + Send
     where
         D: Answers<Q>,
     {
-        let result = tokio::select! {
-            biased;
-            // Dropped half way, it drops its connection too.
-            result = self.attempt_on(connected, &question) => result,
-            () = self.clock.sleep(self.limits.call) => Err(self.late(Q::EFFECT.outcome())),
-        };
-        drop(permit);
-        result
+        async move {
+            let result = tokio::select! {
+                biased;
+                // Dropped half way, it drops its connection too.
+                result = self.attempt_on(connected, &question) => result,
+                () = self.clock.sleep(self.limits.call) => Err(self.late(Q::EFFECT.outcome())),
+            };
+            drop(permit);
+            result
+        }
     }
 
     /// The rest of a call whose caller has gone.

@@ -74,6 +74,44 @@ async fn what_it_takes_to_connect_is_not_in_every_task() {
     answer.await.unwrap().unwrap();
 }
 
+/// A question that is itself most of what a call needs.
+struct AskMuch([u8; MUCH]);
+
+const MUCH: usize = 4_000;
+
+impl Question for AskMuch {
+    type Reply = u8;
+
+    const EFFECT: Effect = Effect::Reads;
+}
+
+impl Answers<AskMuch> for Roomy {
+    async fn answer(&self, (): &mut (), AskMuch(much): &AskMuch) -> sqlx::Result<u8> {
+        Ok(much[0])
+    }
+}
+
+/// An `async fn` would have room for it twice: as an argument, and as what it uses.
+#[tokio::test]
+async fn a_call_has_room_for_its_question_once() {
+    let pool = Pool::new(Roomy, 1, limits(), Clock::boot());
+    let permit = || Arc::clone(&pool.0.permits).try_acquire_owned();
+    let (reply, answer) = oneshot::channel();
+    let waits = ready(Ok(permit().unwrap()));
+    let serving = Arc::clone(&pool.0).serve(waits, AskMuch([7; MUCH]), reply);
+    let size = size_of_val(&serving);
+    assert!(size < MUCH + 2_000, "{size} bytes in a task");
+    serving.await;
+    assert_eq!(answer.await.unwrap().unwrap(), 7);
+
+    let connected = pool.0.fresh().expect("it has just answered");
+    let question = AskMuch([8; MUCH]);
+    let serving = Arc::clone(&pool.0).serve_here(permit().unwrap(), connected, question);
+    let size = size_of_val(&serving);
+    assert!(size < MUCH + 1_000, "{size} bytes in the caller's box");
+    assert_eq!(serving.await.unwrap(), 8);
+}
+
 /// A server that answers a call when it is looked at for the second time, or never.
 #[derive(Default)]
 struct Server {
