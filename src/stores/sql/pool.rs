@@ -274,6 +274,10 @@ impl<D: Driver> Connections<D> {
         self.attempt_on(connected, question).await
     }
 
+    #[expect(
+        clippy::manual_async_fn,
+        reason = "an async fn has room for each argument twice"
+    )]
     fn attempt_on<Q: Question>(
         &self,
         mut connected: Connected<D::Connection>,

@@ -36,8 +36,11 @@ impl<D: Driver> Pool<D> {
 }
 
 impl<D: Driver> Connections<D> {
-    /// A block, as are others on the way of a call: an `async fn` has room for
-    /// each of its arguments twice, and this is what the caller's box holds.
+    /// What the caller's box holds.
+    #[expect(
+        clippy::manual_async_fn,
+        reason = "an async fn has room for each argument twice"
+    )]
     pub(super) fn serve_here<Q: Question>(
         self: Arc<Self>,
         permit: OwnedSemaphorePermit,

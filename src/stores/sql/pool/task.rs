@@ -38,6 +38,10 @@ impl<D: Driver> Pool<D> {
 }
 
 impl<D: Driver> Connections<D> {
+    #[expect(
+        clippy::manual_async_fn,
+        reason = "an async fn has room for each argument twice"
+    )]
     pub(super) fn serve<Q: Question>(
         self: Arc<Self>,
         permit: impl Future<Output = Permit> + Send,
