@@ -3,6 +3,7 @@
 //! names, ids and tokens are recorded.
 
 use std::pin::Pin;
+use std::task::{Context, Poll, ready};
 
 use tracing::{Instrument, Span, debug};
 
@@ -23,12 +24,26 @@ pub(super) fn boxed<'a, T: Said>(
     span: Span,
     call: impl Future<Output = T> + Send + 'a,
 ) -> Boxed<'a, T> {
-    let told = async {
-        let said = call.await;
+    Box::pin(Told { call }.instrument(span))
+}
+
+pin_project_lite::pin_project! {
+    /// A call whose failure is told. An `async` block would have room for the call
+    /// twice, and the call would be moved from one to the other.
+    struct Told<F> {
+        #[pin]
+        call: F,
+    }
+}
+
+impl<F: Future<Output: Said>> Future for Told<F> {
+    type Output = F::Output;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
+        let said = ready!(self.project().call.poll(cx));
         said.log_failures();
-        said
-    };
-    Box::pin(told.instrument(span))
+        Poll::Ready(said)
+    }
 }
 
 /// What a call of a store answers.

@@ -14,7 +14,7 @@ use crate::backend::{
     ClaimAnswer, Finding, Held, Hints, Interest, Inventory, Ledger, LedgerEntry, Ledgers, Listing,
     Page, Profile, Prune, Pruned, TickEnd,
 };
-use crate::clock::Clock;
+use crate::clock::{Clock, Moment};
 use crate::error::Result;
 use crate::model::{FencingToken, MutexName, MutexOwner, StoreTime};
 use crate::stores::kit::HeardClock;
@@ -67,7 +67,10 @@ impl<D: Dialect> Client<D> {
     where
         D: Answers<Q>,
     {
-        self.hear::<Q>(self.0.pool.ask(question)).await
+        let sent = self.0.pool.clock().now();
+        let reply = self.0.pool.ask(question).await?;
+        self.hear::<Q>(&reply, sent);
+        Ok(reply)
     }
 
     /// The same for renewals, which cannot wait until other calls have ended.
@@ -75,19 +78,16 @@ impl<D: Dialect> Client<D> {
     where
         D: Answers<Q>,
     {
-        self.hear::<Q>(self.0.pool.ask_urgently(question)).await
+        let sent = self.0.pool.clock().now();
+        let reply = self.0.pool.ask_urgently(question).await?;
+        self.hear::<Q>(&reply, sent);
+        Ok(reply)
     }
 
-    async fn hear<Q: Question>(
-        &self,
-        asking: impl Future<Output = Result<Q::Reply>>,
-    ) -> Result<Q::Reply> {
-        let sent = self.0.pool.clock().now();
-        let reply = asking.await?;
-        if let Some(time) = Q::time(&reply) {
+    fn hear<Q: Question>(&self, reply: &Q::Reply, sent: Moment) {
+        if let Some(time) = Q::time(reply) {
             self.0.time.heard(time, sent, self.0.pool.clock().now());
         }
-        Ok(reply)
     }
 
     /// About the server's time.
