@@ -31,7 +31,7 @@ pub(super) struct TickLoop<'a> {
 pub(super) enum TickLoopEnd {
     /// It was asked to.
     Stopped,
-    /// The store says that the grant is gone.
+    /// The store says that the grant is gone, or of no use.
     Deposed,
 }
 
@@ -178,11 +178,13 @@ impl TickLoop<'_> {
                             target: "tenure::schedule",
                             schedule = %scheduler.name, worker = self.worker,
                             "the ledger holds the token {token}, larger than the owner's: \
-                             the store has lost its count of tokens; will try again"
+                             the store has lost its count of tokens; will lead anew"
                         );
                         let pause = scheduler.engine.terms().lease();
                         scheduler.engine.clock().sleep(pause).await;
-                        return Ok(Claimed::PlanAnew);
+                        // Under this token nothing can be claimed any more. The next
+                        // may be large enough, here or at another process.
+                        return Ok(Claimed::Deposed);
                     }
                 }
             }

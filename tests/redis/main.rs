@@ -2,6 +2,7 @@
 #![cfg(feature = "redis")]
 
 mod acl;
+mod ahead;
 mod assumptions;
 mod certificates;
 mod cluster;

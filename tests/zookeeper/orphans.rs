@@ -11,6 +11,7 @@ use tenure::model::MutexName;
 use tenure_testkit::servers::{Flow, Proxy, Way};
 use tokio::time::Instant;
 
+use crate::same_session;
 use crate::support::{PATIENCE, SERVER, bid, client, coordinator, name, raw};
 
 /// What stands before the mutex `name`.
@@ -92,6 +93,57 @@ async fn a_bid_that_may_stand_in_the_queue_never_says_that_it_does_not() {
         until_gone(&raw, &name, |child| child.contains(&uuid), &when).await;
     }
     assert!(rounds > 10, "only {rounds} answers were cut");
+}
+
+/// A creation that was lost may still arrive, after it was looked for and before the
+/// next: then the bidder stands twice in the queue. One that never gives up, a campaign
+/// or a schedule, would wait behind itself for as long as it lives, and all others too.
+#[tokio::test]
+async fn a_bid_does_not_wait_behind_a_node_of_its_own() {
+    let name = name("twice");
+    let others = client(SERVER.address(), "?session_timeout=30s").await;
+    let others = others.unwrap();
+    let proxy = Proxy::start(SERVER.address()).unwrap();
+    let store = client(proxy.address(), "?session_timeout=30s").await;
+    let store = store.unwrap();
+    let raw = raw().await;
+    let (owner, waiter) = (bid(&name, "owner"), bid(&name, "waiter"));
+    let owned = others.acquire(&owner).await.unwrap();
+    // Behind the owner it would inherit from it without looking.
+    let between = bid(&name, "between");
+    others.acquire(&between).await.unwrap();
+    // The number that the late creation gets.
+    let gone = bid(&name, "gone");
+    others.acquire(&gone).await.unwrap();
+    others.leave(&gone).await.unwrap();
+    connected(&store).await;
+    proxy.cut_after(Way::ToServer, 0);
+    let lost = store.acquire(&waiter).await.unwrap_err();
+    assert!(lost.may_have_happened(), "{lost:?}");
+    connected(&store).await;
+    assert!(!store.acquire(&waiter).await.unwrap().is_won());
+    let uuid = uuid::Uuid::from_u128(waiter.nonce.bits());
+    let start = format!("/simba/{name}/_c_{uuid}-latch-");
+    let (_, stat) = raw.get_data(&format!("{start}0000000003")).await.unwrap();
+    let (session, late) = (stat.ephemeral_owner, format!("{start}0000000002"));
+    let creating = move || same_session::create(SERVER.address(), session, &late, "waiter");
+    proxy.refuse().unwrap();
+    proxy.cut().unwrap();
+    tokio::task::spawn_blocking(creating).await.unwrap();
+    proxy.heal().unwrap();
+    connected(&store).await;
+    let held = owner.held(owned.token().unwrap());
+    others.leave(&between).await.unwrap();
+    others.release(&held).await.unwrap();
+    let end = Instant::now() + PATIENCE;
+    while !store.acquire(&waiter).await.unwrap().is_won() {
+        let found = queue(&raw, &name).await;
+        assert!(Instant::now() < end, "it waits behind itself: {found:?}");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    assert_eq!(queue(&raw, &name).await.len(), 1);
+    store.leave(&waiter).await.unwrap();
+    until_gone(&raw, &name, |_| true, "at the end").await;
 }
 
 /// Takes the lock again and again, with little patience, until `end`.

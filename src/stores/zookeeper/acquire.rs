@@ -87,6 +87,17 @@ impl Store {
             self.places.forget(bid.nonce, Some(&node));
             return Ok(None);
         };
+        if self.places.is_doubtful(bid.nonce)
+            && let Some(late) = self
+                .ours(session, dir, bid.nonce, &children[..index])
+                .await?
+        {
+            // A creation that was not found after its answer was lost, and arrived
+            // before the next: behind it the bid would wait for itself.
+            self.delete(session, &format!("{dir}/{}", late.child))
+                .await?;
+            return Ok(None);
+        }
         match index.checked_sub(1) {
             None => self.won(session, bid, sent).await,
             Some(_) if !bid.queue => {
@@ -228,15 +239,27 @@ impl Store {
 
     /// The node of `nonce` in this session, after its creation went unanswered.
     async fn find(&self, session: &Session, dir: &str, nonce: Nonce) -> Result<Option<Node>> {
-        let prefix = path::node_prefix(nonce);
         let children = self.synced(session, dir).await?;
-        for child in children.into_iter().filter(|c| c.starts_with(&prefix)) {
+        self.ours(session, dir, nonce, &children).await
+    }
+
+    /// The first of `children` that is a node of `nonce` in this session. A copy of this
+    /// process may have one of the same name in its own.
+    async fn ours(
+        &self,
+        session: &Session,
+        dir: &str,
+        nonce: Nonce,
+        children: &[String],
+    ) -> Result<Option<Node>> {
+        let prefix = path::node_prefix(nonce);
+        for child in children.iter().filter(|c| c.starts_with(&prefix)) {
             let path = format!("{dir}/{child}");
             let stat = session.client().check_stat(&path).await;
             let stat = stat.map_err(error::read)?;
             if let Some(stat) = stat.filter(|stat| stat.ephemeral_owner == session.id()) {
                 return Ok(Some(Node {
-                    child,
+                    child: child.clone(),
                     token: token(&stat)?,
                     created_at: clock::time(stat.ctime),
                 }));

@@ -196,8 +196,17 @@ impl Topology for Ensemble {
         menu
     }
 
+    /// As each member has them: one that has fallen behind, or has what the others have
+    /// not, shows a queue of its own to its clients.
     fn queues(&self) -> Option<String> {
-        self.leader().ok()?.word("dump").ok()
+        let dump = |(number, member): (usize, &ZooKeeper)| {
+            let said = member
+                .word("dump")
+                .unwrap_or_else(|error| error.to_string());
+            format!("member {number}: {said}\n")
+        };
+        let members = self.servers.members().iter().enumerate();
+        Some(members.map(dump).collect())
     }
 
     fn mend(&self) -> Result<(), ServerError> {
