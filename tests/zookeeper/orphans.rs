@@ -48,6 +48,14 @@ async fn withdraw(store: &AnyBackend, bid: &Bid, may_have_happened: bool) {
     }
 }
 
+/// A client, and another with the way that it goes.
+async fn clients() -> (AnyBackend, Proxy, AnyBackend) {
+    let open = async |address| client(address, "?session_timeout=30s").await.unwrap();
+    let proxy = Proxy::start(SERVER.address()).unwrap();
+    let (direct, through) = (open(SERVER.address()).await, open(proxy.address()).await);
+    (direct, proxy, through)
+}
+
 /// Waits until the store is connected.
 async fn connected(store: &AnyBackend) {
     let end = Instant::now() + PATIENCE;
@@ -61,11 +69,7 @@ async fn connected(store: &AnyBackend) {
 #[tokio::test]
 async fn a_bid_that_may_stand_in_the_queue_never_says_that_it_does_not() {
     let name = name("cut");
-    let others = client(SERVER.address(), "?session_timeout=30s").await;
-    let others = others.unwrap();
-    let proxy = Proxy::start(SERVER.address()).unwrap();
-    let store = client(proxy.address(), "?session_timeout=30s").await;
-    let store = store.unwrap();
+    let (others, proxy, store) = clients().await;
     let raw = raw().await;
     // With an owner and a waiter before it, a bid reads and watches two nodes.
     let before = [bid(&name, "owner"), bid(&name, "waiter")];
@@ -101,11 +105,7 @@ async fn a_bid_that_may_stand_in_the_queue_never_says_that_it_does_not() {
 #[tokio::test]
 async fn a_bid_does_not_wait_behind_a_node_of_its_own() {
     let name = name("twice");
-    let others = client(SERVER.address(), "?session_timeout=30s").await;
-    let others = others.unwrap();
-    let proxy = Proxy::start(SERVER.address()).unwrap();
-    let store = client(proxy.address(), "?session_timeout=30s").await;
-    let store = store.unwrap();
+    let (others, proxy, store) = clients().await;
     let raw = raw().await;
     let (owner, waiter) = (bid(&name, "owner"), bid(&name, "waiter"));
     let owned = others.acquire(&owner).await.unwrap();
