@@ -71,3 +71,23 @@ impl<T> Said for Vec<Result<T>> {
 impl Said for Vec<super::Finding> {
     fn log_failures(&self) {}
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_box_has_room_for_its_call_once() {
+        let call = async {
+            let much = [0_u8; 4_000];
+            tokio::task::yield_now().await;
+            std::hint::black_box(&much);
+            Result::Ok(())
+        };
+        let size = size_of_val(&call);
+        let call = boxed(Span::none(), call);
+        assert!(size >= 4_000, "{size} bytes of the call");
+        let boxed = size_of_val(&*call);
+        assert!(boxed < size + 200, "{boxed} bytes in the box of {size}");
+    }
+}
