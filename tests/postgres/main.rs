@@ -3,6 +3,7 @@
 mod contract;
 mod counts;
 mod dialect;
+mod disk;
 mod frames;
 mod listing;
 mod notify;

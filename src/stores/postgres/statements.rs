@@ -36,7 +36,9 @@ pub(super) struct Statements {
     /// owns what was not renewed, and costs the server four times as much.
     pub(super) renew: Prepared,
     pub(super) renew_each: Prepared,
-    /// Frees what is held, as it nearly always is, and answers no row otherwise.
+    /// Frees what is held, as it nearly always is, and answers no row otherwise. A
+    /// release that a crash of the server undoes makes no second owner: the mutex is
+    /// free at the end of the lease, as if its owner had died. So it waits for no disk.
     pub(super) release_held: Prepared,
     pub(super) release: Prepared,
     pub(super) leave: Prepared,
@@ -173,8 +175,9 @@ impl Statements {
                  RETURNING clock.micros, pg_notify('{freed}', $1)"
                 ),
             )
-            .quick(),
-            release: prepared("release", "(text, text, bigint, text)", free(held)),
+            .quick()
+            .forgettable(),
+            release: prepared("release", "(text, text, bigint, text)", free(held)).forgettable(),
             leave: prepared(
                 "leave",
                 "(text, text, text)",

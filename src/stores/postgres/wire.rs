@@ -30,6 +30,10 @@ const LOCK_WAIT: &str = "250";
 /// would cost the server a tenth of the statement.
 const QUICK_TERMS: &str = "SET LOCAL lock_timeout = 250; ";
 
+/// What stands in front of a statement that a server may forget when it crashes:
+/// its commit is answered before it is on a disk, or on a standby.
+const FORGETTABLE: &str = "SET LOCAL synchronous_commit = off; ";
+
 /// How a statement travels.
 #[derive(Debug)]
 pub(super) struct Wire {
@@ -50,6 +54,8 @@ pub(in crate::stores) struct Session {
     /// Whether its transactions are READ COMMITTED and have time enough without
     /// being told.
     is_plain: bool,
+    /// Whether its commits wait for a disk.
+    has_disk: bool,
 }
 
 impl Session {
@@ -59,6 +65,7 @@ impl Session {
             prepared: Vec::new(),
             has_taken: false,
             is_plain: false,
+            has_disk: true,
         }
     }
 }
@@ -75,6 +82,8 @@ pub(super) struct Prepared {
     /// Whether it is about one row, found by its key: all that can keep it is a
     /// lock.
     is_quick: bool,
+    /// Whether a server that crashes may forget it.
+    is_forgettable: bool,
 }
 
 impl Prepared {
@@ -90,12 +99,20 @@ impl Prepared {
             types,
             text: text.into(),
             is_quick: false,
+            is_forgettable: false,
         }
     }
 
     pub(super) fn quick(self) -> Self {
         Self {
             is_quick: true,
+            ..self
+        }
+    }
+
+    pub(super) fn forgettable(self) -> Self {
+        Self {
+            is_forgettable: true,
             ..self
         }
     }
@@ -110,10 +127,11 @@ const UNKNOWN: &str = "26000";
 const KNOWN: &str = "42P05";
 const OUTDATED: &str = "0A000";
 
-/// Whether transactions are READ COMMITTED, and for how many milliseconds a
-/// statement may go on; zero is for ever.
+/// Whether transactions are READ COMMITTED, for how many milliseconds a statement
+/// may go on, where zero is for ever, and whether commits wait for a disk.
 const PLAIN: &str = "SELECT current_setting('default_transaction_isolation') = 'read committed', \
-     (extract(epoch FROM current_setting('statement_timeout')::interval) * 1000)::bigint";
+     (extract(epoch FROM current_setting('statement_timeout')::interval) * 1000)::bigint, \
+     current_setting('fsync')::bool AND current_setting('synchronous_commit') <> 'off'";
 
 #[derive(Clone, Debug)]
 pub(super) enum Value<'v> {
@@ -169,7 +187,7 @@ impl Wire {
         values: &[Value<'_>],
     ) -> sqlx::Result<Vec<PgRow>> {
         if !self.has_sessions.load(Ordering::Relaxed) {
-            return self.rows(session, &statement.text, values).await;
+            return self.whole(session, statement, values).await;
         }
         let Prepared {
             name, types, text, ..
@@ -179,6 +197,9 @@ impl Wire {
             true => QUICK_TERMS.to_owned(),
             false => self.terms(),
         };
+        if statement.is_forgettable && session.has_disk {
+            message.push_str(FORGETTABLE);
+        }
         if !is_prepared {
             let _ = write!(message, "PREPARE {name} {types} AS {text}; ");
         }
@@ -210,7 +231,21 @@ impl Wire {
             }
             _ => return Err(error),
         }
-        self.rows(session, &statement.text, values).await
+        self.whole(session, statement, values).await
+    }
+
+    /// The same by the statement's whole text, which leaves nothing in the session.
+    async fn whole(
+        &self,
+        session: &mut Session,
+        statement: &Prepared,
+        values: &[Value<'_>],
+    ) -> sqlx::Result<Vec<PgRow>> {
+        let mut text = self.terms();
+        if statement.is_forgettable {
+            text.push_str(FORGETTABLE);
+        }
+        session.send(text + &plain(&statement.text, values)).await
     }
 
     /// Whether the server has done a whole take in this very session.
@@ -234,6 +269,7 @@ impl Wire {
             let limit = Duration::from_millis(limit.unsigned_abs());
             let is_long = limit.is_zero() || limit >= self.limit;
             session.is_plain = row.try_get(0)? && is_long;
+            session.has_disk = row.try_get(2)?;
         }
         Ok(session)
     }
