@@ -12,9 +12,14 @@ use crate::error::Result;
 /// A future that a trait object can answer with: the one box of a call.
 pub(crate) type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
+/// None where no subscriber listens: a span that is disabled still asks the `log`
+/// crate at each step whether it listens, if another crate has turned that on.
 macro_rules! span {
     ($call:literal $(, $field:ident = $value:expr)*) => {
-        tracing::debug_span!(target: "tenure::store", $call $(, $field = %$value)*)
+        match tracing::Level::DEBUG <= tracing::level_filters::LevelFilter::current() {
+            true => tracing::debug_span!(target: "tenure::store", $call $(, $field = %$value)*),
+            false => tracing::Span::none(),
+        }
     };
 }
 pub(super) use span;
