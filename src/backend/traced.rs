@@ -12,7 +12,7 @@ use crate::error::Result;
 /// A future that a trait object can answer with: the one box of a call.
 pub(crate) type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// None where no subscriber listens: a span that is disabled still asks the `log`
+/// None where no subscriber listens at DEBUG: a span that is disabled still asks the `log`
 /// crate at each step whether it listens, if another crate has turned that on.
 macro_rules! span {
     ($call:literal $(, $field:ident = $value:expr)*) => {

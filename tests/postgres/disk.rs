@@ -58,7 +58,8 @@ async fn crash_after_a_release(options: &str) {
         let won = lock.acquire_within(Duration::from_secs(30)).await.unwrap();
         let waited = begun.elapsed();
         let won = won.expect("free at the end of the lease");
-        assert!(waited > Duration::from_millis(7_900), "{waited:?}");
+        let soon = Duration::from_millis(7_900)..Duration::from_secs(14);
+        assert!(soon.contains(&waited), "{waited:?}");
         assert!(won.token().unwrap() > held.token);
         won.release().await.unwrap();
         next.close().await.unwrap();
@@ -77,8 +78,8 @@ async fn what_makes_an_owner_is_on_the_disk_before_it_is_answered_and_what_frees
     };
     let mine = bid("m", "a");
     let mut waits = 0;
-    // The server writes by itself now and then, and its other processes write, too: so the
-    // smallest of some is what a commit leaves that waited.
+    // The server writes by itself now and then, and its other processes leave something to be
+    // written: so most times must show it, not all.
     for _ in 0..TRIES {
         let held = win(&store, &mine).await;
         let taken = unwritten();

@@ -54,8 +54,8 @@ pub(in crate::stores) struct Session {
     /// Whether its transactions are READ COMMITTED and have time enough without
     /// being told.
     is_plain: bool,
-    /// Whether its commits wait for a disk.
-    has_disk: bool,
+    /// Whether its commits wait, for a disk or for a standby.
+    waits: bool,
 }
 
 impl Session {
@@ -65,7 +65,7 @@ impl Session {
             prepared: Vec::new(),
             has_taken: false,
             is_plain: false,
-            has_disk: true,
+            waits: true,
         }
     }
 }
@@ -131,7 +131,8 @@ const OUTDATED: &str = "0A000";
 /// may go on, where zero is for ever, and whether commits wait for a disk.
 const PLAIN: &str = "SELECT current_setting('default_transaction_isolation') = 'read committed', \
      (extract(epoch FROM current_setting('statement_timeout')::interval) * 1000)::bigint, \
-     current_setting('fsync')::bool AND current_setting('synchronous_commit') <> 'off'";
+     current_setting('synchronous_commit') <> 'off' AND \
+     (current_setting('fsync')::bool OR current_setting('synchronous_standby_names') <> '')";
 
 #[derive(Clone, Debug)]
 pub(super) enum Value<'v> {
@@ -197,7 +198,7 @@ impl Wire {
             true => QUICK_TERMS.to_owned(),
             false => self.terms(),
         };
-        if statement.is_forgettable && session.has_disk {
+        if statement.is_forgettable && session.waits {
             message.push_str(FORGETTABLE);
         }
         if !is_prepared {
@@ -269,7 +270,7 @@ impl Wire {
             let limit = Duration::from_millis(limit.unsigned_abs());
             let is_long = limit.is_zero() || limit >= self.limit;
             session.is_plain = row.try_get(0)? && is_long;
-            session.has_disk = row.try_get(2)?;
+            session.waits = row.try_get(2)?;
         }
         Ok(session)
     }

@@ -19,6 +19,8 @@ pub enum Kind {
     Flock,
     /// [`PostgresRow`](super::PostgresRow)
     PostgresRow,
+    /// [`PostgresRowForgetful`](super::PostgresRowForgetful)
+    PostgresRowForgetful,
     /// [`PostgresAdvisory`](super::PostgresAdvisory)
     PostgresAdvisory,
     /// [`PostgresNotify`](super::PostgresNotify)
@@ -33,7 +35,7 @@ pub enum Kind {
 
 impl Kind {
     /// Every kind.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::Tenure,
         Self::Reentrant,
         Self::RedisEvalsha,
@@ -42,6 +44,7 @@ impl Kind {
         Self::SqliteInline,
         Self::Flock,
         Self::PostgresRow,
+        Self::PostgresRowForgetful,
         Self::PostgresAdvisory,
         Self::PostgresNotify,
         Self::MysqlRow,
@@ -60,6 +63,7 @@ impl Kind {
             Self::SqliteInline => "two statements inline",
             Self::Flock => "flock",
             Self::PostgresRow | Self::MysqlRow => "two bare row updates",
+            Self::PostgresRowForgetful => "the same, the second waiting for no disk",
             Self::PostgresAdvisory => "advisory lock",
             Self::PostgresNotify => "bare NOTIFY and statement",
             Self::GetLock => "GET_LOCK",

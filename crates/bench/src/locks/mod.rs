@@ -21,7 +21,7 @@ pub use kind::Kind;
 pub use mysql_row::MysqlRow;
 pub use postgres_advisory::PostgresAdvisory;
 pub use postgres_notify::PostgresNotify;
-pub use postgres_row::PostgresRow;
+pub use postgres_row::{PostgresRow, PostgresRowForgetful};
 pub use redis_evalsha::RedisEvalsha;
 pub use redis_push::RedisPush;
 pub use reentrant::Reentrant;

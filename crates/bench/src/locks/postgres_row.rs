@@ -1,9 +1,10 @@
-//! The row that Tenure writes in PostgreSQL, updated by two bare statements.
+//! The row that Tenure writes in PostgreSQL, updated by two bare statements. As Tenure frees it
+//! without waiting for the disk, there is one that does the same.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use sqlx::{AssertSqlSafe, PgConnection};
+use sqlx::{AssertSqlSafe, Executor, PgConnection};
 use tokio::sync::Mutex;
 
 use super::{Lock, Locks, postgres, unique_id};
@@ -18,14 +19,22 @@ const TABLE: &str = "CREATE TABLE IF NOT EXISTS bare (mutex text PRIMARY KEY, \
 
 const NOW: &str = "floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint";
 
-/// One connection.
+/// One connection. Each update waits for the disk, where the server has one.
 #[derive(Clone, Debug)]
 pub struct PostgresRow(Arc<Mutex<PgConnection>>);
+
+/// A connection to take by, which waits for the disk, and one to free by, which does not.
+#[derive(Clone, Debug)]
+pub struct PostgresRowForgetful {
+    takes: PostgresRow,
+    frees: Arc<Mutex<PgConnection>>,
+}
 
 /// A row.
 #[derive(Debug)]
 pub struct Row {
-    connection: Arc<Mutex<PgConnection>>,
+    takes: Arc<Mutex<PgConnection>>,
+    frees: Arc<Mutex<PgConnection>>,
     take: String,
     free: String,
     name: String,
@@ -42,7 +51,8 @@ impl Locks for PostgresRow {
 
     fn lock(&self, name: &str) -> Result<Row> {
         Ok(Row {
-            connection: Arc::clone(&self.0),
+            takes: Arc::clone(&self.0),
+            frees: Arc::clone(&self.0),
             take: format!(
                 "INSERT INTO bare AS m SELECT $1, $2, {NOW}, {NOW} + $3, {NOW} + $3, 1, $2 \
                  ON CONFLICT (mutex) DO UPDATE SET owner_id = excluded.owner_id, \
@@ -59,12 +69,32 @@ impl Locks for PostgresRow {
     }
 }
 
+impl Locks for PostgresRowForgetful {
+    type Lock = Row;
+
+    async fn open(url: &str) -> Result<Self> {
+        let takes = PostgresRow::open(url).await?;
+        let mut frees = postgres(url, TABLE).await?;
+        frees.execute("SET synchronous_commit = off").await?;
+        let frees = Arc::new(Mutex::new(frees));
+        Ok(Self { takes, frees })
+    }
+
+    fn lock(&self, name: &str) -> Result<Row> {
+        let frees = Arc::clone(&self.frees);
+        Ok(Row {
+            frees,
+            ..self.takes.lock(name)?
+        })
+    }
+}
+
 impl Lock for Row {
     async fn take(&mut self) -> Result<()> {
         let take = sqlx::query(AssertSqlSafe(self.take.as_str()));
         let take = take.bind(&self.name).bind(&self.id);
         let take = take.bind(LEASE.as_millis() as i64);
-        let done = take.execute(&mut *self.connection.lock().await).await?;
+        let done = take.execute(&mut *self.takes.lock().await).await?;
         match done.rows_affected() {
             1 => Ok(()),
             _ => Err("another has it, and nobody tells when it is freed".into()),
@@ -74,7 +104,7 @@ impl Lock for Row {
     async fn free(&mut self) -> Result<()> {
         let free = sqlx::query(AssertSqlSafe(self.free.as_str()));
         let free = free.bind(&self.name).bind(&self.id);
-        let done = free.execute(&mut *self.connection.lock().await).await?;
+        let done = free.execute(&mut *self.frees.lock().await).await?;
         match done.rows_affected() {
             1 => Ok(()),
             _ => Err("it was not taken".into()),

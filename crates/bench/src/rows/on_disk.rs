@@ -9,7 +9,7 @@ use crate::report::{Row, Unit};
 pub(super) fn measure(bench: &mut Bench<'_>, store: Store) -> Result<()> {
     let stage = RunningStore::start_with(store, Disk::WaitedFor)?;
     bench.say(&stage, "take and free, with a disk");
-    let kinds = sides::take_free(store);
+    let kinds = sides::take_free_on_disk(store);
     let mut workers = take_free::workers(bench, &stage, &kinds)?;
     let (id, name) = (format!("take-free-on-disk/{}", store.key()), store.name());
     let title = format!("take + free, {name}, each commit on its disk");

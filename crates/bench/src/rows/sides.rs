@@ -18,6 +18,15 @@ pub(super) fn take_free(store: Store) -> Vec<Kind> {
     kinds
 }
 
+/// For the same where a commit waits for a disk.
+pub(super) fn take_free_on_disk(store: Store) -> Vec<Kind> {
+    let mut kinds = take_free(store);
+    if store == Store::Postgres {
+        kinds.push(Kind::PostgresRowForgetful);
+    }
+    kinds
+}
+
 /// For handing over between two processes.
 pub(super) fn hand_over(store: Store) -> Vec<Kind> {
     let mut kinds = vec![Kind::Tenure];

@@ -38,6 +38,7 @@ pub fn main(words: &[String]) -> Result<()> {
         Kind::SqliteInline => runtime.block_on(serve::<locks::SqliteInline>(url)),
         Kind::Flock => runtime.block_on(serve::<locks::Flock>(url)),
         Kind::PostgresRow => runtime.block_on(serve::<locks::PostgresRow>(url)),
+        Kind::PostgresRowForgetful => runtime.block_on(serve::<locks::PostgresRowForgetful>(url)),
         Kind::PostgresAdvisory => runtime.block_on(serve::<locks::PostgresAdvisory>(url)),
         Kind::PostgresNotify => runtime.block_on(serve::<locks::PostgresNotify>(url)),
         Kind::MysqlRow => runtime.block_on(serve::<locks::MysqlRow>(url)),

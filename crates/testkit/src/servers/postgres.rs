@@ -18,7 +18,8 @@ use super::process::{Process, Recipe};
 use super::{home, template};
 
 /// A PostgreSQL server on 127.0.0.1; its life is that of a [`Process`]. Commits survive
-/// [`Process::restart`]. Everyone is trusted, so there is no password.
+/// [`Process::restart`], apart from those made with `synchronous_commit = off`, as a release may
+/// be. Everyone is trusted, so there is no password.
 #[derive(Debug)]
 pub struct Postgres {
     process: Process,
@@ -194,7 +195,8 @@ impl Recipe for Node {
         command
             .arg("-c")
             .arg(format!("unix_socket_directories={}", directory.display()));
-        // Written at each commit, so kill -9 loses nothing; only the machine itself could.
+        // Written at each commit that waits, so kill -9 loses none of those; only the machine
+        // itself could.
         command.args(["-c", "fsync=off", "-c", "shared_buffers=16MB"]);
         self.extras.apply(&mut command, directory);
         Ok(command)
