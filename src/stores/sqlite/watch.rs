@@ -24,9 +24,11 @@ impl Registry {
         self.0.add_with(interest, hints, see);
     }
 
-    /// Whether anything here listens to `name`: it was owned then, as a rule.
-    pub(super) fn knows(&mut self, name: &MutexName) -> bool {
-        self.0.remembered(name).is_some()
+    /// Whether `name` was owned, as far as is known, when it was last looked at for who listens.
+    pub(super) fn saw_owned(&mut self, name: &MutexName) -> bool {
+        let is_owned = |sight: &Sight| sight.owned_until.is_some();
+        let seen = self.0.remembered(name);
+        seen.is_some_and(|seen| seen.as_ref().is_none_or(is_owned))
     }
 
     pub(super) fn is_empty(&self) -> bool {

@@ -110,15 +110,15 @@ impl Wait {
             std::thread::sleep(Duration::from_millis(1));
         }
         let came = |fd: &PollFd<'_>| !fd.revents().is_empty();
-        let woken = if came(&fds[0]) && !fds[1..].iter().any(came) {
+        let by_jobs = came(&fds[0]);
+        if by_jobs {
+            let _ = rustix::io::read(wake, &mut [0_u8; 8]);
+        }
+        if by_jobs && !fds[1..].iter().any(came) {
             Woken::ByJobs
         } else {
             Woken::ByMore
-        };
-        let mut counter = [0_u8; 8];
-        // Nothing to read when it was not the jobs that woke us.
-        let _ = rustix::io::read(wake, &mut counter);
-        woken
+        }
     }
 }
 
@@ -267,7 +267,7 @@ impl Worker {
 /// On the thread of a caller: `None` when it would have to wait.
 impl Worker {
     pub(super) fn acquire_at_once(&mut self, bid: &Bid) -> Option<Result<Answer>> {
-        let chance = if self.registry.knows(&bid.name) {
+        let chance = if self.registry.saw_owned(&bid.name) {
             Chance::Slight
         } else {
             Chance::Good
@@ -341,8 +341,11 @@ mod tests {
         let (mut worker, held) = owner(&folder);
         let (sender, mut stream) = hints();
         worker.add_listener(&Interest::in_turn(&bid("waiter")), sender);
+        assert!(worker.registry.saw_owned(&held.name));
         assert!(worker.release_at_once(&held).unwrap().unwrap().is_won());
         let heard = worker.listen();
+        // So who is told takes it without another look.
+        assert!(!worker.registry.saw_owned(&held.name));
         assert_eq!(stream.try_next(), None);
         heard.told();
         assert_eq!(stream.try_next(), Some(Hint::Turn));
