@@ -9,6 +9,8 @@ pub enum Kind {
     Reentrant,
     /// [`RedisEvalsha`](super::RedisEvalsha)
     RedisEvalsha,
+    /// [`RedisBefore`](super::RedisBefore)
+    RedisBefore,
     /// [`RedisPush`](super::RedisPush)
     RedisPush,
     /// [`Rslock`](super::Rslock)
@@ -35,10 +37,11 @@ pub enum Kind {
 
 impl Kind {
     /// Every kind.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::Tenure,
         Self::Reentrant,
         Self::RedisEvalsha,
+        Self::RedisBefore,
         Self::RedisPush,
         Self::Rslock,
         Self::SqliteInline,
@@ -58,6 +61,7 @@ impl Kind {
             Self::Tenure => "Tenure",
             Self::Reentrant => "Tenure, reentrant",
             Self::RedisEvalsha => "two bare EVALSHA",
+            Self::RedisBefore => "the scripts of twenty calls",
             Self::RedisPush => "bare grant by push",
             Self::Rslock => "rslock",
             Self::SqliteInline => "two statements inline",

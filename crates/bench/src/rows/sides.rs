@@ -18,6 +18,15 @@ pub(super) fn take_free(store: Store) -> Vec<Kind> {
     kinds
 }
 
+/// For the same by one task, and what it costs the server.
+pub(super) fn take_free_alone(store: Store) -> Vec<Kind> {
+    let mut kinds = take_free(store);
+    if store == Store::Redis {
+        kinds.push(Kind::RedisBefore);
+    }
+    kinds
+}
+
 /// For the same where a commit waits for a disk.
 pub(super) fn take_free_on_disk(store: Store) -> Vec<Kind> {
     let mut kinds = take_free(store);

@@ -10,7 +10,7 @@ use crate::worker::{Command, Place, Worker};
 pub(super) fn measure(bench: &mut Bench<'_>, stage: &RunningStore) -> Result<()> {
     bench.say(stage, "take and free");
     let (store, key) = (stage.store(), stage.store().key());
-    let kinds = sides::take_free(store);
+    let kinds = sides::take_free_alone(store);
     let mut workers = workers(bench, stage, &kinds)?;
     let row = |id: &str, title: String| Row {
         sides: sides::sides(&kinds),
@@ -32,7 +32,8 @@ pub(super) fn measure(bench: &mut Bench<'_>, stage: &RunningStore) -> Result<()>
         format!("processor time of {} for a take + free", store.name()),
     );
     let mut script = row("evalsha", "server time per EVALSHA, Redis".to_owned());
-    script.goal = Some(Goal::Times(1, 2.2));
+    // As 2.2 is to 3.8, which these were when the goal was set.
+    script.goal = Some(Goal::Times(2, 0.58));
     for _ in 0..bench.effort.rounds {
         for (number, worker) in workers.iter_mut().enumerate() {
             let before = (stage.cpu(), stage.evalsha());
@@ -51,13 +52,13 @@ pub(super) fn measure(bench: &mut Bench<'_>, stage: &RunningStore) -> Result<()>
         }
     }
     stage.pin(&bench.all)?;
-    // The peer does half of its work by other commands.
-    script.sides.truncate(2);
     bench.rows.push(time);
     if store.has_server() {
         bench.rows.push(cpu);
     }
     if store == Store::Redis {
+        // The peer does half of its work by other commands.
+        script.sides.remove(2);
         bench.rows.push(script);
     }
     Ok(())

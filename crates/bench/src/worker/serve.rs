@@ -29,22 +29,30 @@ pub fn main(words: &[String]) -> Result<()> {
         pin(None, &[cpu])?;
     }
     let runtime = runtime(threads.parse()?)?;
+    let url = url.clone();
     match kind {
-        Kind::Tenure => runtime.block_on(serve::<locks::Tenure>(url)),
-        Kind::Reentrant => runtime.block_on(serve::<locks::Reentrant>(url)),
-        Kind::RedisEvalsha => runtime.block_on(serve::<locks::RedisEvalsha>(url)),
-        Kind::RedisPush => runtime.block_on(serve::<locks::RedisPush>(url)),
-        Kind::Rslock => runtime.block_on(serve::<locks::Rslock>(url)),
-        Kind::SqliteInline => runtime.block_on(serve::<locks::SqliteInline>(url)),
-        Kind::Flock => runtime.block_on(serve::<locks::Flock>(url)),
-        Kind::PostgresRow => runtime.block_on(serve::<locks::PostgresRow>(url)),
-        Kind::PostgresRowForgetful => runtime.block_on(serve::<locks::PostgresRowForgetful>(url)),
-        Kind::PostgresAdvisory => runtime.block_on(serve::<locks::PostgresAdvisory>(url)),
-        Kind::PostgresNotify => runtime.block_on(serve::<locks::PostgresNotify>(url)),
-        Kind::MysqlRow => runtime.block_on(serve::<locks::MysqlRow>(url)),
-        Kind::GetLock => runtime.block_on(serve::<locks::GetLock>(url)),
-        Kind::ZookeeperRecipe => runtime.block_on(serve::<locks::ZookeeperRecipe>(url)),
+        Kind::Tenure => work::<locks::Tenure>(&runtime, url),
+        Kind::Reentrant => work::<locks::Reentrant>(&runtime, url),
+        Kind::RedisEvalsha => work::<locks::RedisEvalsha>(&runtime, url),
+        Kind::RedisBefore => work::<locks::RedisBefore>(&runtime, url),
+        Kind::RedisPush => work::<locks::RedisPush>(&runtime, url),
+        Kind::Rslock => work::<locks::Rslock>(&runtime, url),
+        Kind::SqliteInline => work::<locks::SqliteInline>(&runtime, url),
+        Kind::Flock => work::<locks::Flock>(&runtime, url),
+        Kind::PostgresRow => work::<locks::PostgresRow>(&runtime, url),
+        Kind::PostgresRowForgetful => work::<locks::PostgresRowForgetful>(&runtime, url),
+        Kind::PostgresAdvisory => work::<locks::PostgresAdvisory>(&runtime, url),
+        Kind::PostgresNotify => work::<locks::PostgresNotify>(&runtime, url),
+        Kind::MysqlRow => work::<locks::MysqlRow>(&runtime, url),
+        Kind::GetLock => work::<locks::GetLock>(&runtime, url),
+        Kind::ZookeeperRecipe => work::<locks::ZookeeperRecipe>(&runtime, url),
     }
+}
+
+/// As the tasks of a service: what a runtime is blocked on has a thread of its own, and to wake
+/// that costs more than to wake a task.
+fn work<L: Locks>(runtime: &Runtime, url: String) -> Result<()> {
+    runtime.block_on(async { tokio::spawn(serve::<L>(url)).await? })
 }
 
 fn runtime(threads: usize) -> io::Result<Runtime> {
@@ -55,11 +63,11 @@ fn runtime(threads: usize) -> io::Result<Runtime> {
     builder.worker_threads(threads.max(1)).enable_all().build()
 }
 
-async fn serve<L: Locks>(url: &str) -> Result<()> {
+async fn serve<L: Locks>(url: String) -> Result<()> {
     let mut commands = listen();
     let mut here = Here {
-        locks: L::open(url).await?,
-        url: url.to_owned(),
+        locks: L::open(&url).await?,
+        url,
         held: HashMap::new(),
         kept: Vec::new(),
     };
