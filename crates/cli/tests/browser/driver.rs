@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -19,6 +19,10 @@ const LONGEST: Duration = Duration::from_secs(120);
 /// A word of the page that is no error: the store was stopped on purpose.
 const EXPECTED: &str = "net::ERR_";
 
+/// How often chromedriver is started: the port that it finds free for one kind of addresses may be
+/// in use for the other, and then it ends.
+const STARTS: usize = 5;
+
 /// Chromium with one page. It ends with the test, however that ends.
 pub(crate) struct Browser {
     driver: Child,
@@ -27,35 +31,50 @@ pub(crate) struct Browser {
     _profile: tempfile::TempDir,
 }
 
+/// A chromedriver and its port; `None` when it ended, having `said` why.
+fn chromedriver(home: &Path, said: &mut Vec<String>) -> Option<(Child, u16)> {
+    let mut driver = Command::new("chromedriver")
+        .arg("--port=0")
+        .env("TMPDIR", home)
+        .env("HOME", home)
+        .env("TZ", "UTC")
+        .env("LANG", "en_GB.UTF-8")
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .process_group(0)
+        .spawn()
+        .expect("chromedriver is installed");
+    let mut lines = BufReader::new(driver.stdout.take().unwrap()).lines();
+    let port = lines.find_map(|line| {
+        let line = line.unwrap();
+        let port = line
+            .split_once("successfully on port ")
+            .and_then(|(_, port)| port.trim_end_matches('.').parse().ok());
+        said.push(line);
+        port
+    });
+    let Some(port) = port else {
+        driver.wait().unwrap();
+        return None;
+    };
+    // Whatever else it says must go somewhere.
+    std::thread::spawn(move || lines.for_each(drop));
+    Some((driver, port))
+}
+
 impl Browser {
     /// Opens the page at `url`, 1280 by 800, light.
     pub(crate) fn open(url: &str) -> Self {
         let profile = tempfile::tempdir().unwrap();
-        let mut driver = Command::new("chromedriver")
-            .arg("--port=0")
-            .env("TMPDIR", profile.path())
-            .env("HOME", profile.path())
-            .env("TZ", "UTC")
-            .env("LANG", "en_GB.UTF-8")
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .process_group(0)
-            .spawn()
-            .expect("chromedriver is installed");
-        let mut lines = BufReader::new(driver.stdout.take().unwrap()).lines();
-        let port = lines.find_map(|line| {
-            let line = line.unwrap();
-            let (_, port) = line.split_once("successfully on port ")?;
-            port.trim_end_matches('.').parse().ok()
-        });
+        let mut said = Vec::new();
+        let begun = (0..STARTS).find_map(|_| chromedriver(profile.path(), &mut said));
+        let (driver, port) = begun.unwrap_or_else(|| panic!("chromedriver has no port: {said:?}"));
         let mut browser = Self {
             driver,
-            port: port.expect("chromedriver says its port"),
+            port,
             session: String::new(),
             _profile: profile,
         };
-        // Whatever else it says must go somewhere.
-        std::thread::spawn(move || lines.for_each(drop));
         browser.begin();
         browser.size(1280, 800);
         browser.dark(false);
