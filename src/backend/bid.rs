@@ -196,6 +196,7 @@ impl Bid {
             terms: self.terms,
             nonce: self.nonce,
             token,
+            unique_id: self.unique_id,
         }
     }
 }
@@ -214,4 +215,6 @@ pub struct Held {
     pub nonce: Nonce,
     /// The first token of the grant, as the store's number gives it.
     pub token: FencingToken,
+    /// Whether the bid that won had an [id of its own](Bid::unique_id).
+    pub unique_id: bool,
 }

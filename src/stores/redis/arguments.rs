@@ -3,23 +3,27 @@
 //! Each argument costs the server and this process something: what only rare
 //! cases read stands in one text, and what is usual is not said.
 
+use std::fmt;
 use std::io::Write as _;
 use std::time::Duration;
 
 use redis::{Cmd, RedisWrite as _};
 
 use super::reply::millis;
-use crate::backend::{Bid, Held};
+use crate::backend::{Bid, Held, Nonce};
 use crate::model::FencingToken;
 
+/// What `take_free.lua` goes by where it is told nothing else.
+const USUAL_TAKE: &str = "1 1 250 0 0";
+
 /// What `release_free.lua` goes by where it is told nothing else.
-const USUAL: &str = "250 0";
+const USUAL_RELEASE: &str = "250 0";
 
 /// What scripts are told of a client, made once.
 pub(super) struct Manners {
-    /// To a take that does not queue, and to one that does: queue 0/1, reserve ms,
-    /// cluster 0/1, whether replicas are waited for 0/1.
-    take: [Box<str>; 2],
+    /// To a take, by whether it names its token, and whether it queues: both 0/1,
+    /// reserve ms, cluster 0/1, whether replicas are waited for 0/1.
+    take: [[Box<str>; 2]; 2],
     /// To a release, unless it is the usual: reserve ms, cluster 0/1.
     release: Option<Box<str>>,
 }
@@ -28,45 +32,94 @@ impl Manners {
     pub(super) fn new(reserve: Duration, is_cluster: bool, waits: bool) -> Self {
         let (cluster, waits) = (u8::from(is_cluster), u8::from(waits));
         let manner = format!("{} {cluster}", millis(reserve));
+        let to_take = |names, queue| format!("{names} {queue} {manner} {waits}").into();
         Self {
-            take: [0, 1].map(|queue| format!(" {queue} {manner} {waits}").into()),
-            release: (manner != USUAL).then(|| manner.into()),
+            take: [0, 1].map(|names| [0, 1].map(|queue| to_take(names, queue))),
+            release: (manner != USUAL_RELEASE).then(|| manner.into()),
         }
     }
 
-    /// The arguments of `take.lua`.
-    pub(super) fn say_to_take(&self, bid: &Bid, call: &mut Cmd) {
-        call.arg(bid.contender.as_str());
-        call.arg(millis(bid.terms.lease()));
-        let seen = digits(bid.seen.map_or(0, FencingToken::store));
-        let manner = self.take[usize::from(bid.queue)].as_bytes();
-        // Tokens have 16 digits at most.
-        say(call, [&seen[4..], b" ", &bid.nonce.digits(), manner]);
+    /// The arguments of `take.lua`. With what the bidder reckons the server's clock
+    /// to show it names its token.
+    pub(super) fn say_to_take(&self, bid: &Bid, reckoned: Option<u64>, call: &mut Cmd) {
+        let id = bid.contender.as_str();
+        call.arg(id).arg(millis(bid.terms.lease()));
+        let token = token_by_clock(bid, reckoned);
+        let seen = bid.seen.map_or(0, FencingToken::store);
+        GrantWords::new(
+            token.unwrap_or(seen),
+            bid.nonce,
+            bid.unique_id.then_some(id),
+        )
+        .say(call);
+        let manner = &*self.take[usize::from(token.is_some())][usize::from(bid.queue)];
         // Ours have a fraction; anything else is not a score of this store.
-        if let Some(score) = bid.score.as_deref().filter(|score| is_score(score)) {
-            call.arg(score);
+        let score = bid.score.as_deref().filter(|score| is_score(score));
+        if manner != USUAL_TAKE || score.is_some() {
+            call.arg(manner).arg(score);
         }
     }
 
     /// The arguments of `release.lua`.
     pub(super) fn say_to_release(&self, held: &Held, call: &mut Cmd) {
         call.arg(held.contender.as_str());
-        let token = digits(held.token.store());
-        let zeros = token.iter().take_while(|digit| **digit == b'0').count();
-        let token = &token[zeros.min(token.len() - 1)..];
-        say(call, [token, b" ", &held.nonce.digits(), b""]);
+        GrantWords::of(held).say(call);
         if let Some(manner) = &self.release {
             call.arg(&**manner);
         }
     }
 }
 
-/// One argument of these parts.
-fn say(call: &mut Cmd, parts: [&[u8]; 4]) {
-    let mut argument = call.writer_for_next_arg();
-    for part in parts {
-        // It is memory that is written to.
-        let _ = argument.write_all(part);
+/// The token that `bid` names, to be taken if the fence's is smaller.
+pub(super) fn token_by_clock(bid: &Bid, reckoned: Option<u64>) -> Option<u64> {
+    let seen = bid.seen.map_or(0, FencingToken::store);
+    reckoned.filter(|reckoned| *reckoned > seen)
+}
+
+/// A grant as the store has it: the token in 16 digits, the nonce and, where the
+/// fence names the owner, its id. The fence names nobody by an id that another may
+/// have: there is a key for such a grant.
+pub(super) struct GrantWords<'a> {
+    token: [u8; 20],
+    nonce: [u8; 32],
+    id: Option<&'a str>,
+}
+
+impl<'a> GrantWords<'a> {
+    fn new(token: u64, nonce: Nonce, id: Option<&'a str>) -> Self {
+        Self {
+            token: digits(token),
+            nonce: nonce.digits(),
+            id,
+        }
+    }
+
+    pub(super) fn of(held: &'a Held) -> Self {
+        let id = held.unique_id.then_some(held.contender.as_str());
+        Self::new(held.token.store(), held.nonce, id)
+    }
+
+    /// All of it, one behind the other. Tokens have 16 digits at most.
+    fn parts(&self) -> [&[u8]; 5] {
+        let (space, id) = self.id.map_or(("", ""), |id| (" ", id));
+        let token = &self.token[4..];
+        [token, b" ", &self.nonce, space.as_bytes(), id.as_bytes()]
+    }
+
+    /// Says it to `call`, as one argument.
+    fn say(&self, call: &mut Cmd) {
+        let mut argument = call.writer_for_next_arg();
+        for part in self.parts() {
+            // It is memory that is written to.
+            let _ = argument.write_all(part);
+        }
+    }
+}
+
+impl fmt::Display for GrantWords<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut parts = self.parts().into_iter();
+        parts.try_for_each(|part| f.write_str(&String::from_utf8_lossy(part)))
     }
 }
 
@@ -95,7 +148,6 @@ mod tests {
     use redis::Arg;
 
     use super::*;
-    use crate::backend::Nonce;
     use crate::model::{ContenderId, LeaseTerms, MutexName};
 
     fn words(say: impl FnOnce(&mut Cmd)) -> Vec<String> {
@@ -117,46 +169,69 @@ mod tests {
         }
     }
 
+    const NONCE: &str = "000000000000000000000000000000ab";
+
+    fn usual() -> Manners {
+        Manners::new(Duration::from_millis(250), false, false)
+    }
+
     #[test]
     fn a_take_says_what_it_has_seen_in_sixteen_digits() {
         let manners = Manners::new(Duration::from_millis(250), false, true);
         let mut bid = bid();
         bid.queue = false;
-        let nonce = "000000000000000000000000000000ab";
-        let said = words(|call| manners.say_to_take(&bid, call));
-        let all = format!("0000000000000000 {nonce} 0 250 0 1");
-        assert_eq!(said, ["a", "2000", &all]);
+        let said = words(|call| manners.say_to_take(&bid, None, call));
+        let grant = format!("0000000000000000 {NONCE}");
+        assert_eq!(said, ["a", "2000", &grant, "0 0 250 0 1"]);
         bid.queue = true;
         bid.seen = Some(FencingToken::from_store(1_700_000_000_000_001).unwrap());
         for (score, more) in [("12.5", true), ("12", false), ("1.x", false), ("", false)] {
             bid.score = Some(score.into());
-            let said = words(|call| manners.say_to_take(&bid, call));
-            let all = format!("1700000000000001 {nonce} 1 250 0 1");
-            assert_eq!(said[..3], ["a", "2000", &all]);
-            assert_eq!(said.get(3).map(String::as_str), more.then_some(score));
+            let said = words(|call| manners.say_to_take(&bid, None, call));
+            let grant = format!("1700000000000001 {NONCE}");
+            assert_eq!(said[..4], ["a", "2000", &grant, "0 1 250 0 1"]);
+            assert_eq!(said.get(4).map(String::as_str), more.then_some(score));
         }
+    }
+
+    #[test]
+    fn a_take_names_its_token_where_it_is_above_what_it_has_seen() {
+        let mut bid = bid().with_unique_id();
+        let grant = format!("1700000000000001 {NONCE} a");
+        let said =
+            |bid: &Bid| words(|call| usual().say_to_take(bid, Some(1_700_000_000_000_001), call));
+        assert_eq!(said(&bid), ["a", "2000", &grant]);
+        bid.seen = Some(FencingToken::from_store(1_700_000_000_000_001).unwrap());
+        assert_eq!(said(&bid), ["a", "2000", &grant, "0 1 250 0 0"]);
+        bid.seen = Some(FencingToken::from_store(1_700_000_000_000_000).unwrap());
+        assert_eq!(said(&bid), ["a", "2000", &grant]);
+        // What is usual is said where a score is behind it.
+        bid.score = Some("12.5".into());
+        assert_eq!(said(&bid), ["a", "2000", &grant, USUAL_TAKE, "12.5"]);
+        bid.queue = false;
+        bid.score = None;
+        assert_eq!(said(&bid), ["a", "2000", &grant, "1 0 250 0 0"]);
+        // An id that another may have is named by no fence.
+        bid.unique_id = false;
+        assert_eq!(said(&bid)[2], grant[..49]);
     }
 
     #[test]
     fn a_release_says_the_grant_as_it_was_written() {
         for token in [7, 10, 1_700_000_000_000_000, (1 << 53) - 1] {
             let token = FencingToken::from_store(token).unwrap();
-            let bid = bid();
-            let held = Held {
-                name: bid.name,
-                contender: bid.contender,
-                terms: bid.terms,
-                nonce: bid.nonce,
-                token,
-            };
-            let grant = format!("{} {}", token.store(), held.nonce);
-            let said = |manners: Manners| words(|call| manners.say_to_release(&held, call));
-            let usual = Manners::new(Duration::from_millis(250), false, false);
-            assert_eq!(said(usual), ["a", &grant]);
+            let held = bid().held(token);
+            let grant = format!("{:016} {NONCE}", token.store());
+            let said =
+                |manners: Manners, held: &Held| words(|call| manners.say_to_release(held, call));
+            assert_eq!(said(usual(), &held), ["a", &grant]);
             let cluster = Manners::new(Duration::from_millis(250), true, false);
-            assert_eq!(said(cluster), ["a", &grant, "250 1"]);
+            assert_eq!(said(cluster, &held), ["a", &grant, "250 1"]);
             let long = Manners::new(Duration::from_secs(1), false, false);
-            assert_eq!(said(long), ["a", &grant, "1000 0"]);
+            assert_eq!(said(long, &held), ["a", &grant, "1000 0"]);
+            let named = bid().with_unique_id().held(token);
+            assert_eq!(said(usual(), &named), ["a", &format!("{grant} a")]);
+            assert_eq!(GrantWords::of(&named).to_string(), format!("{grant} a"));
         }
     }
 }

@@ -175,8 +175,14 @@ impl Redis {
         }
     }
 
-    async fn take(&self, bid: &Bid, call: &Call) -> Result<Reply> {
-        let sent = self.send_take(bid, call).await;
+    async fn take(&self, bid: &Bid) -> Result<Reply> {
+        let keys = self.keys(&bid.name);
+        let say = |reckoned| {
+            Lua::Take.saying(keys, |call| {
+                self.0.manners.say_to_take(bid, reckoned, call);
+            })
+        };
+        let sent = self.send_take(bid, say).await;
         if let Err(error) = &sent
             && error.kind() == ErrorKind::Conflict
             && bid.queue
@@ -212,13 +218,18 @@ impl Redis {
             .with_source(error)
     }
 
-    /// Sends a take. Where replicas are asked for it counts only once enough
+    /// Sends a take, which `say` puts into words by what the server's clock is
+    /// reckoned to show. Where replicas are asked for it counts only once enough
     /// of them have it.
     ///
     /// What does not count is not undone here: the bidder may ask again, under
     /// the same nonce, and would own what is undone late. It is undone with the
     /// bid, or the next attempt finds it and waits for the replicas again.
-    pub(super) async fn send_take(&self, bid: &Bid, call: &Call) -> Result<Reply> {
+    pub(super) async fn send_take(
+        &self,
+        bid: &Bid,
+        say: impl FnOnce(Option<u64>) -> Call,
+    ) -> Result<Reply> {
         let (config, lease) = (&self.0.config, bid.terms.lease());
         let (began, limit) = (self.now(), wait_limit(&bid.terms));
         let fresh = (lease / 10).min(Duration::from_secs(1));
@@ -227,21 +238,24 @@ impl Redis {
         manner.grace = config.restart_grace.then_some(lease);
         // Ours for one lease from when it was certain whose word counts.
         let left = asked_at.map(|asked_at| lease.saturating_sub(began.since(asked_at)));
-        let read = |value| {
+        let read = |value, reckoned| {
             let heard = self.now();
-            let reply = Reply::of_take(value, bid, self.0.time.at(heard))?;
+            let about = self.0.time.at(heard);
+            let reply = Reply::of_take(value, bid, reckoned, about)?;
             self.0.time.heard(reply.now, began, heard);
             Ok(reply.at_most(left))
         };
         if config.wait_replicas == 0 {
-            return read(self.0.servers.run(call, &manner).await?);
+            let (value, reckoned) = self.0.servers.take(&manner, began, say).await?;
+            return read(value, reckoned);
         }
+        let call = say(None);
         let waited =
             self.0
                 .servers
-                .run_and_wait(call, &manner, is_taken, config.wait_replicas, limit);
+                .run_and_wait(&call, &manner, is_taken, config.wait_replicas, limit);
         let (value, acknowledged) = Box::pin(waited).await?;
-        let reply = read(value)?;
+        let reply = read(value, None)?;
         if !reply.is_won() || acknowledged >= u64::from(config.wait_replicas) {
             return Ok(reply);
         }
@@ -290,14 +304,12 @@ impl Backend for Redis {
 
     async fn acquire(&self, bid: &Bid) -> Result<Answer> {
         self.check_open()?;
-        let keys = self.keys(&bid.name);
         if bid.queue && !self.0.registry.is_empty() {
             // The waiter must be subscribed before it is sent away to wait.
-            let channel = keys.turn_channel(&bid.contender);
+            let channel = self.keys(&bid.name).turn_channel(&bid.contender);
             self.0.registry.ready(&channel).await;
         }
-        let call = Lua::Take.saying(keys, |call| self.0.manners.say_to_take(bid, call));
-        let mut reply = self.take(bid, &call).await?;
+        let mut reply = self.take(bid).await?;
         // Free, behind dead ones: whether it is ours is known once they are
         // out of the way.
         let mut is_again = false;
@@ -306,7 +318,7 @@ impl Backend for Redis {
                 break;
             }
             is_again = true;
-            reply = match Box::pin(self.take(bid, &call)).await {
+            reply = match Box::pin(self.take(bid)).await {
                 Ok(reply) => reply,
                 Err(error) => return Err(Box::pin(self.undone(bid, error)).await),
             };
@@ -430,9 +442,4 @@ impl Ledger for Redis {
     async fn finish_tick(&self, held: &Held, end: &TickEnd) -> Result<bool> {
         ledger::finish(self, held, end).await
     }
-}
-
-/// What the store holds beside the owner of this grant.
-pub(super) fn grant_of(held: &Held) -> String {
-    format!("{} {}", held.token.store(), held.nonce)
 }

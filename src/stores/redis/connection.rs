@@ -17,6 +17,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use super::config::Address;
 use super::connect::{Connector, Ear, Fresh, Purpose, Route};
 use super::error::{closed, fault, gone};
+use super::reckoning::Reckoning;
 use super::watch::wire_name;
 use crate::clock::Moment;
 use crate::error::{Error, Result};
@@ -63,6 +64,8 @@ pub(super) struct LiveConnection {
     pub(super) generation: u64,
     /// Not later than this the server started, if it was asked.
     pub(super) up_since: Option<Moment>,
+    /// What its clock shows.
+    pub(super) reckoning: Reckoning,
     /// Given up: nothing more will be heard on it.
     gone: CancellationToken,
 }
@@ -281,6 +284,7 @@ async fn supervise(
                     address,
                     generation,
                     up_since,
+                    reckoning: Reckoning::default(),
                     gone: CancellationToken::new(),
                 });
                 let up = ConnectionState::Up(Arc::clone(&live));

@@ -23,7 +23,8 @@ pub fn answers(bytes: &[u8]) {
     let about = StoreTime::from_millis(1_800_000_000_000);
     for read in [
         Reply::read(value.clone(), about),
-        Reply::of_take(value.clone(), &bid, about),
+        Reply::of_take(value.clone(), &bid, None, about),
+        Reply::of_take(value.clone(), &bid, Some(1_800_000_000_000_000), about),
     ] {
         let terms = read.is_ok().then_some(&bid.terms);
         judge(read.and_then(|reply| reply.answer(terms)));

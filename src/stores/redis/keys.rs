@@ -4,6 +4,7 @@ use std::io::Write as _;
 
 use redis::{Cmd, RedisWrite as _};
 
+use crate::backend::Held;
 use crate::model::{ContenderId, MutexName};
 
 /// The keys of one mutex. The braces are a hash tag: in a cluster all of them
@@ -14,10 +15,10 @@ pub(super) struct Keys {
     pub(super) owner: String,
 }
 
-/// How many keys the scripts about one mutex expect at most.
+/// How many keys the scripts about one mutex expect.
 pub(super) const KEYS: usize = 6;
 
-/// How those after the owner's end. The last is the one that some do without.
+/// How those after the owner's end.
 const ENDS: [&str; KEYS - 1] = [":contender", ":grant", ":kept", ":seen", ":fence"];
 
 /// What all names of this store begin with, unless the URL says otherwise.
@@ -42,6 +43,15 @@ impl Keys {
         format!("{}:grant", self.owner)
     }
 
+    /// What has this grant: a key of its own, or the fence, which names the owner.
+    pub(super) fn of_grant(&self, held: &Held) -> String {
+        if held.unique_id {
+            self.fence()
+        } else {
+            self.grant()
+        }
+    }
+
     /// Whom a freed mutex is kept for. It tells a kept place from the
     /// ownership of a JVM peer with the same id.
     pub(super) fn kept(&self) -> String {
@@ -57,10 +67,10 @@ impl Keys {
         format!("{}:schedule", self.owner)
     }
 
-    /// Says the first `count` of [all](Self::all) to `call`, without making each.
-    pub(super) fn say(&self, count: usize, call: &mut Cmd) {
+    /// Says [all](Self::all) to `call`, without making each.
+    pub(super) fn say(&self, call: &mut Cmd) {
         call.arg(&self.owner);
-        for end in &ENDS[..count - 1] {
+        for end in &ENDS {
             let mut key = call.writer_for_next_arg();
             // It is memory that is written to.
             let _ = key.write_all(self.owner.as_bytes());

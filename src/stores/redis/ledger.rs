@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use redis::{FromRedisValue, Value};
 
-use super::client::{Redis, grant_of, too_few, wait_limit};
+use super::arguments::GrantWords;
+use super::client::{Redis, too_few, wait_limit};
 use super::error::nonsense;
 use super::reply::texts;
 use super::scripts::{Call, Lua};
@@ -21,9 +22,9 @@ pub(super) async fn read(redis: &Redis, name: &MutexName) -> Result<Option<Ledge
 
 pub(super) async fn claim(redis: &Redis, held: &Held, claim: &Claim) -> Result<ClaimAnswer> {
     let keys = redis.keys(&held.name);
-    let names = [keys.owner.clone(), keys.grant(), keys.schedule()];
+    let names = [keys.owner.clone(), keys.of_grant(held), keys.schedule()];
     let numbers = [
-        grant_of(held),
+        GrantWords::of(held).to_string(),
         held.token.to_string(),
         claim.origin.to_string(),
         claim.tick.to_string(),

@@ -7,7 +7,7 @@ use super::batches::together;
 use super::client::Redis;
 use super::error::nonsense;
 use super::keys::Keys;
-use super::messages::{OwnerWord, grant_number, grant_purpose};
+use super::messages::{FenceWord, OwnerWord, grant_number, grant_purpose};
 use super::reply::{owner, read_time, read_word, texts};
 use super::scripts::{Call, Lua};
 use crate::backend::{Answer, Entry};
@@ -24,17 +24,13 @@ const END: u64 = 1 << 53;
 
 /// Who owns `name`.
 pub(super) async fn look(redis: &Redis, name: &MutexName) -> Result<Answer> {
-    let call = Lua::Look.about(redis.keys(name), &["0"]);
+    let call = Lua::Look.about(redis.keys(name), &[]);
     read(redis.run(&call).await?)
 }
 
 /// What the script says to a look.
 pub(super) fn read(value: Value) -> Result<Answer> {
-    let Value::Array(parts) = value else {
-        return Err(nonsense("a look that is no list"));
-    };
-    let first: Vec<Value> = parts.into_iter().take(3).collect();
-    let parts = texts(Value::Array(first))?;
+    let parts = texts(value)?;
     let [word, grant, now] = parts.as_slice() else {
         return Err(nonsense("half a look"));
     };
@@ -195,6 +191,10 @@ pub(super) fn entry(
         ));
     }
     let fence = shown(&seen.fence);
+    let (fence, named) = FenceWord::parse(&fence).map_or((&*fence, None), |word| {
+        let named = (word.owner, word.grant);
+        (word.number, Some(named))
+    });
     let last = (!fence.is_empty()).then(|| fence.parse::<u64>());
     // What is no id cannot be a waiter of ours, and a peer's would be one.
     let ids = seen.waiters.iter().filter_map(|id| {
@@ -203,7 +203,7 @@ pub(super) fn entry(
     });
     let waiters: Vec<_> = ids.collect();
     let id = seen.owner.filter(|_| !seen.is_kept);
-    if let Some(fault) = fence_fault(&fence, last.as_ref()) {
+    if let Some(fault) = fence_fault(fence, last.as_ref()) {
         return damaged(format!("{fault} (redis-cli DEL \"{}\")", keys.fence()));
     }
     let word = match id {
@@ -223,7 +223,12 @@ pub(super) fn entry(
             }
         },
     };
-    let grant = shown(&seen.grant);
+    let named = named.filter(|(id, _)| {
+        word.owner
+            .as_ref()
+            .is_some_and(|owner| owner.as_str() == *id)
+    });
+    let grant = named.map_or_else(|| shown(&seen.grant), |(_, grant)| grant.into());
     if word.owner.is_some() && !grant.is_empty() && grant_number(&grant).is_none() {
         return damaged(format!("its grant is {grant:?}, which is none; revoke it"));
     }

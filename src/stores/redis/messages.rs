@@ -57,6 +57,42 @@ impl OwnerWord {
     }
 }
 
+/// A fence that names an owner: `<token> <nonce> <id>`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct FenceWord<'a> {
+    /// The last token.
+    pub(super) number: &'a str,
+    /// Number and nonce.
+    pub(super) grant: &'a str,
+    /// Whose grant that is, while the owner's key says so, too.
+    pub(super) owner: &'a str,
+}
+
+impl<'a> FenceWord<'a> {
+    /// The word in `text`; `None` when it is none, as of a fence that is a number alone.
+    pub(super) fn parse(text: &'a str) -> Option<Self> {
+        let (number, rest) = text.split_once(' ')?;
+        let (nonce, owner) = rest.split_once(' ')?;
+        Nonce::parse(nonce)?;
+        let is_number = !number.is_empty() && number.bytes().all(|digit| digit.is_ascii_digit());
+        (is_number && !owner.is_empty()).then(|| Self {
+            number,
+            grant: &text[..number.len() + 1 + nonce.len()],
+            owner,
+        })
+    }
+}
+
+/// The number of the grant in `text`, which is what stands beside the owner's key: a
+/// grant, or a fence, which may name another owner or none.
+pub(super) fn number_beside(word: &OwnerWord, text: &str) -> Option<u64> {
+    match FenceWord::parse(text) {
+        Some(fence) if word.owner.as_ref()?.as_str() == fence.owner => fence.number.parse().ok(),
+        Some(_) => None,
+        None => grant_number(text),
+    }
+}
+
 /// The number of a grant, and whose it is: `<token> <nonce>`.
 pub(super) fn grant_number(grant: &str) -> Option<u64> {
     let (number, _nonce) = grant.split_once(' ')?;
@@ -121,6 +157,38 @@ mod tests {
         for text in ["", "a", "a@@", "a@@b", "@@5", "a@@b@@5", "a@@5.0", " @@5"] {
             assert_eq!(OwnerWord::parse(text), None, "{text:?}");
         }
+    }
+
+    #[test]
+    fn a_fence_names_an_owner_or_is_a_number() {
+        let nonce = Nonce::random();
+        let text = format!("1700000000000000 {nonce} 0:1@h with a space");
+        let word = FenceWord::parse(&text).unwrap();
+        assert_eq!(word.number, "1700000000000000");
+        assert_eq!(word.grant, format!("1700000000000000 {nonce}"));
+        assert_eq!(word.owner, "0:1@h with a space");
+        for other in [
+            "1700000000000000".to_owned(),
+            format!("1700000000000000 {nonce}"),
+            format!("1700000000000000 {nonce} "),
+            format!(" {nonce} a"),
+            format!("1x {nonce} a"),
+            "17 ff a".to_owned(),
+            String::new(),
+        ] {
+            assert_eq!(FenceWord::parse(&other), None, "{other:?}");
+        }
+    }
+
+    #[test]
+    fn what_a_fence_names_is_nobody_elses() {
+        let nonce = Nonce::random();
+        let word = OwnerWord::parse("a@@5").unwrap();
+        let beside = |text: &str| number_beside(&word, text);
+        assert_eq!(beside(&format!("7 {nonce} a")), Some(7));
+        assert_eq!(beside(&format!("7 {nonce} b")), None);
+        assert_eq!(beside(&format!("7 {nonce}")), Some(7));
+        assert_eq!(beside("7"), None);
     }
 
     #[test]

@@ -27,6 +27,7 @@
 //! | `reply` | what the scripts answer |
 //! | `messages` | the texts that JVM peers and ours exchange |
 //! | `batches` | which questions go together in one script |
+//! | `reckoning` | what a server's clock shows, reckoned from what it said last
 //! | `renew` | renewing many grants in few calls |
 //! | `look` | looking at one mutex, or at many |
 //! | `dead_waiters` | clearing dead waiters away, a few at a time |
@@ -68,6 +69,7 @@ mod options;
 #[cfg(feature = "redis-1")]
 mod own;
 mod prune;
+mod reckoning;
 mod renew;
 mod reply;
 mod schema;

@@ -4,10 +4,11 @@ use std::time::Duration;
 
 use redis::Value;
 
+use super::arguments::GrantWords;
 use super::batches::together;
-use super::client::{Redis, grant_of, too_few, wait_limit};
+use super::client::{Redis, too_few, wait_limit};
 use super::error::nonsense;
-use super::messages::grant_number;
+use super::messages::number_beside;
 use super::reply::{millis, owner, parts, read_time, read_word, text};
 use super::scripts::{Call, Lua};
 use super::server::Manner;
@@ -90,9 +91,10 @@ async fn ask(redis: Redis, held: Vec<Held>, manner: Manner) -> Result<Vec<Result
     let mut owned: Vec<String> = Vec::with_capacity(held.len() * 3);
     for held in &held {
         let keys = redis.keys(&held.name);
-        names.extend([keys.grant(), keys.owner].into_iter().rev());
+        names.extend([keys.of_grant(held), keys.owner].into_iter().rev());
         let lease = millis(held.terms.lease()).to_string();
-        owned.extend([held.contender.to_string(), grant_of(held), lease]);
+        let grant = GrantWords::of(held).to_string();
+        owned.extend([held.contender.to_string(), grant, lease]);
     }
     let arguments: Vec<&str> = owned.iter().map(String::as_str).collect();
     let call = Lua::Renew.call(&names, &arguments);
@@ -153,8 +155,10 @@ pub(super) fn read(value: Value, held: &[Held]) -> Result<Vec<Result<Answer>>> {
                 .with_message(format!("a key of this mutex holds something else: {grant}")));
         }
         let word = read_word(word)?;
-        let won = word.owner.as_ref() == Some(&held.contender) && *grant == grant_of(held);
-        let owner = owner(&word, grant_number(grant), now, won.then_some(&held.terms))?;
+        let is_same = word.owner.as_ref() == Some(&held.contender);
+        let won = is_same && *grant == GrantWords::of(held).to_string();
+        let number = number_beside(&word, grant);
+        let owner = owner(&word, number, now, won.then_some(&held.terms))?;
         Ok(if won {
             Answer::won(owner, now)
         } else {

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use redis::{FromRedisValue, Value};
 
+use super::arguments::token_by_clock;
 use super::error::nonsense;
 use super::messages::{OwnerWord, grant_number};
 use crate::backend::{Answer, Bid};
@@ -91,19 +92,29 @@ impl Reply {
         })
     }
 
-    /// What a take of `bid` has come to: the number alone if none was in its
-    /// way, which is the microsecond it was made.
-    pub(super) fn of_take(value: Value, bid: &Bid, about: StoreTime) -> Result<Self> {
-        let Value::BulkString(digits) = value else {
-            return Self::read(value, about);
+    /// What a take of `bid` has come to. If nobody was in its way that is the
+    /// number alone, the microsecond it was made, or only that it has the number
+    /// it named, which was `reckoned`.
+    pub(super) fn of_take(
+        value: Value,
+        bid: &Bid,
+        reckoned: Option<u64>,
+        about: StoreTime,
+    ) -> Result<Self> {
+        let (number, now) = match (&value, token_by_clock(bid, reckoned)) {
+            (Value::Int(1), Some(named)) => (named, about),
+            (Value::Int(_), _) => return Err(nonsense("a token that was not named")),
+            (Value::BulkString(digits), _) => {
+                let digits = std::str::from_utf8(digits).map_err(nonsense)?;
+                let number = digits.parse::<u64>().map_err(nonsense)?;
+                (number, StoreTime::from_millis(number / 1000))
+            }
+            _ => return Self::read(value, about),
         };
-        let digits = std::str::from_utf8(&digits).map_err(nonsense)?;
-        let number = digits.parse::<u64>().map_err(nonsense)?;
         let word = OwnerWord {
             owner: Some(bid.contender.clone()),
             left: i64::try_from(bid.terms.lease().as_millis()).unwrap_or(i64::MAX),
         };
-        let now = StoreTime::from_millis(number / 1000);
         Ok(Self::won(word, Some(number), now))
     }
 
@@ -284,14 +295,18 @@ mod tests {
         let name = MutexName::new("m").unwrap();
         let bid = Bid::new(name, ContenderId::new("a").unwrap(), terms);
         let bulk = |digits: &str| Value::BulkString(digits.as_bytes().to_vec());
-        let alone = Reply::of_take(bulk("1700000000000000"), &bid, StoreTime::ZERO).unwrap();
+        let of_take = |value, reckoned, about| Reply::of_take(value, &bid, reckoned, about);
+        let alone = of_take(bulk("1700000000000000"), None, StoreTime::ZERO).unwrap();
         let parts = ["won", "a@@2000", "1700000000000000 ff", "1700000000000"];
         let [what, word, grant, now] = parts;
         let whole = reply([what, word, grant, now, "", "", ""]).unwrap();
-        let (alone, whole) = (alone.answer(Some(&terms)), whole.answer(Some(&terms)));
-        assert_eq!(alone.unwrap(), whole.unwrap());
-        for nonsense in [bulk("-1"), bulk(""), Value::Int(7)] {
-            assert!(Reply::of_take(nonsense, &bid, StoreTime::ZERO).is_err());
+        let about = StoreTime::from_millis(1_700_000_000_000);
+        let named = of_take(Value::Int(1), Some(1_700_000_000_000_000), about).unwrap();
+        let [alone, whole, named] =
+            [alone, whole, named].map(|reply| reply.answer(Some(&terms)).unwrap());
+        assert_eq!((&alone, &named), (&whole, &whole));
+        for nonsense in [bulk("-1"), bulk(""), Value::Int(7), Value::Int(1)] {
+            assert!(of_take(nonsense, None, StoreTime::ZERO).is_err());
         }
     }
 

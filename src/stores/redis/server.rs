@@ -139,6 +139,25 @@ impl Server {
         self.run_on(&self.connection, &live, call, manner).await
     }
 
+    /// Calls the script of a take, which `say` puts into words by what the clock of
+    /// the server at the other end is reckoned to show at `now`. Answers that, too.
+    pub(super) async fn take(
+        &self,
+        manner: &Manner,
+        now: Moment,
+        say: impl FnOnce(Option<u64>) -> Call,
+    ) -> Result<(Said, Option<u64>)> {
+        let live = self.connection.live_to(manner.master.as_ref()).await?;
+        let reckoned = live.reckoning.at(now);
+        let call = say(reckoned);
+        let said = self.run_on(&self.connection, &live, &call, manner).await?;
+        if let Said::Answer(Value::BulkString(digits)) = &said {
+            // The microsecond that the clock showed.
+            live.reckoning.heard(digits, self.connector.clock.now());
+        }
+        Ok((said, reckoned))
+    }
+
     /// Calls a script and, if `counts` says so of its answer, waits until
     /// `replicas` have it or `limit` is over. Answers how many have.
     pub(super) async fn run_and_wait(

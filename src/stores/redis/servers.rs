@@ -48,15 +48,32 @@ impl Servers {
         Ok(Self::One(server, route))
     }
 
+    /// Calls the script of a take, which `say` puts into words by what the server's
+    /// clock is reckoned to show at `now`. Answers that, too.
+    pub(super) async fn take(
+        &self,
+        manner: &Manner,
+        now: Moment,
+        say: impl FnOnce(Option<u64>) -> Call,
+    ) -> Result<(Value, Option<u64>)> {
+        match self {
+            Self::One(server, _) => {
+                let (said, reckoned) = server.take(manner, now, say).await?;
+                Ok((answered(said)?, reckoned))
+            }
+            // Where it goes in the end is not known before: another server has
+            // another clock.
+            Self::Cluster(cluster) => {
+                let call = say(None);
+                Ok((Box::pin(cluster.run(&call, manner)).await?, None))
+            }
+        }
+    }
+
     /// Calls a script.
     pub(super) async fn run(&self, call: &Call, manner: &Manner) -> Result<Value> {
         match self {
-            Self::One(server, _) => match server.run(call, manner).await? {
-                Said::Answer(answer) => Ok(answer),
-                Said::Redirect(to) => Err(nonsense(format!(
-                    "{to:?}: this server is part of a cluster; use redis+cluster://"
-                ))),
-            },
+            Self::One(server, _) => answered(server.run(call, manner).await?),
             // In a box, as all that is not the usual way: the future of a call is
             // as large as its largest way, and is moved when it is made.
             Self::Cluster(cluster) => Box::pin(cluster.run(call, manner)).await,
@@ -167,6 +184,16 @@ impl Servers {
             Self::One(server, _) => server.close(),
             Self::Cluster(cluster) => cluster.close(),
         }
+    }
+}
+
+/// What one server said that is no cluster's.
+fn answered(said: Said) -> Result<Value> {
+    match said {
+        Said::Answer(answer) => Ok(answer),
+        Said::Redirect(to) => Err(nonsense(format!(
+            "{to:?}: this server is part of a cluster; use redis+cluster://"
+        ))),
     }
 }
 

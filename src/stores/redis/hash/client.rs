@@ -105,7 +105,7 @@ impl RedisHash {
         let holder = bid.contender.as_str();
         let arguments = [holder, &lease, &seen, unique, aged, lasting, waits];
         let call = Lua::HoldTake.call(&names::both(&bid.name), &arguments);
-        self.redis.send_take(bid, &call).await
+        self.redis.send_take(bid, |_| call).await
     }
 
     /// There is no queue here: all who wait come when the lease is over that

@@ -1,4 +1,5 @@
--- Claims a tick for the owner of a grant. KEYS: 1 owner, 2 grant, 3 schedule
+-- Claims a tick for the owner of a grant. KEYS: 1 owner, 2 what has the grant: its
+-- own key, or the fence, where the id stands behind it; 3 schedule
 -- ARGV: 1 id, 2 grant, 3 token, 4 plan, 5 origin, 6 tick, 7 due at,
 --       8 again 0/1, 9 replace the plan 0/1, 10 the state it leaves: claimed,
 --       or planned to write the plan alone, 11 the note about the run,

@@ -1,9 +1,9 @@
 -- Shared by the scripts about one mutex, and put before each of them.
--- KEYS: 1 owner, 2 queue, 3 grant, 4 kept, 5 seen and, for those that use it,
--- 6 fence. KEYS[1] names the broadcast channel too. What was written before an
--- error stays: so every key that is read or changed in part is read before the
--- first write and before anybody is told anything, and an error (a wrong type,
--- no memory) has changed nothing.
+-- KEYS: 1 owner, 2 queue, 3 grant, 4 kept, 5 seen, 6 fence. KEYS[1] names the
+-- broadcast channel too. What was written before an error stays: so every key
+-- that is read or changed in part is read before the first write and before
+-- anybody is told anything, and an error (a wrong type, no memory) has changed
+-- nothing.
 local trouble = ''
 
 -- How many dead one call clears away: nobody else is served meanwhile. What
@@ -54,6 +54,20 @@ local function silent(time, id)
     if line[at] ~= id then table.insert(ids, line[at]) end
   end
   return ids, #line == 2 * MOST and #ids >= MOST - 1
+end
+
+-- The grant and the id of the owner that the fence names, if it names one.
+local function named()
+  local fence = redis.pcall('GET', KEYS[6])
+  if type(fence) == 'string' then return string.match(fence, '^(%d+ %x+) (.+)$') end
+end
+
+-- The grant by which `owner` is one of ours: in the fence, where that names it,
+-- or in a key of its own. A JVM peer has none.
+local function grant_of(owner)
+  local grant, id = named()
+  if id == owner then return grant end
+  return redis.call('GET', KEYS[3])
 end
 
 local function now_ms(time)
@@ -108,6 +122,11 @@ end
 -- too, which stands by in case the first cannot come.
 local function keep(id, ours, by, reserve)
   if ours then
+    -- Named by the fence, from an earlier grant, it would seem to own.
+    local grant, last = named()
+    if last == id then
+      redis.call('SET', KEYS[6], string.match(grant, '^%d+'), 'EX', 604800)
+    end
     redis.call('SET', KEYS[1], id, 'PX', reserve)
     redis.call('DEL', KEYS[3])
   else
@@ -144,7 +163,7 @@ end
 local function word()
   local owner = redis.call('GET', KEYS[1])
   if not owner then return '@@', '' end
-  local grant = redis.call('GET', KEYS[3])
+  local grant = grant_of(owner)
   if not grant and is_kept_for(owner) then return '@@', '' end
   return owner .. '@@' .. redis.call('PTTL', KEYS[1]), grant or ''
 end

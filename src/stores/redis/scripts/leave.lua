@@ -2,7 +2,7 @@
 -- ARGV: 1 id, 2 nonce, 3 reserve ms, 4 cluster 0/1. Answers without the time.
 local id, nonce, reserve, cluster = unpack(ARGV)
 local owner = redis.call('GET', KEYS[1])
-local grant = redis.call('GET', KEYS[3])
+local grant = grant_of(owner)
 local mine = false
 if owner == id then
   local won = grant and string.sub(grant, -#nonce - 1) == ' ' .. nonce

@@ -21,7 +21,8 @@ for at = 1, #KEYS, 6 do
     or is_there(KEYS[at + 4])
   if not in_use then
     local fence = redis.pcall('GET', KEYS[at + 2])
-    local last = type(fence) == 'string' and tonumber(fence)
+    -- Behind the token it may name whose that was.
+    local last = type(fence) == 'string' and tonumber(string.match(fence, '^%S+'))
     if last and last < oldest then
       redis.call('DEL', KEYS[at + 2])
       fences = fences + 1

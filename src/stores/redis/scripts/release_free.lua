@@ -1,9 +1,11 @@
 -- The usual cases, put before release.lua, whose KEYS and ARGV it has: the grant
 -- is there, and nobody waits; or one of ours waits first, and hears. In every
 -- other case it has freed nothing, and release.lua goes on.
-local pcall, key, id = redis.pcall, KEYS[1], ARGV[1]
-local owner, held, manner = pcall('GET', key), pcall('GET', KEYS[3]), ARGV[3] or '250 0'
-if owner == id and held == ARGV[2] then
+local pcall, key, id, held, manner = redis.pcall, KEYS[1], ARGV[1], ARGV[2], ARGV[3] or '250 0'
+-- A grant with the id behind it is the fence's; any other has a key of its own.
+local proof = #held > 49 and KEYS[6] or KEYS[3]
+local is_held = pcall('GET', key) == id and pcall('GET', proof) == held
+if is_held then
   local waiting = pcall('EXISTS', KEYS[2])
   if waiting == 0 then
     redis.call('DEL', key, KEYS[3], KEYS[4])
@@ -16,7 +18,7 @@ if owner == id and held == ARGV[2] then
     local line = redis.call('ZRANGE', KEYS[2], 0, 1, 'WITHSCORES')
     local first, second = line[1], line[3]
     local is_ours = string.find(line[2], '.', 1, true)
-    if is_ours and (not second or string.find(line[4], '.', 1, true)) then
+    if is_ours and (not second or string.find(line[4], '.', 1, true)) and first ~= id then
       -- The first write, and it fails where there can be no queue.
       redis.call('ZREM', KEYS[5], first)
       local word = 'released@@' .. id

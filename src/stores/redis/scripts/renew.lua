@@ -1,9 +1,12 @@
 -- Extends each grant that is still there. No common part: it is about many.
--- KEYS: owner and grant of each; ARGV: id, grant and lease ms of each.
+-- KEYS: of each the owner and what has the grant: its own key, or the fence, where
+-- the id stands behind it; ARGV: id, grant and lease ms of each.
 -- Answers: now ms, then owner word and grant of each; an extended one has its
 -- own grant and the whole lease.
 local time = redis.call('TIME')
 local answer = { string.format('%.0f', tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)) }
+-- How a token of a day ago begins.
+local old = string.format('%.0f', tonumber(time[1]) - 86400)
 for at = 1, #KEYS / 2 do
   local owner_key, grant_key = KEYS[2 * at - 1], KEYS[2 * at]
   local id, grant, lease = ARGV[3 * at - 2], ARGV[3 * at - 1], ARGV[3 * at]
@@ -15,7 +18,12 @@ for at = 1, #KEYS / 2 do
     table.insert(answer, (type(owner) == 'table' and owner.err) or held.err)
   elseif owner == id and held == grant then
     redis.call('PEXPIRE', owner_key, lease)
-    redis.call('PEXPIRE', grant_key, lease)
+    if #grant <= 49 then
+      redis.call('PEXPIRE', grant_key, lease)
+    elseif grant < old then
+      -- A fence lives on for a week: longer than what it names, if that goes on.
+      redis.call('PEXPIRE', grant_key, 604800000)
+    end
     table.insert(answer, owner .. '@@' .. lease)
     table.insert(answer, grant)
   elseif owner and held then

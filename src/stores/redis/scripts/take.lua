@@ -1,14 +1,17 @@
 -- Takes a free mutex, finds a grant again, or refuses and queues.
--- ARGV: 1 id, 2 lease ms, 3 in one text: the largest token seen, in 16 digits;
---       the nonce, in 32; queue 0/1, reserve ms, cluster 0/1, replicas are waited
---       for 0/1; and 4, if it had a place in the queue, its score
+-- ARGV: 1 id, 2 lease ms, 3 as the fence would name the grant: a token in 16
+--       digits, the nonce in 32 and, if no other contender can have it, the id;
+--       4, unless it is `1 1 250 0 0`: whether that token is what the bidder
+--       reckons the server's clock to show, and not only the largest that it has
+--       seen, 0/1; queue 0/1, reserve ms, cluster 0/1, replicas are waited for
+--       0/1; and 5, if it had a place in the queue, its score
 -- Answers: what, owner word, grant, now ms, score, rank, trouble, rest
-local seen, nonce, queue, reserve, cluster, waits =
-  string.match(ARGV[3], '^(%d+) (%x+) (%d) (%d+) (%d) (%d)$')
-local score = ARGV[4] or ''
+local seen, nonce, is_named = string.match(words, '^(%d+) (%x+)( ?)')
+local queue, reserve, cluster, waits = string.match(manner, '^%d (%d) (%d+) (%d) (%d)$')
+local score = waited or ''
 local time = redis.call('TIME')
 local owner = redis.call('GET', KEYS[1])
-local grant = redis.call('GET', KEYS[3])
+local grant = grant_of(owner)
 local fence = redis.call('GET', KEYS[6])
 local rank = redis.call('ZRANK', KEYS[2], id)
 local gone, more = {}, false
@@ -84,17 +87,21 @@ end
 -- Tokens rise: by the fence, by the clock after the fence was lost, and by
 -- what the bidder has seen. `..` would write 1.79e+15.
 local token = tonumber(time[1]) * 1000000 + tonumber(time[2])
-token = math.max(token, (tonumber(fence) or 0) + 1, tonumber(seen) + 1)
+local last = tonumber(string.match(fence or '', '^%d+')) or 0
+token = math.max(token, last + 1, tonumber(seen) + 1)
 if token >= 9007199254740992 then
   return { 'exhausted', '@@', string.format('%.0f', token), now_ms(time), '', '', '' }
 end
-token = string.format('%.0f', token)
+-- In 16 digits, so that texts can be compared and told apart by their length.
+token = string.format('%016.0f', token)
 -- Not before the first SET unless it must be: once a script has written, a
 -- server without memory lets it write on.
 if rank or score ~= '' then strike({ id }) end
-redis.call('SET', KEYS[6], token, 'EX', 604800)
+grant = token .. ' ' .. nonce
+is_named = is_named == ' '
+redis.call('SET', KEYS[6], is_named and grant .. ' ' .. id or token, 'EX', 604800)
 redis.call('SET', KEYS[1], id, 'PX', lease)
-redis.call('SET', KEYS[3], token .. ' ' .. nonce, 'PX', lease)
+if not is_named then redis.call('SET', KEYS[3], grant, 'PX', lease) end
 redis.call('DEL', KEYS[4])
 tell(KEYS[1], 'acquired@@' .. id)
-return { 'won', id .. '@@' .. lease, token .. ' ' .. nonce, now_ms(time), '', '', trouble }
+return { 'won', id .. '@@' .. lease, grant, now_ms(time), '', '', trouble }
