@@ -81,8 +81,9 @@ impl AnyBackend {
         &self,
         bid: Arc<Bid>,
         token: FencingToken,
+        is_last: bool,
     ) -> Boxed<'static, Result<Answer>> {
-        Arc::clone(&self.0).begin_release(bid, token)
+        Arc::clone(&self.0).begin_release(bid, token, is_last)
     }
 
     /// [`leave`](Backend::leave) as a value.
@@ -113,6 +114,7 @@ trait Erased: fmt::Debug + Send + Sync {
         self: Arc<Self>,
         bid: Arc<Bid>,
         token: FencingToken,
+        is_last: bool,
     ) -> Boxed<'static, Result<Answer>>;
     fn begin_leave(self: Arc<Self>, bid: Arc<Bid>) -> Boxed<'static, Result<()>>;
     fn owner<'a>(&'a self, name: &'a MutexName) -> Boxed<'a, Result<Answer>>;
@@ -151,9 +153,13 @@ impl<B: Backend> Erased for B {
         self: Arc<Self>,
         bid: Arc<Bid>,
         token: FencingToken,
+        is_last: bool,
     ) -> Boxed<'static, Result<Answer>> {
         let span = span!("release", mutex = bid.name, token = token);
-        let held = bid.held(token);
+        let held = Held {
+            is_last,
+            ..bid.held(token)
+        };
         boxed(span, async move { Backend::release(&*self, &held).await })
     }
     fn begin_leave(self: Arc<Self>, bid: Arc<Bid>) -> Boxed<'static, Result<()>> {

@@ -197,6 +197,7 @@ impl Bid {
             nonce: self.nonce,
             token,
             unique_id: self.unique_id,
+            is_last: false,
         }
     }
 }
@@ -217,4 +218,7 @@ pub struct Held {
     pub token: FencingToken,
     /// Whether the bid that won had an [id of its own](Bid::unique_id).
     pub unique_id: bool,
+    /// Of a release: whether no bid follows under this id. If no other contender has
+    /// it, what the id owns is this grant.
+    pub is_last: bool,
 }

@@ -36,7 +36,11 @@ impl CallUnderWay {
     pub(super) fn begin(backend: &AnyBackend, call: Call, limit: Duration, now: Moment) -> Self {
         let answer = match call {
             Call::Acquire(bid) => Answering::Acquire(backend.begin_acquire(bid)),
-            Call::Release(bid, token) => Answering::Release(backend.begin_release(bid, token)),
+            Call::Release {
+                bid,
+                token,
+                is_last,
+            } => Answering::Release(backend.begin_release(bid, token, is_last)),
             Call::Leave(bid) => Answering::Leave(backend.begin_leave(bid)),
         };
         Self {

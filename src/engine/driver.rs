@@ -272,7 +272,7 @@ impl Driver {
             // given back has none: when the event came is exact enough.
             let sent = match call {
                 Call::Acquire(_) => self.clock().look_before(),
-                Call::Release(..) | Call::Leave(_) => Sight {
+                Call::Release { .. } | Call::Leave(_) => Sight {
                     now: self.now,
                     ..self.sent
                 },

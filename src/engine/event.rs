@@ -103,8 +103,14 @@ impl Event {
 #[derive(Clone, Debug)]
 pub(crate) enum Call {
     Acquire(Arc<Bid>),
-    /// Of what the bid has won, under this token.
-    Release(Arc<Bid>, FencingToken),
+    /// Of what the bid has won.
+    Release {
+        bid: Arc<Bid>,
+        /// What it was won under.
+        token: FencingToken,
+        /// Whether its contender wants nothing more.
+        is_last: bool,
+    },
     Leave(Arc<Bid>),
 }
 
@@ -113,7 +119,7 @@ impl Call {
     pub(super) fn failed(&self, error: Error) -> Event {
         match self {
             Self::Acquire(_) => Event::Acquired(Err(error)),
-            Self::Release(..) => Event::Released(Err(error)),
+            Self::Release { .. } => Event::Released(Err(error)),
             Self::Leave(_) => Event::Left(Err(error)),
         }
     }

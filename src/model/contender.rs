@@ -93,8 +93,8 @@ pub trait ContenderIdGenerator: fmt::Debug + Send + Sync + 'static {
     /// copies.
     ///
     /// Where a store has no room for a nonce, a bid whose id is its own finds
-    /// its grant again after a lost answer. **Two processes that both say so of
-    /// one id both own.** Unless it is overridden this is false, which is always
+    /// its grant again after a lost answer, and in Redis such an owner costs a key
+    /// less. **Two processes that both say so of one id both own.** Unless it is overridden this is false, which is always
     /// safe: such a bid never takes a grant for its own, and the orphan of a
     /// lost answer waits out its lease.
     fn unique_per_call(&self) -> bool {

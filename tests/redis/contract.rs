@@ -27,3 +27,32 @@ impl Subject for OneServer {
 }
 
 tenure_testkit::contract_tests! { #[tokio::test] OneServer }
+
+/// The same by contenders whose ids others may have, too: their grants lie elsewhere.
+mod shared_ids {
+    use super::*;
+
+    struct SharedIds;
+
+    impl Subject for SharedIds {
+        type Backend = Redis;
+
+        async fn client(&self) -> tenure::Result<Redis> {
+            OneServer.client().await
+        }
+
+        fn clock(&self) -> Clock {
+            OneServer.clock()
+        }
+
+        fn patience(&self) -> Duration {
+            OneServer.patience()
+        }
+
+        fn unique_ids(&self) -> bool {
+            false
+        }
+    }
+
+    tenure_testkit::contract_tests! { #[tokio::test] SharedIds }
+}

@@ -21,6 +21,7 @@ mod jvm;
 mod lazy;
 mod linger;
 mod listing;
+mod named;
 mod one_shard;
 mod outage;
 mod own;

@@ -93,7 +93,11 @@ impl Freeing {
         self.in_flight = true;
         self.next_try = now;
         course.call(match self.token {
-            Some(token) => Call::Release(Arc::clone(&self.bid), token),
+            Some(token) => Call::Release {
+                bid: Arc::clone(&self.bid),
+                token,
+                is_last: matches!(self.then, Then::Finish(_)),
+            },
             None => Call::Leave(Arc::clone(&self.bid)),
         });
         MachineState::Freeing(self)

@@ -190,7 +190,40 @@ fn a_win_that_is_over_before_it_is_heard_of_is_given_back() {
         at(15_980),
         Event::Acquired(Ok(won(Duration::from_secs(16)))),
     );
-    assert!(matches!(effects[..], [Effect::Call(Call::Release(..), _)]));
+    assert!(matches!(
+        effects[..],
+        [Effect::Call(Call::Release { .. }, _)]
+    ));
+}
+
+/// A store may free by an id that no other contender has, where nothing follows that
+/// it could free instead.
+#[test]
+fn only_the_last_release_of_a_contender_is_by_its_id() {
+    let is_last = |effects: &[Effect]| {
+        let releases = effects.iter().filter_map(|effect| match effect {
+            Effect::Call(Call::Release { is_last, .. }, _) => Some(*is_last),
+            _ => None,
+        });
+        releases.collect::<Vec<_>>()
+    };
+    // Won too late: it bids again, under the same id.
+    let mut machine = start(Mode::Once);
+    let late = Event::Acquired(Ok(won(Duration::from_secs(16))));
+    assert_eq!(is_last(&machine.on(at(15_980), late)), [false]);
+    for (mode, is_stopped, expected) in [
+        (Mode::Once, true, true),
+        (Mode::Always, true, true),
+        (Mode::Always, false, false),
+    ] {
+        let mut machine = start(mode);
+        machine.on(at(10), Event::Acquired(Ok(won(Duration::from_secs(16)))));
+        if is_stopped {
+            machine.on(at(20), Event::Stop(Stop::Wanted));
+        }
+        let effects = machine.on(at(30), Event::Quiesced { tenure_number: 1 });
+        assert_eq!(is_last(&effects), [expected], "{mode:?}, {is_stopped}");
+    }
 }
 
 #[test]
@@ -255,7 +288,7 @@ fn the_end_of_an_earlier_tenure_does_not_end_this_one() {
         [
             Effect::StopRenewing,
             Effect::End(_),
-            Effect::Call(Call::Release(..), _)
+            Effect::Call(Call::Release { .. }, _)
         ]
     ));
 }

@@ -63,7 +63,13 @@ impl Manners {
     /// The arguments of `release.lua`.
     pub(super) fn say_to_release(&self, held: &Held, call: &mut Cmd) {
         call.arg(held.contender.as_str());
-        GrantWords::of(held).say(call);
+        // What it owns under an id that was never another's is what it gives back.
+        let by_id = held.unique_id && held.is_last;
+        match (by_id, &self.release) {
+            (false, _) => GrantWords::of(held).say(call),
+            (true, Some(_)) => drop(call.arg("")),
+            (true, None) => {}
+        }
         if let Some(manner) = &self.release {
             call.arg(&**manner);
         }
@@ -231,6 +237,15 @@ mod tests {
             assert_eq!(said(long, &held), ["a", &grant, "1000 0"]);
             let named = bid().with_unique_id().held(token);
             assert_eq!(said(usual(), &named), ["a", &format!("{grant} a")]);
+            // The last of an id that no other has is known by it.
+            let last = |held: &Held| Held {
+                is_last: true,
+                ..held.clone()
+            };
+            assert_eq!(said(usual(), &last(&named)), ["a"]);
+            let cluster = Manners::new(Duration::from_millis(250), true, false);
+            assert_eq!(said(cluster, &last(&named)), ["a", "", "250 1"]);
+            assert_eq!(said(usual(), &last(&held)), ["a", &grant]);
             assert_eq!(GrantWords::of(&named).to_string(), format!("{grant} a"));
         }
     }

@@ -239,6 +239,7 @@ async fn never_two_owners_while_both_versions_run() {
             while !is_done() {
                 let mut bid = bid(&mutex, &format!("new{number}"), long());
                 bid.queue = fastrand::bool();
+                bid.unique_id = fastrand::bool();
                 let answer = client.acquire(&bid).await.unwrap();
                 let Some(token) = answer.token() else {
                     client.leave(&bid).await.unwrap();

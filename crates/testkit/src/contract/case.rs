@@ -127,7 +127,12 @@ impl<'a, S: Subject> Case<'a, S> {
 
     /// A bid with an id of its own that takes no place when refused.
     pub(crate) fn bid(&self, name: &MutexName, who: &str) -> Bid {
-        self.bid_of(name, &self.id(who)).with_unique_id()
+        let bid = self.bid_of(name, &self.id(who));
+        if self.subject.unique_ids() {
+            bid.with_unique_id()
+        } else {
+            bid
+        }
     }
 
     /// A bid of `id`, which others may carry too.

@@ -58,6 +58,12 @@ pub trait Subject {
         Duration::from_secs(5)
     }
 
+    /// Whether contenders have ids that no other has, and say so. A store that goes
+    /// other ways by them is tested both ways.
+    fn unique_ids(&self) -> bool {
+        true
+    }
+
     /// Returns when what was begun in the background has surely reached the
     /// store: a subscription, the drop of a stream.
     fn settle(&self) -> impl Future<Output = ()> {
@@ -92,6 +98,9 @@ impl<S: Subject> Subject for &S {
     }
     fn patience(&self) -> Duration {
         (**self).patience()
+    }
+    fn unique_ids(&self) -> bool {
+        (**self).unique_ids()
     }
     fn settle(&self) -> impl Future<Output = ()> {
         (**self).settle()

@@ -65,7 +65,7 @@ impl Store {
         let at = self.now(now);
         match request {
             Request::Call(Call::Acquire(bid)) => self.table.acquire(at, bid, told),
-            Request::Call(Call::Release(bid, token)) => {
+            Request::Call(Call::Release { bid, token, .. }) => {
                 Ok(self.table.release(at, &bid.held(*token), told))
             }
             Request::Call(Call::Leave(bid)) => {

@@ -350,7 +350,7 @@ impl World {
                     p.call += 1;
                     let asked = match &call {
                         Call::Acquire(_) => Asked::Acquire,
-                        Call::Release(..) => Asked::Release,
+                        Call::Release { .. } => Asked::Release,
                         Call::Leave(_) => Asked::Leave,
                     };
                     let of = Of::Call(p.call, asked);

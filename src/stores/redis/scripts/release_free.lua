@@ -1,10 +1,12 @@
 -- The usual cases, put before release.lua, whose KEYS and ARGV it has: the grant
 -- is there, and nobody waits; or one of ours waits first, and hears. In every
 -- other case it has freed nothing, and release.lua goes on.
-local pcall, key, id, held, manner = redis.pcall, KEYS[1], ARGV[1], ARGV[2], ARGV[3] or '250 0'
--- A grant with the id behind it is the fence's; any other has a key of its own.
-local proof = #held > 49 and KEYS[6] or KEYS[3]
-local is_held = pcall('GET', key) == id and pcall('GET', proof) == held
+local pcall, key, id, held = redis.pcall, KEYS[1], ARGV[1], ARGV[2] or ''
+local manner, is_held = ARGV[3] or '250 0', pcall('GET', key) == id
+if is_held and held ~= '' then
+  -- A grant with the id behind it is the fence's; any other has a key of its own.
+  is_held = pcall('GET', #held > 49 and KEYS[6] or KEYS[3]) == held
+end
 if is_held then
   local waiting = pcall('EXISTS', KEYS[2])
   if waiting == 0 then

@@ -5,7 +5,8 @@
 -- other case it has done nothing, and take.lua goes on.
 local call, pcall, key, id, lease = redis.call, redis.pcall, KEYS[1], ARGV[1], ARGV[2]
 local words, manner, waited = ARGV[3], ARGV[4] or '1 1 250 0 0', ARGV[5]
-local usual
+-- A grant that names its owner behind it is the fence's, and in no other key.
+local named, usual = #words > 49, nil
 -- Who was seen last matters where there is a queue. A user of earlier versions
 -- may not ask EXISTS.
 if not waited then
@@ -23,9 +24,8 @@ if usual then
   -- Of equally many digits the smaller is the smaller text, too: to write a
   -- number costs more, and so does to read one.
   local said = string.sub(words, 1, 16)
-  -- A grant that the fence names is in no key of its own.
-  local number, named, none, last = said, #words > 49, nil, nil
-  if string.byte(manner) == 49 then
+  local number, none, last = said, nil, nil
+  if not ARGV[4] or string.byte(manner) == 49 then
     -- Read and written at once: the first write, so an error has changed
     -- nothing. Redis 6.0 has no GET here.
     last = pcall('SET', KEYS[6], named and words or number, 'KEEPTTL', 'GET')
