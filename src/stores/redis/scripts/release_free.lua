@@ -31,7 +31,7 @@ if is_held then
         local reserve = string.match(manner, '^%d+')
         redis.call('ZREM', KEYS[2], first)
         redis.call('SET', key, first, 'PX', reserve)
-        redis.call('DEL', KEYS[3])
+        if #held == 49 then redis.call('DEL', KEYS[3]) end
         redis.call('SET', KEYS[4], first, 'PX', reserve)
         return 1
       end

@@ -101,7 +101,11 @@ grant = token .. ' ' .. nonce
 is_named = is_named == ' '
 redis.call('SET', KEYS[6], is_named and grant .. ' ' .. id or token, 'EX', 604800)
 redis.call('SET', KEYS[1], id, 'PX', lease)
-if not is_named then redis.call('SET', KEYS[3], grant, 'PX', lease) end
-redis.call('DEL', KEYS[4])
+if is_named then
+  redis.call('DEL', KEYS[3], KEYS[4])
+else
+  redis.call('SET', KEYS[3], grant, 'PX', lease)
+  redis.call('DEL', KEYS[4])
+end
 tell(KEYS[1], 'acquired@@' .. id)
 return { 'won', id .. '@@' .. lease, grant, now_ms(time), '', '', trouble }

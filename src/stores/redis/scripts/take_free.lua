@@ -12,12 +12,16 @@ local named, usual = #words > 49, nil
 if not waited then
   usual = pcall('EXISTS', key, KEYS[2], KEYS[3], KEYS[4]) == 0
 elseif pcall('EXISTS', KEYS[2], KEYS[3], KEYS[5]) == 0 then
-  -- A kept place, as `is_kept_for` of common.lua has it, and one that ends.
   local owner, kept = pcall('GET', key), pcall('GET', KEYS[4])
   if owner == id and kept == id then
-    local left = call('PTTL', KEYS[4])
-    local owned = call('PTTL', key)
-    usual = owned >= 0 and owned <= left
+    -- An id that no other has owns nothing beside the mark of a kept place. Of any
+    -- other it is one as `is_kept_for` of common.lua has it, and one that ends.
+    usual = named
+    if not named then
+      local left = call('PTTL', KEYS[4])
+      local owned = call('PTTL', key)
+      usual = owned >= 0 and owned <= left
+    end
   end
 end
 if usual then
