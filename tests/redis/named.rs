@@ -167,6 +167,75 @@ async fn what_names_an_owner_does_not_end_before_it() {
     ask(&["SET", &fence, &text, "EX", "86400"]);
     assert!(is_renewed(&client, &held).await);
     assert!((604_000..=604_800).contains(&left()), "{}", left());
+    // Of the month after this: nobody knows how old that is.
+    let ahead = old + 32 * 86_400_000_000;
+    held.token = FencingToken::from_store(ahead).unwrap();
+    let text = format!("{ahead:016} {} me", held.nonce);
+    ask(&["SET", &fence, &text, "EX", "86400"]);
+    assert!(is_renewed(&client, &held).await);
+    assert!((604_000..=604_800).contains(&left()), "{}", left());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_fence_that_is_no_token_is_left_as_it_is() {
+    let client = client(shared()).await;
+    let mutex = fresh("foreign");
+    let fence = key(&mutex, ":fence");
+    for unique_id in [false, true] {
+        let mut mine = bid(&mutex, "me", long());
+        mine.unique_id = unique_id;
+        // With the clock asked, and with it reckoned.
+        for _ in 0..2 {
+            let held = win(&client, &mine).await;
+            assert!(client.release(&last(&held)).await.unwrap().is_won());
+            mine.nonce = Nonce::random();
+        }
+        // Nanoseconds, say: longer than a token, and smaller as a text.
+        for foreign in ["17000000000000000", "1000000000000000000"] {
+            let before = ask(&["GET", &fence]);
+            ask(&["SET", &fence, foreign]);
+            let error = client.acquire(&mine).await.unwrap_err();
+            assert!(error.to_string().contains("fence"), "{error}");
+            assert_eq!(ask(&["GET", &fence]), foreign);
+            ask(&["SET", &fence, &before]);
+        }
+    }
+}
+
+/// As the client puts it together.
+const TAKE: &str = concat!(
+    include_str!("../../src/stores/redis/scripts/take_free.lua"),
+    include_str!("../../src/stores/redis/scripts/common.lua"),
+    include_str!("../../src/stores/redis/scripts/take.lua"),
+);
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_token_that_was_reckoned_ahead_of_the_clock_leaves_nothing_without_a_fence() {
+    let client = client(shared()).await;
+    let mutex = fresh("ahead");
+    // A place is kept for it, and of the fence nothing is left.
+    for end in ["", ":kept"] {
+        ask(&["SET", &key(&mutex, end), "me", "PX", "600000"]);
+    }
+    let ahead = SystemTime::UNIX_EPOCH.elapsed().unwrap() + Duration::from_secs(60);
+    let words = format!("{:016} {:032x} me", ahead.as_micros(), 7);
+    let ends = ["", ":contender", ":grant", ":kept", ":seen", ":fence"];
+    let keys = ends.map(|end| key(&mutex, end));
+    let mut take = vec!["EVAL", TAKE, "6"];
+    take.extend(keys.iter().map(String::as_str));
+    take.extend(["me", "10000", &words, "1 1 250 0 0", "1.000001"]);
+    ask(&take);
+    // Granted by the longer way, and not found again as if it had been before.
+    assert_eq!(ask(&["EXISTS", &key(&mutex, ":kept")]), "0");
+    let left = ask(&["PTTL", &key(&mutex, "")]).parse::<i64>().unwrap();
+    assert!(left <= 10_000, "for a lease, and not for {left} ms");
+    let fence = key(&mutex, ":fence");
+    let left = ask(&["PTTL", &fence]).parse::<i64>().unwrap();
+    assert!(left > 604_000_000, "the fence ends: {left}");
+    let granted = ask(&["GET", &fence])[..16].parse::<u64>().unwrap();
+    ask(&["DEL", &key(&mutex, "")]);
+    let next = win(&client, &named(&mutex, "other", long())).await;
+    assert!(next.token.store() > granted);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

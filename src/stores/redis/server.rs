@@ -153,7 +153,8 @@ impl Server {
         let said = self.run_on(&self.connection, &live, &call, manner).await?;
         if let Said::Answer(Value::BulkString(digits)) = &said {
             // The microsecond that the clock showed.
-            live.reckoning.heard(digits, self.connector.clock.now());
+            live.reckoning
+                .heard(digits, now, self.connector.clock.now());
         }
         Ok((said, reckoned))
     }

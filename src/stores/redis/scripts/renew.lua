@@ -5,8 +5,9 @@
 -- own grant and the whole lease.
 local time = redis.call('TIME')
 local answer = { string.format('%.0f', tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)) }
--- How a token of a day ago begins.
+-- How a token of a day ago begins, and one ahead of the clock.
 local old = string.format('%.0f', tonumber(time[1]) - 86400)
+local ahead = string.format('%.0f', tonumber(time[1]) + 60)
 for at = 1, #KEYS / 2 do
   local owner_key, grant_key = KEYS[2 * at - 1], KEYS[2 * at]
   local id, grant, lease = ARGV[3 * at - 2], ARGV[3 * at - 1], ARGV[3 * at]
@@ -20,7 +21,7 @@ for at = 1, #KEYS / 2 do
     redis.call('PEXPIRE', owner_key, lease)
     if #grant <= 49 then
       redis.call('PEXPIRE', grant_key, lease)
-    elseif grant < old then
+    elseif grant < old or grant > ahead then
       -- A fence lives on for a week: longer than what it names, if that goes on.
       redis.call('PEXPIRE', grant_key, 604800000)
     end

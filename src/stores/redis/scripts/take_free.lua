@@ -47,8 +47,10 @@ if usual then
       none = none or not last
     end
   end
-  -- An error is a table, which has no length.
-  if usual and (none or (#last >= 16 and last < number)) then
+  -- An error is a table, which has no length. Behind a token of 16 digits stands a
+  -- space, or nothing.
+  local is_token = none or #last == 16 or #last > 16 and string.byte(last, 17) == 32
+  if usual and is_token and (none or last < number) then
     -- It ends seven days after the last grant, to a quarter of an hour: its
     -- first seven digits count those.
     if none or last < string.sub(number, 1, 7) then call('PEXPIRE', KEYS[6], 604800000) end
@@ -67,6 +69,9 @@ if usual then
   elseif type(last) == 'string' then
     -- The clock is behind an earlier grant, or this is no token: put back.
     call('SET', KEYS[6], last, 'KEEPTTL')
+  elseif none then
+    -- The clock is behind what it was reckoned to show: there is no fence, as before.
+    call('DEL', KEYS[6])
   elseif last and not string.find(last.err, 'syntax', 1, true) then
     return last
   end
