@@ -26,7 +26,8 @@ enum Stall {
     Leader,
 }
 
-struct Observer(MutexName);
+/// Watches a mutex.
+pub(crate) struct Observer(pub(crate) MutexName);
 
 impl Retriever for Observer {
     fn mutex(&self) -> &MutexName {

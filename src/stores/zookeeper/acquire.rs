@@ -1,7 +1,9 @@
 //! Taking the mutex, or a place before it.
 
+use std::sync::Arc;
+
 use futures_util::future::{OptionFuture, join, join3};
-use zookeeper_client::{Client, CreateMode, Error as Fault, OneshotWatcher};
+use zookeeper_client::{Client, CreateMode, Error as Fault};
 
 use super::client::Store;
 use super::nodes::{Node, Standing};
@@ -120,9 +122,12 @@ impl Store {
         }
     }
 
-    /// The grant of a bid that is next as far as its watches say, if it is so by the
-    /// word of the leader or of the quorum, too: what has happened to its own node before that was given
-    /// is heard before the answer. Nothing is listed.
+    /// The grant of a bid that is next as far as its watches say. Nothing is listed.
+    ///
+    /// Where one connection has told all of it, its own node was there when the one before
+    /// it went: what happened to it earlier would have been told earlier. Otherwise, and
+    /// where too little is proven of the session, it takes the word of the leader or of
+    /// the quorum: what has happened before that was given is heard before the answer.
     async fn inherited(
         &self,
         session: &Session,
@@ -130,20 +135,23 @@ impl Store {
         bid: &Bid,
         sent: Moment,
     ) -> Result<Option<Answer>> {
-        let is_heir = || self.places.is_heir(bid.nonce, session.id());
-        if !is_heir() {
+        let heir = || self.places.heir(bid.nonce, session.id());
+        let Some(told) = heir() else {
             return Ok(None);
+        };
+        if told == [session.link(); 2] && session.is_proven(sent) {
+            return self.won(session, bid, sent).await;
         }
         let asked = session.to_ask_for_grant(sent);
         let confirmed = session.confirm(asked, dir, &self.clock).await;
         confirmed.map_err(error::read)?;
-        match is_heir() {
-            true => self.won(session, bid, sent).await,
-            false => Ok(None),
+        match heir() {
+            Some(_) => self.won(session, bid, sent).await,
+            None => Ok(None),
         }
     }
 
-    /// The bid's node leads, as the quorum said to what was sent at `sent`.
+    /// The bid's node leads, or did at `sent`.
     async fn won(&self, session: &Session, bid: &Bid, sent: Moment) -> Result<Option<Answer>> {
         let until = self.proven(session, sent).await?;
         let Some(owned) = self.places.grant(bid.nonce, session.id(), until) else {
@@ -284,7 +292,7 @@ impl Store {
         if before == 0 && !must_watch {
             self.places.is_behind_the_first(bid.nonce);
         }
-        let client = session.client();
+        let (client, link) = (session.client(), session.link());
         // Without room it learns of a change at its next look.
         let room = must_watch.then(|| self.watch_room.for_others(&path));
         let room = room.flatten();
@@ -304,7 +312,11 @@ impl Store {
         match watched.zip(room) {
             None => {}
             Some((Ok((data, stat, watcher)), room)) => {
-                self.watch(bid, previous, before == 0, watcher, room);
+                let tell = self.turn_of(bid, room);
+                let leads = before == 0;
+                let watch =
+                    PredecessorWatch::start(&self.runtime, previous, leads, link, watcher, tell);
+                self.places.watch(bid.nonce, watch);
                 if before == 0 {
                     owner = self.known_owner(session, &bid.name, first);
                     if owner.is_none() {
@@ -320,15 +332,14 @@ impl Store {
         Ok(owner.map(|owner| Answer::refused(owner, self.now()).at_place(rank, own)))
     }
 
-    fn watch(&self, bid: &Bid, child: &str, leads: bool, watcher: OneshotWatcher, room: TakenRoom) {
-        let registry = std::sync::Arc::clone(&self.registry);
+    /// Tells the contender of `bid` that it may be its turn.
+    fn turn_of(&self, bid: &Bid, room: TakenRoom) -> impl FnOnce() + Send + 'static {
+        let registry = Arc::clone(&self.registry);
         let (name, contender): (MutexName, ContenderId) = (bid.name.clone(), bid.contender.clone());
-        let tell = move || {
+        move || {
             drop(room);
             registry.turn(&name, &contender);
-        };
-        let watch = PredecessorWatch::start(&self.runtime, child, leads, watcher, tell);
-        self.places.watch(bid.nonce, watch);
+        }
     }
 }
 

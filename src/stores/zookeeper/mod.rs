@@ -60,6 +60,7 @@ pub mod fuzzing;
 mod health;
 mod ledger;
 mod ledgers;
+mod link;
 mod list;
 mod nodes;
 mod observe;

@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
+use super::link::Link;
 use super::own_watch::OwnWatch;
 use super::path;
 use super::predecessor::PredecessorWatch;
@@ -304,14 +305,15 @@ impl BidPlaces {
     }
 
     /// Whether the node of `nonce` leads as far as its watches say: the one before
-    /// it led and has gone, and nothing has happened to its own.
-    pub(super) fn is_heir(&self, nonce: Nonce, session: i64) -> bool {
+    /// it led and has gone, and nothing has happened to its own. If so, what each of the
+    /// two was asked for on.
+    pub(super) fn heir(&self, nonce: Nonce, session: i64) -> Option<[Link; 2]> {
         let mut places = self.places.lock();
-        let place = places.get_mut(&nonce);
-        place.filter(|p| p.session == session).is_some_and(|place| {
-            let is_next = place.watch.as_ref().is_some_and(PredecessorWatch::has_led);
-            is_next && place.is_waiting() && place.is_watched()
-        })
+        let place = places.get_mut(&nonce).filter(|p| p.session == session)?;
+        let led = place.watch.as_ref()?.has_led()?;
+        let is_one = place.is_waiting() && place.is_watched();
+        let own = place.own_watch.as_ref().filter(|_| is_one)?;
+        Some([led, own.link()])
     }
 
     /// What `nonce` watches has become the first of all.

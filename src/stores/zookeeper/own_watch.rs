@@ -11,20 +11,28 @@ use std::task::{Context, Waker};
 
 use zookeeper_client::{OneshotWatcher, WatchedEvent};
 
+use super::link::Link;
 use super::watch_room::TakenRoom;
 
 /// A watch that fires once. Dropped, it is taken back.
 pub(super) struct OwnWatch {
+    /// It was asked for on this one.
+    link: Link,
     fired: Pin<Box<dyn Future<Output = WatchedEvent> + Send>>,
     _room: TakenRoom,
 }
 
 impl OwnWatch {
-    pub(super) fn new(watcher: OneshotWatcher, room: TakenRoom) -> Self {
+    pub(super) fn new(link: Link, watcher: OneshotWatcher, room: TakenRoom) -> Self {
         Self {
+            link,
             fired: Box::pin(watcher.changed()),
             _room: room,
         }
+    }
+
+    pub(super) fn link(&self) -> Link {
+        self.link
     }
 
     /// Whether something has happened to the node, or the session is over. Not

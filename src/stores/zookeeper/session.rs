@@ -14,6 +14,7 @@ use zookeeper_client::{
 use super::client::Store;
 use super::config::Config;
 use super::error;
+use super::link::{Link, Links};
 use super::proof::{Asked, Proof};
 use super::relay::Relay;
 use crate::clock::{Clock, Moment};
@@ -32,6 +33,7 @@ const SPREAD: Duration = Duration::from_secs(2);
 #[derive(Debug)]
 pub(super) struct Session {
     client: Client,
+    links: Links,
     id: i64,
     terms: LeaseTerms,
     /// When something whose answer proves anything was last sent, in
@@ -87,6 +89,7 @@ impl Session {
         Ok(Self {
             id: client.session_id().0,
             terms: terms(timeout)?,
+            links: Links::new(client.state_watcher()),
             client,
             last_sent: AtomicU64::new(clock.now().as_nanos()),
             proof: Mutex::new(Proof::new(timeout, asked_at)),
@@ -110,6 +113,11 @@ impl Session {
     /// before the next.
     pub(super) fn client(&self) -> &Client {
         &self.client
+    }
+
+    /// The connection of now.
+    pub(super) fn link(&self) -> Link {
+        self.links.now()
     }
 
     /// Now, when something is about to be sent whose answer will be
@@ -147,6 +155,11 @@ impl Session {
             true => Asked::Quorum,
             false => Asked::Leader,
         }
+    }
+
+    /// Whether a lease that begins at `now` needs no more answers.
+    pub(super) fn is_proven(&self, now: Moment) -> bool {
+        self.until(now) >= now + self.least_proven()
     }
 
     /// How long a lease lasts at least when it begins.
@@ -273,9 +286,8 @@ impl Store {
     /// answers so far prove little, after a pause or with no write for long,
     /// the quorum is asked once more.
     pub(super) async fn proven(&self, session: &Session, sent: Moment) -> Result<Moment> {
-        let until = session.until(sent);
-        if until >= sent + session.least_proven() {
-            return Ok(until);
+        if session.is_proven(sent) {
+            return Ok(session.until(sent));
         }
         let path = self.config.paths.latches();
         let confirmed = session.confirm(Asked::Quorum, path, &self.clock).await;

@@ -1,0 +1,36 @@
+//! Which connection of a session something was told by.
+//!
+//! A server tells what it was asked to watch in the order in which it happened. After a
+//! new connection it tells in any order what has happened meanwhile.
+
+use std::pin::pin;
+use std::task::{Context, Waker};
+
+use zookeeper_client::StateWatcher;
+
+use crate::sync::Mutex;
+
+/// A connection of a session, or the time between two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Link(u64);
+
+/// The connections that a session has had.
+#[derive(Debug)]
+pub(super) struct Links(Mutex<(StateWatcher, u64)>);
+
+impl Links {
+    pub(super) fn new(states: StateWatcher) -> Self {
+        Self(Mutex::new((states, 0)))
+    }
+
+    /// The one of now. The driver notes that a connection was lost, or made, before
+    /// it hands out anything that it hears on the next.
+    pub(super) fn now(&self) -> Link {
+        let (states, count) = &mut *self.0.lock();
+        let mut nobody = Context::from_waker(Waker::noop());
+        while pin!(states.changed()).poll(&mut nobody).is_ready() {
+            *count += 1;
+        }
+        Link(*count)
+    }
+}
