@@ -136,6 +136,30 @@ async fn a_place_kept_for_whom_the_fence_names_is_no_grant() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_kept_place_that_a_last_release_gives_on_is_no_grant() {
+    let client = client(shared()).await;
+    let mutex = fresh("given-on");
+    let first = win(&client, &named(&mutex, "me", terms(200, 100))).await;
+    let jvm = Jvm::new(shared(), mutex.as_str(), "jvm");
+    eventually("the lease's end", async || jvm.acquire(LEASE).then_some(())).await;
+    // It stands again under its id, which the fence still names, and listens.
+    let mut waiter = support::Waiter::stand(&client, named(&mutex, "me", long())).await;
+    // The place is kept for another, which a late take had put into the queue after its
+    // last tenure. Then its last release arrives, by its id alone.
+    for end in ["", ":kept"] {
+        ask(&["SET", &key(&mutex, end), "gone", "PX", "600000"]);
+    }
+    let gone = last(&named(&mutex, "gone", long()).held(first.token));
+    assert!(client.release(&gone).await.unwrap().is_won());
+    assert_eq!(ask(&["GET", &key(&mutex, "")]), "me", "kept for it");
+    let seen = client.owner(&mutex).await.unwrap();
+    assert_eq!(seen.owner().owner_id(), None, "and owned by nobody");
+    assert!(!is_renewed(&client, &first).await);
+    let second = waiter.win(&client).await;
+    assert!(second.token > first.token, "a new grant has a new token");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_owner_whose_fence_was_deleted_learns_of_it_and_nobody_is_beside_it() {
     let client = client(shared()).await;
     let mutex = fresh("deleted");

@@ -20,6 +20,12 @@ if is_held then
     local line = redis.call('ZRANGE', KEYS[2], 0, 1, 'WITHSCORES')
     local first, second = line[1], line[3]
     local is_ours = string.find(line[2], '.', 1, true)
+    if held == '' then
+      -- By the id alone it may be a place kept for it, and the fence may name who is
+      -- next, from an earlier grant: `keep` takes that name out.
+      local fence = pcall('GET', KEYS[6])
+      is_ours = is_ours and type(fence) == 'string' and string.sub(fence, 51) == id
+    end
     if is_ours and (not second or string.find(line[4], '.', 1, true)) and first ~= id then
       -- The first write, and it fails where there can be no queue.
       redis.call('ZREM', KEYS[5], first)
