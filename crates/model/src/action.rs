@@ -27,6 +27,8 @@ pub enum Action {
     RenewLate(Id),
     /// It ends its tenure or its bid.
     End(Id),
+    /// It will want nothing more under its id, which no other has.
+    Last(Id),
     /// It gives back what it has, or may have, at once or late.
     Free(Id, bool),
     /// It is done, and may have its bid undone once more, later.
@@ -41,6 +43,12 @@ pub enum Action {
     Late(usize),
     /// What was given up is lost.
     Lost(usize),
+    /// The JVM peer takes, or extends what it has.
+    PeerTakes,
+    /// It frees what it has.
+    PeerFrees,
+    /// An operator has what has not been used for a tick removed.
+    Prune,
     /// The replica hears of everything.
     Copy,
     /// The replica becomes the master, which takes a tick.

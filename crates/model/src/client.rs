@@ -11,7 +11,7 @@
 //! a wrong rule may count. A refusal takes none: it is not believed.
 
 use crate::store::{InUse, Names};
-use crate::words::{Answer, NO_BID, Nonce, Request, Token};
+use crate::words::{Answer, Id, NO_BID, Nonce, Request, Token};
 
 /// How far it has come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -32,7 +32,24 @@ pub enum Phase {
     Freeing {
         /// Its grant, if it knew of one.
         held: Option<Token>,
+        /// What it wants after that.
+        then: Then,
     },
+    /// It has ended, and its id with it. Another, with another id, takes its room once
+    /// nothing of it is anywhere.
+    Gone,
+}
+
+/// What a contender wants under its id once it has given back what it has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Then {
+    /// Perhaps to stand again.
+    #[default]
+    Open,
+    /// To stand again: it won too late.
+    Again,
+    /// Nothing more.
+    Nothing,
 }
 
 /// That it won or has been extended, on its way back to it.
@@ -49,6 +66,8 @@ pub struct Heard {
 pub struct Client {
     /// How far it has come.
     pub phase: Phase,
+    /// No other contender has its id.
+    pub unique: bool,
     /// Its bid.
     pub nonce: Nonce,
     /// The largest number that it has seen, where that matters.
@@ -64,13 +83,14 @@ impl Client {
         matches!(self.phase, Phase::Owning { .. })
     }
 
-    /// Its bid, as a request.
+    /// Its bid, as a request that says what it reckons.
     #[must_use]
-    pub fn take(&self) -> Request {
+    pub fn take(&self, reckoned: u8) -> Request {
         Request::Take {
             nonce: self.nonce,
             score: 0,
             seen: self.seen,
+            reckoned,
         }
     }
 
@@ -78,7 +98,10 @@ impl Client {
     pub fn own(&mut self, token: Token, left: u8) {
         self.heard = None;
         self.phase = match left {
-            0 => Phase::Freeing { held: Some(token) },
+            0 => Phase::Freeing {
+                held: Some(token),
+                then: Then::Open,
+            },
             left => Phase::Owning { token, left },
         };
     }
@@ -103,7 +126,13 @@ impl Client {
     #[must_use]
     pub fn give_back(&self) -> Request {
         match self.phase {
-            Phase::Freeing { held: Some(token) } => Request::Release {
+            Phase::Freeing {
+                then: Then::Nothing,
+                ..
+            } => Request::ReleaseById,
+            Phase::Freeing {
+                held: Some(token), ..
+            } => Request::Release {
                 nonce: self.nonce,
                 token,
             },
@@ -141,10 +170,11 @@ impl Client {
     }
 
     /// Tells what is in use.
-    pub fn uses(&self, in_use: &mut InUse) {
+    pub fn uses(&self, by: Id, in_use: &mut InUse) {
+        in_use.bid(by, self.nonce);
         match self.phase {
             Phase::Owning { token, .. } => in_use.token(token),
-            Phase::Freeing { held } => in_use.token(held.unwrap_or_default()),
+            Phase::Freeing { held, .. } => in_use.token(held.unwrap_or_default()),
             _ => {}
         }
         in_use.number(self.seen);
@@ -155,10 +185,11 @@ impl Client {
 
     /// The same under other names.
     #[must_use]
-    pub fn renamed(mut self, names: &Names) -> Self {
+    pub fn renamed(mut self, by: Id, names: &Names) -> Self {
+        self.nonce = names.bid(by, self.nonce);
         match &mut self.phase {
             Phase::Owning { token, .. } => *token = names.token(*token),
-            Phase::Freeing { held } => *held = held.map(|held| names.token(held)),
+            Phase::Freeing { held, .. } => *held = held.map(|held| names.token(held)),
             _ => {}
         }
         self.seen = names.numbers[usize::from(self.seen)];
@@ -173,7 +204,23 @@ impl Client {
     /// Whether its bid is of this nonce.
     #[must_use]
     pub fn knows(&self, nonce: Nonce) -> bool {
-        self.phase != Phase::Out && self.nonce == nonce
+        !matches!(self.phase, Phase::Out | Phase::Gone) && self.nonce == nonce
+    }
+
+    /// It is done. What it may do next is to begin, unless its id has ended.
+    pub fn settle(&mut self) {
+        let phase = match self.phase {
+            Phase::Freeing {
+                then: Then::Nothing,
+                ..
+            } => Phase::Gone,
+            _ => Phase::Out,
+        };
+        *self = Self {
+            phase,
+            unique: self.unique,
+            ..Self::default()
+        };
     }
 }
 

@@ -1,31 +1,36 @@
 //! Worlds that differ in names only are one world.
 
-use crate::client::{GIVE_UP_PLACE, Phase};
+use crate::client::{GIVE_UP_PLACE, Phase, Then};
+use crate::rule::Rule;
+use crate::setting::{Replicas, Setting};
 use crate::store::{InUse, Names, Store};
 use crate::words::{Answer, CONTENDERS, Id, Nonce, Request, Token};
-use crate::world::{Late, Replicas, Setting, WorldState};
+use crate::world::{Late, WorldState};
 
 /// The world under the names that all worlds like it have: numbers without gaps, and if
-/// they are to be `symmetric`, without what no contender can ask for any more, and contenders in
-/// the least order.
+/// they are to be `symmetric`, without what no contender can ask for any more, the bids of each
+/// contender in the order in which they are met, and contenders in the least order.
 pub(crate) fn named<S: Store>(mut state: WorldState<S>, setting: &Setting) -> WorldState<S> {
     if state.clock <= state.master.fence() {
         // A clock behind the fence decides nothing.
         state.clock = 0;
     }
+    bury(&mut state);
     if setting.symmetric {
-        forget(&mut state, setting.writes);
+        if setting.rule == Rule::Now {
+            forget(&mut state, setting.writes);
+        }
         if setting.replicas != Replicas::Asynchronous {
             // No property asks.
             state.since = setting.lease;
         }
     }
     let mut in_use = InUse::default();
-    for client in &state.clients {
-        client.uses(&mut in_use);
+    for (client, by) in state.clients.iter().zip(0..) {
+        client.uses(by, &mut in_use);
     }
     for late in state.late.iter().flatten() {
-        late.request.uses(&mut in_use);
+        late.request.uses(late.by, &mut in_use);
     }
     state.master.uses(&mut in_use);
     if let Some(replica) = &state.replica {
@@ -39,15 +44,38 @@ pub(crate) fn named<S: Store>(mut state: WorldState<S>, setting: &Setting) -> Wo
     });
     in_use.number(state.clock);
     let mut names = in_use.names();
-    if setting.symmetric {
+    if !setting.symmetric {
+        names.bids = Names::same().bids;
+    } else {
         let state = renamed(state, &names);
         let mut order: [Id; CONTENDERS] = [0, 1, 2];
-        order.sort_by_cached_key(|by| key(&state, *by));
+        // Who shares its id with the JVM peer stays first.
+        order.sort_by_cached_key(|by| (setting.peer != Some(*by), key(&state, *by)));
         for (new, old) in order.into_iter().enumerate() {
             names.ids[usize::from(old)] = u8::try_from(new).unwrap_or_default();
         }
     }
     sorted(renamed(state, &names))
+}
+
+/// Another contender, with an id of its own, takes the room of one that has ended once nothing
+/// of that is in use or on its way. A fence that names it names nobody then.
+fn bury<S: Store>(state: &mut WorldState<S>) {
+    for (client, by) in state.clients.iter_mut().zip(0..) {
+        let WorldState {
+            master, replica, ..
+        } = state;
+        let has = master.has(by) || replica.is_some_and(|replica| replica.has(by));
+        let mut late = state.late.iter().flatten();
+        if client.phase != Phase::Gone || has || late.any(|late| late.by == by) {
+            continue;
+        }
+        client.phase = Phase::Out;
+        master.forget(by);
+        if let Some(replica) = replica {
+            replica.forget(by);
+        }
+    }
 }
 
 /// All that a world has of one contender: who have the same here are the same.
@@ -60,7 +88,7 @@ fn key<S: Store>(state: &WorldState<S>, by: Id) -> impl Ord + use<S> {
     (client, state.master.part(by), replica, late)
 }
 
-/// Forgets what can make no difference any more. A grant that no server has will not come
+/// Forgets what can make no difference any more, by the rule of now. A grant that no server has will not come
 /// back: what names it finds nothing, whatever its number was.
 fn forget<S: Store>(state: &mut WorldState<S>, writes: bool) {
     let (master, replica) = (state.master, state.replica);
@@ -84,11 +112,18 @@ fn forget<S: Store>(state: &mut WorldState<S>, writes: bool) {
                 *token = known(by, *nonce, *token);
             }
             Request::Take {
-                nonce, seen: its, ..
-            }
-            | Request::Leave { nonce, seen: its } => {
+                nonce,
+                seen: its,
+                reckoned,
+                ..
+            } => {
                 *its = seen(by, *nonce, *its);
+                // A fence does not fall but by a fail-over, which ends what was reckoned.
+                // Where it is pruned, nothing that was reckoned counts.
+                *reckoned *= u8::from(*reckoned >= master.fence());
             }
+            Request::Leave { nonce, seen: its } => *its = seen(by, *nonce, *its),
+            Request::ReleaseById => {}
         }
         request
     };
@@ -96,7 +131,13 @@ fn forget<S: Store>(state: &mut WorldState<S>, writes: bool) {
         let nonce = client.nonce;
         match &mut client.phase {
             Phase::Owning { token, .. } if !writes => *token = known(by, nonce, *token),
-            Phase::Freeing { held: Some(token) } => *token = known(by, nonce, *token),
+            Phase::Freeing {
+                held: Some(token),
+                then: Then::Nothing,
+            } => *token = Token::default(),
+            Phase::Freeing {
+                held: Some(token), ..
+            } => *token = known(by, nonce, *token),
             _ => {}
         }
         client.seen = seen(by, nonce, client.seen);
@@ -148,10 +189,13 @@ fn sorted<S>(mut state: WorldState<S>) -> WorldState<S> {
 fn renamed<S: Store>(state: WorldState<S>, names: &Names) -> WorldState<S> {
     let late = |late: Late| Late {
         by: names.id(late.by),
-        request: late.request.renamed(names),
+        request: late.request.renamed(late.by, names),
     };
     WorldState {
-        clients: names.each(state.clients.map(|client| client.renamed(names))),
+        clients: names.each([0, 1, 2].map(|by: Id| {
+            let client = state.clients[usize::from(by)];
+            client.renamed(by, names)
+        })),
         late: state.late.map(|one| one.map(late)),
         master: state.master.renamed(names),
         replica: state.replica.map(|replica| replica.renamed(names)),

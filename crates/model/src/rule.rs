@@ -23,6 +23,20 @@ pub enum Rule {
     TokensByTheFenceAlone,
     /// A lease is counted from its answer.
     CountedFromTheAnswer,
-    /// A release names the contender, not its grant.
+    /// A release names the contender, not its grant, also of one that stands again.
     ReleasedByIdAlone,
+    /// A place is kept for whom the fence names from before, without a look at that.
+    KeptUnderAnOldGrant,
+    /// A release by the id alone gives the place on without a look at whom the fence names.
+    GivenOnByIdAlone,
+    /// A fence that names the grant is proof enough, whoever has the owner's key.
+    ProvenByTheFenceAlone,
+    /// The fence names a contender whose id a JVM peer has, too.
+    NamedThoughThePeerHasItsId,
+    /// A token that a bidder names by the clock that it reckons is taken as it is.
+    NamedTokenNotCompared,
+    /// It is taken where there is no fence, too.
+    NamedWithoutAFence,
+    /// What was reckoned of one server's clock counts at the server that follows it.
+    ReckonedAcrossAFailOver,
 }

@@ -22,7 +22,7 @@
 
 use stateright::{Model, Property};
 
-use crate::world::NEVER_TWO;
+use crate::property::NEVER_TWO;
 
 /// How an owner counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,7 +4,7 @@ use std::fmt::Debug;
 use std::hash::Hash;
 
 use crate::rule::Rule;
-use crate::words::{Answer, CONTENDERS, Id, Nonce, Request, Token};
+use crate::words::{Answer, CONTENDERS, Id, NO_BID, Nonce, PEER, Request, Token};
 
 /// What a store may know while it carries out a request.
 #[derive(Clone, Copy, Debug)]
@@ -15,9 +15,11 @@ pub struct Around {
     pub reserve: u8,
     /// The rule in force.
     pub rule: Rule,
+    /// Whether no other contender has the id of the one that asks.
+    pub unique: bool,
     /// Whether who is refused waits in the store's queue.
     pub queues: bool,
-    /// Who would hear a word: those that wait.
+    /// Who hears a word, as far as the store knows: those that wait.
     pub hears: [bool; CONTENDERS],
     /// The number that the store's clock stands for: not less than that of any grant
     /// before this moment.
@@ -34,10 +36,14 @@ impl Around {
             Rule::TokensByTheFenceAlone => 0,
             _ => self.clock,
         };
-        Token {
-            number: fence.max(clock) + 1,
-            order: self.order,
-        }
+        self.token(fence.max(clock) + 1)
+    }
+
+    /// The token of a new grant that is to have this number.
+    #[must_use]
+    pub fn token(&self, number: u8) -> Token {
+        let order = self.order;
+        Token { number, order }
     }
 }
 
@@ -53,7 +59,12 @@ pub struct Names {
     pub orders: [u8; 32],
     /// The new score of each place in the queue.
     pub scores: [u8; 32],
+    /// The new nonce of each bid of each contender, by its old id.
+    pub bids: [[Nonce; BIDS]; CONTENDERS],
 }
+
+/// More than there are bids of one contender in use, and the nonce of none.
+const BIDS: usize = 16;
 
 impl Names {
     /// Names that change nothing.
@@ -65,7 +76,14 @@ impl Names {
             numbers: all,
             orders: all,
             scores: all,
+            bids: [std::array::from_fn(|bid| all[bid]); CONTENDERS],
         }
+    }
+
+    /// The new nonce of a bid of the contender that was `by`.
+    #[must_use]
+    pub fn bid(&self, by: Id, nonce: Nonce) -> Nonce {
+        self.bids[usize::from(by)][usize::from(nonce)]
     }
 
     /// The new token of `token`.
@@ -87,10 +105,10 @@ impl Names {
         new
     }
 
-    /// The new id of `id`.
+    /// The new id of `id`; the peer's stays.
     #[must_use]
     pub fn id(&self, id: Id) -> Id {
-        self.ids[usize::from(id)]
+        self.ids.get(usize::from(id)).copied().unwrap_or(PEER)
     }
 }
 
@@ -100,6 +118,7 @@ pub struct InUse {
     numbers: u32,
     orders: u32,
     scores: u32,
+    bids: [[Nonce; BIDS]; CONTENDERS],
 }
 
 impl InUse {
@@ -119,6 +138,15 @@ impl InUse {
         self.scores |= 1 << score;
     }
 
+    /// This bid is. Which of a contender's is told first has the first nonce.
+    pub fn bid(&mut self, by: Id, nonce: Nonce) {
+        let bids = &mut self.bids[usize::from(by)];
+        if nonce != NO_BID && bids[usize::from(nonce)] == NO_BID {
+            let last = bids.iter().max().copied().unwrap_or_default();
+            bids[usize::from(nonce)] = last + 1;
+        }
+    }
+
     /// Names without gaps; contenders stay who they are.
     #[must_use]
     pub fn names(&self) -> Names {
@@ -126,6 +154,7 @@ impl InUse {
             numbers: dense(self.numbers),
             orders: dense(self.orders),
             scores: dense(self.scores),
+            bids: self.bids,
             ..Names::same()
         }
     }
@@ -173,8 +202,32 @@ pub trait Store: Copy + Debug + Default + Ord + Hash + Send + Sync + 'static {
     /// The last number that it knows of.
     fn fence(&self) -> u8;
 
-    /// The grant of this bid, if it has one.
+    /// The grant of this bid, if anything is left of it.
     fn grant(&self, by: Id, nonce: Nonce) -> Option<Token>;
+
+    /// A JVM peer takes what is free, or extends what is its own, for so long. Whether it could.
+    fn peer_takes(&mut self, _peer: Id, _is_its: bool, _lease: u8) -> bool {
+        false
+    }
+
+    /// It frees what its id has.
+    fn peer_frees(&mut self, _peer: Id) {}
+
+    /// Removes what is left of a mutex that nobody uses.
+    fn prune(&mut self) {}
+
+    /// Whether the contender owns, waits or is kept a place.
+    fn has(&self, _by: Id) -> bool {
+        false
+    }
+
+    /// Nobody has this id any more, nor will have.
+    fn forget(&mut self, _by: Id) {}
+
+    /// Whether a place that is kept is told from a grant.
+    fn keeps_well(&self) -> bool {
+        true
+    }
 
     /// For people.
     fn told(&self) -> String;

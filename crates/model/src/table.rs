@@ -65,7 +65,8 @@ impl Store for Row {
             Request::Renew { .. } => return Answer::Gone,
             Request::Release { token, .. } if is_own && self.version == token => self.free(),
             Request::Leave { seen, .. } if is_own && self.version.number > seen => self.free(),
-            Request::Release { .. } | Request::Leave { .. } => {}
+            // Only a grant, or a bid, is given back here.
+            Request::Release { .. } | Request::Leave { .. } | Request::ReleaseById => {}
         }
         Answer::Done
     }
@@ -79,11 +80,16 @@ impl Store for Row {
 
     fn uses(&self, in_use: &mut InUse) {
         in_use.token(self.version);
+        if let Some((id, nonce)) = self.owner {
+            in_use.bid(id, nonce);
+        }
     }
 
     fn renamed(self, names: &Names) -> Self {
         Self {
-            owner: self.owner.map(|(id, nonce)| (names.id(id), nonce)),
+            owner: self
+                .owner
+                .map(|(id, nonce)| (names.id(id), names.bid(id, nonce))),
             left: self.left,
             version: names.token(self.version),
         }

@@ -27,7 +27,8 @@ pub fn told<S: Store>(path: Path<WorldState<S>, Action>) -> String {
             let (id, number) = (name(id), token.number);
             Some(format!("{id} owns by token {number} for {left}"))
         });
-        let believes: Vec<_> = believes.collect();
+        let peer = (after.peer > 0).then(|| format!("the JVM peer owns for {}", after.peer));
+        let believes: Vec<_> = believes.chain(peer).collect();
         let _ = writeln!(
             text,
             "       store: {}{}",
@@ -43,9 +44,15 @@ pub fn told<S: Store>(path: Path<WorldState<S>, Action>) -> String {
 
 fn request(request: Request) -> String {
     match request {
-        Request::Take { nonce, .. } => format!("take of bid {nonce}"),
+        Request::Take {
+            nonce, reckoned: 0, ..
+        } => format!("take of bid {nonce}"),
+        Request::Take {
+            nonce, reckoned, ..
+        } => format!("take of bid {nonce}, made at the time of token {reckoned}"),
         Request::Renew { token, .. } => format!("renewal of token {}", token.number),
         Request::Release { token, .. } => format!("release of token {}", token.number),
+        Request::ReleaseById => "last release, by its id".to_owned(),
         Request::Leave { nonce: NO_BID, .. } => "word that its place is free".to_owned(),
         Request::Leave { nonce, .. } => format!("undoing of bid {nonce}"),
     }
@@ -75,7 +82,8 @@ fn sentence<S: Store>(before: &WorldState<S>, action: Action, after: &WorldState
         true => ", and will have its bid undone once more",
         false => "",
     };
-    let take = |id: Id| request(was(id).take());
+    // What it reckons matters where it is late, and is told as that arrives.
+    let take = |id: Id| request(was(id).take(0));
     let renewal = |id: Id| was(id).renew().map_or_else(String::new, request);
     let came = |id: Id, other: &str| match is(id).heard {
         Some(heard) => answer(heard.answer),
@@ -134,11 +142,15 @@ fn sentence<S: Store>(before: &WorldState<S>, action: Action, after: &WorldState
             format!("{id}'s {take} is answered by an error; it gives up its place, {late}")
         }
         Action::End(id) => format!("{} wants no more", name(id)),
+        Action::Last(id) => format!("{} will want nothing more under its id", name(id)),
         Action::Free(id, late) => {
             let (what, late) = (request(was(id).give_back()), late_or(late, "which is done"));
             format!("{} sends its {what}, {late}", name(id))
         }
-        Action::Settle(id, tidy) => format!("{} is done{}", name(id), tidily(tidy)),
+        Action::Settle(id, tidy) => {
+            let (id, tidily) = (name(id), tidily(tidy));
+            format!("{id} is done{tidily}")
+        }
         Action::Again(id, tidy) => {
             let tidily = tidily(tidy);
             format!("{} stands again under its id{tidily}", name(id))
@@ -158,6 +170,9 @@ fn sentence<S: Store>(before: &WorldState<S>, action: Action, after: &WorldState
             };
             format!("{}'s {} {end}", name(late.by), request(late.request))
         }
+        Action::PeerTakes => "the JVM peer takes, or extends what it has".to_owned(),
+        Action::PeerFrees => "the JVM peer frees what it has".to_owned(),
+        Action::Prune => "time passes, and what nobody uses is pruned".to_owned(),
         Action::Copy => "the replica hears of everything".to_owned(),
         Action::FailOver => "the replica becomes the master".to_owned(),
         Action::Tick => "time passes".to_owned(),

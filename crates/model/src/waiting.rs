@@ -29,6 +29,8 @@ pub struct Setting {
     pub faults: u8,
     /// By when the last contender begins.
     pub begins: u8,
+    /// Whether the fence names them: none has an id of another.
+    pub unique: bool,
     /// Whether waiters look when what refused them is over. Without it, a lost word is one
     /// that nothing makes up for.
     pub looks: bool,
@@ -110,6 +112,7 @@ impl Waiting {
             lease: self.0.lease,
             reserve: self.0.reserve,
             rule: Rule::Now,
+            unique: self.0.unique,
             queues: true,
             hears: state.lives.map(|life| matches!(life, Life::Waiting { .. })),
             clock: 0,
@@ -141,6 +144,7 @@ impl Waiting {
             nonce: BID,
             score,
             seen: 0,
+            reckoned: 0,
         };
         let life = match self.run(state, by, request) {
             Answer::Won { token, left, .. } => {

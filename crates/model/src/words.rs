@@ -8,10 +8,16 @@ pub type Id = u8;
 /// How many contenders there are.
 pub const CONTENDERS: usize = 3;
 
-/// The names of the contenders.
+/// A JVM peer, which is none of them: it takes and frees by the owner's key alone.
+pub const PEER: Id = 3;
+
+/// The names of the contenders, and of the peer.
 #[must_use]
 pub fn name(id: Id) -> char {
-    char::from(b'a' + id)
+    match id {
+        PEER => 'j',
+        id => char::from(b'a' + id),
+    }
 }
 
 /// What tells one bid of a contender from its others. Only whether two are the same is
@@ -42,6 +48,9 @@ pub enum Request {
         score: u8,
         /// The largest number that the contender has seen.
         seen: u8,
+        /// The number that the store's clock stands for, as the contender reckons it:
+        /// behind it, not ahead. Zero if it does not.
+        reckoned: u8,
     },
     /// Extend my lease.
     Renew {
@@ -57,6 +66,8 @@ pub enum Request {
         /// The grant.
         token: Token,
     },
+    /// Free what my id has: no other has this id, and I want nothing more.
+    ReleaseById,
     /// Free whatever my bid has won, and its place in the queue.
     Leave {
         /// The bid.
@@ -75,33 +86,56 @@ impl Request {
             | Self::Renew { nonce, .. }
             | Self::Release { nonce, .. }
             | Self::Leave { nonce, .. } => nonce,
+            Self::ReleaseById => NO_BID,
         }
     }
 
-    /// Tells what is in use.
-    pub fn uses(self, in_use: &mut InUse) {
+    /// Tells what is in use where `by` asks.
+    pub fn uses(self, by: Id, in_use: &mut InUse) {
+        in_use.bid(by, self.nonce());
         match self {
-            Self::Take { score, seen, .. } => {
+            Self::Take {
+                score,
+                seen,
+                reckoned,
+                ..
+            } => {
                 in_use.score(score);
                 in_use.number(seen);
+                in_use.number(reckoned);
             }
             Self::Renew { token, .. } | Self::Release { token, .. } => in_use.token(token),
             Self::Leave { seen, .. } => in_use.number(seen),
+            Self::ReleaseById => {}
         }
     }
 
     /// The same under other names.
     #[must_use]
-    pub fn renamed(mut self, names: &Names) -> Self {
+    pub fn renamed(mut self, by: Id, names: &Names) -> Self {
         match &mut self {
-            Self::Take { score, seen, .. } => {
+            Self::Take { nonce, .. }
+            | Self::Renew { nonce, .. }
+            | Self::Release { nonce, .. }
+            | Self::Leave { nonce, .. } => *nonce = names.bid(by, *nonce),
+            Self::ReleaseById => {}
+        }
+        match &mut self {
+            Self::Take {
+                score,
+                seen,
+                reckoned,
+                ..
+            } => {
                 *score = names.scores[usize::from(*score)];
                 *seen = names.numbers[usize::from(*seen)];
+                *reckoned = names.numbers[usize::from(*reckoned)];
             }
             Self::Renew { token, .. } | Self::Release { token, .. } => {
                 *token = names.token(*token);
             }
             Self::Leave { seen, .. } => *seen = names.numbers[usize::from(*seen)],
+            Self::ReleaseById => {}
         }
         self
     }

@@ -16,47 +16,13 @@
 use stateright::{Model, Property};
 
 use crate::action::Action;
-use crate::client::{Client, GIVE_UP_PLACE, Heard, Phase};
+use crate::client::{Client, GIVE_UP_PLACE, Heard, Phase, Then};
 use crate::naming;
+use crate::property;
 use crate::rule::Rule;
+use crate::setting::{LATE, Replicas, Setting};
 use crate::store::{Around, Store};
 use crate::words::{Answer, CONTENDERS, Id, Nonce, Request, Token};
-
-/// How many given up requests there can be on their way.
-pub const LATE: usize = 2;
-
-/// What replicas there are, and what is asked of them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Replicas {
-    /// None: the store does not fail over.
-    None,
-    /// One, which is told later, and becomes the master at any time.
-    Asynchronous,
-    /// The same, and what it has not confirmed does not count (`wait_replicas`).
-    Confirming,
-}
-
-/// What a world is made of.
-#[derive(Clone, Copy, Debug)]
-pub struct Setting {
-    /// The length of a lease, in ticks.
-    pub lease: u8,
-    /// For how long a place is kept.
-    pub reserve: u8,
-    /// Whether who is refused waits in the store's queue.
-    pub queues: bool,
-    /// How many given up requests are on their way at a time, up to [`LATE`].
-    pub late: usize,
-    /// The replicas.
-    pub replicas: Replicas,
-    /// Whether owners write to a register that compares tokens, now and later.
-    pub writes: bool,
-    /// The rule.
-    pub rule: Rule,
-    /// Whether worlds count as one that differ only in who is who. Histories are hard to
-    /// read then.
-    pub symmetric: bool,
-}
 
 /// A request that its sender does not wait for any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -84,6 +50,8 @@ pub struct WorldState<S> {
     pub clock: u8,
     /// The order of the last grant.
     pub order: u8,
+    /// For how long the JVM peer believes that it owns.
+    pub peer: u8,
     /// How long ago the store failed over, at most a lease.
     pub since: u8,
     /// The token of the last write to the register that compares them.
@@ -117,17 +85,28 @@ impl<S: Store> World<S> {
         self.setting.replicas == Replicas::Confirming
     }
 
-    /// Carries out `request`, and answers.
-    fn run(&self, state: &mut WorldState<S>, by: Id, request: Request) -> Answer {
-        let around = Around {
+    /// What the store may know while it carries out what a contender asks that has an id of
+    /// its own, or not.
+    fn around(&self, state: &WorldState<S>, unique: bool) -> Around {
+        Around {
             lease: self.setting.lease,
             reserve: self.setting.reserve,
             rule: self.setting.rule,
+            unique: unique || self.setting.rule == Rule::NamedThoughThePeerHasItsId,
             queues: self.setting.queues,
-            hears: state.clients.map(|client| client.phase == Phase::Bidding),
+            hears: state.clients.map(|client| match client.phase {
+                Phase::Bidding => true,
+                Phase::Out => false,
+                _ => self.setting.lingers,
+            }),
             clock: state.clock,
             order: state.order + 1,
-        };
+        }
+    }
+
+    /// Carries out `request`, and answers.
+    fn run(&self, state: &mut WorldState<S>, by: Id, request: Request) -> Answer {
+        let around = self.around(state, state.clients[usize::from(by)].unique);
         let answer = state.master.run(by, request, &around);
         if let Answer::Won { token, found, .. } = answer
             && !found
@@ -158,6 +137,13 @@ impl<S: Store> World<S> {
         match (client.phase, answer) {
             (Phase::Bidding, Answer::Won { token, left, .. }) => {
                 client.own(token, by_rule(left));
+                // Who waits in the queue goes on to wait. Of others it makes no difference.
+                if let Phase::Freeing { then, .. } = &mut client.phase
+                    && self.setting.queues
+                    && client.unique
+                {
+                    *then = Then::Again;
+                }
             }
             (Phase::Owning { token, .. }, Answer::Extended { left }) => {
                 client.own(token, by_rule(left));
@@ -214,6 +200,7 @@ impl<S: Store> World<S> {
         for client in &mut state.clients {
             client.tick();
         }
+        state.peer = state.peer.saturating_sub(1);
         state.clock = state.top;
         state.since = (state.since + 1).min(self.setting.lease);
     }
@@ -226,6 +213,45 @@ impl<S: Store> World<S> {
             // What was not confirmed by then never will be.
             client.heard = client.heard.filter(|it| !self.waits() || it.confirmed);
         }
+        if self.setting.rule == Rule::ReckonedAcrossAFailOver {
+            return;
+        }
+        // A clock is reckoned for one connection. What comes late to this server is what
+        // was sent to it.
+        for late in state.late.iter_mut().flatten() {
+            if let Request::Take { reckoned, .. } = &mut late.request {
+                *reckoned = 0;
+            }
+        }
+    }
+
+    /// The bid of `client`, which names its token by the clock, where it may: past all that was
+    /// granted by now. It lags once it is late. Where replicas are waited for none is named.
+    fn take(&self, client: &Client, top: u8) -> Request {
+        let names = self.setting.reckons && !self.waits();
+        client.take(top * u8::from(names))
+    }
+
+    /// Does what others do to the keys.
+    fn meddle(&self, state: &mut WorldState<S>, action: Action) -> Option<()> {
+        let (peer, lease) = (self.setting.peer?, self.setting.lease);
+        match action {
+            Action::PeerTakes => {
+                let is_its = state.peer > 0;
+                let takes = state.master.peer_takes(peer, is_its, lease);
+                state.peer = lease * u8::from(takes);
+            }
+            Action::PeerFrees => {
+                state.master.peer_frees(peer);
+                state.peer = 0;
+            }
+            _ => {
+                // It is unused for a time before.
+                self.tick(state);
+                state.master.prune();
+            }
+        }
+        Some(())
     }
 
     /// Carries out `request` of `by`, which hears what it came to.
@@ -254,7 +280,7 @@ impl<S: Store> World<S> {
 
     /// Does what a contender does by itself.
     fn act(&self, state: &mut WorldState<S>, by: Id, action: Action) -> Option<()> {
-        let nonce = Self::nonce(state, by);
+        let (nonce, top) = (Self::nonce(state, by), state.top);
         let client = &mut state.clients[usize::from(by)];
         match action {
             Action::Begin(_) => {
@@ -262,15 +288,15 @@ impl<S: Store> World<S> {
                 client.phase = Phase::Bidding;
             }
             Action::Ask(_) => {
-                let request = client.take();
+                let request = self.take(client, top);
                 self.ask(state, by, request);
             }
             Action::AskUnheard(_) => {
-                let request = client.take();
+                let request = self.take(client, top);
                 self.run(state, by, request);
             }
             Action::AskLate(_) => {
-                let request = client.take();
+                let request = self.take(client, top);
                 self.give_up(state, Late { by, request })?;
             }
             Action::Hear(_) => self.hear(state, by)?,
@@ -293,7 +319,14 @@ impl<S: Store> World<S> {
             Action::End(_) => {
                 let held = client.token();
                 client.heard = None;
-                client.phase = Phase::Freeing { held };
+                let then = Then::Open;
+                client.phase = Phase::Freeing { held, then };
+            }
+            Action::Last(_) => {
+                let Phase::Freeing { then, .. } = &mut client.phase else {
+                    return None;
+                };
+                *then = Then::Nothing;
             }
             Action::Free(_, is_late) => {
                 let request = client.give_back();
@@ -301,11 +334,14 @@ impl<S: Store> World<S> {
             }
             Action::Settle(_, tidy) => {
                 let request = client.leave();
-                *client = Client::default();
+                client.settle();
                 self.lose_or_give_up(state, Late { by, request }, tidy)?;
             }
             Action::Again(_, tidy) => {
-                let Phase::Freeing { held: Some(token) } = client.phase else {
+                let Phase::Freeing {
+                    held: Some(token), ..
+                } = client.phase
+                else {
                     return None;
                 };
                 let request = client.leave();
@@ -341,7 +377,10 @@ impl<S: Store> World<S> {
             (Phase::Owning { .. }, None) => {
                 actions.extend([Action::Renew(by), Action::RenewLate(by), Action::End(by)]);
             }
-            (Phase::Freeing { held }, _) => {
+            (Phase::Freeing { held, then }, _) => {
+                if client.unique && held.is_some() && then == Then::Open {
+                    actions.push(Action::Last(by));
+                }
                 actions.extend(both(Action::Free));
                 actions.extend(both(Action::Settle));
                 // A campaign stands again after a tenure; whatever else begins has an id of its
@@ -365,7 +404,12 @@ impl<S: Store> Model for World<S> {
     type Action = Action;
 
     fn init_states(&self) -> Vec<WorldState<S>> {
+        let client = |unique| Client {
+            unique,
+            ..Client::default()
+        };
         vec![WorldState {
+            clients: [0, 1, 2].map(|by| client(by < self.setting.unique)),
             replica: (self.setting.replicas != Replicas::None).then(S::default),
             since: self.setting.lease,
             ..WorldState::default()
@@ -386,6 +430,10 @@ impl<S: Store> Model for World<S> {
         }
         if state.replica.is_some() {
             actions.extend([Action::Copy, Action::FailOver]);
+        }
+        if self.setting.peer.is_some() {
+            actions.extend([Action::PeerTakes, Action::Prune]);
+            actions.extend((state.peer > 0).then_some(Action::PeerFrees));
         }
         actions.push(Action::Tick);
     }
@@ -411,6 +459,9 @@ impl<S: Store> Model for World<S> {
             }
             Action::FailOver => self.fail_over(&mut state),
             Action::Tick => self.tick(&mut state),
+            Action::PeerTakes | Action::PeerFrees | Action::Prune => {
+                self.meddle(&mut state, action)?;
+            }
             Action::Begin(by)
             | Action::Ask(by)
             | Action::AskUnheard(by)
@@ -421,6 +472,7 @@ impl<S: Store> Model for World<S> {
             | Action::Renew(by)
             | Action::RenewLate(by)
             | Action::End(by)
+            | Action::Last(by)
             | Action::Free(by, _)
             | Action::Settle(by, _)
             | Action::Again(by, _)
@@ -431,33 +483,7 @@ impl<S: Store> Model for World<S> {
     }
 
     fn properties(&self) -> Vec<Property<Self>> {
-        let sometimes = Property::<Self>::sometimes;
-        let found = |_: &Self, state: &WorldState<S>| {
-            let heard = state.clients.iter().filter_map(|client| client.heard);
-            let mut answers = heard.map(|heard| heard.answer);
-            answers.any(|answer| matches!(answer, Answer::Won { found: true, .. }))
-        };
-        vec![
-            Property::<Self>::always(NEVER_TWO, |world, state| {
-                let owners = state.clients.iter().filter(|client| client.owns()).count();
-                // Redis answers before its replica has what it answers about.
-                let forgets = world.setting.replicas == Replicas::Asynchronous;
-                let is_excused = forgets && state.since < world.setting.lease;
-                owners < 2 || is_excused
-            }),
-            Property::<Self>::always(TOKENS_RISE, |_, state| !state.fell),
-            Property::<Self>::always(NO_STALE_WRITE, |_, state| !state.stale),
-            sometimes("somebody owns", |_, state| {
-                state.clients.iter().any(Client::owns)
-            }),
-            sometimes("all three contend", |_, state| {
-                state
-                    .clients
-                    .iter()
-                    .all(|client| client.phase != Phase::Out)
-            }),
-            sometimes("a grant is found again", found),
-        ]
+        property::all(&self.setting)
     }
 }
 
@@ -470,10 +496,3 @@ fn write<S>(state: &mut WorldState<S>, token: Token) -> Option<()> {
     state.register = token;
     Some(())
 }
-
-/// As docs/guarantees.md has it.
-pub const NEVER_TWO: &str = "never two at once";
-/// Promise 5.
-pub const TOKENS_RISE: &str = "tokens rise";
-/// What a fence gives.
-pub const NO_STALE_WRITE: &str = "a fenced register takes no stale write";

@@ -1,14 +1,16 @@
 //! A table that knows an id and a version, under three campaigns.
 
+use tenure_model::property::NEVER_TWO;
 use tenure_model::rule::Rule;
+use tenure_model::setting::Setting;
 use tenure_model::table::Row;
-use tenure_model::world::NEVER_TWO;
 
 use crate::{WORLD, broken, explored};
 
 #[test]
 fn never_two_where_a_bid_is_told_by_its_id() {
-    let explored = explored::<Row>("MySQL's table", WORLD);
+    let setting = Setting { late: 2, ..WORLD };
+    let explored = explored::<Row>("MySQL's table", setting);
     assert!(explored.states > 10_000, "{explored:?}");
 }
 

@@ -11,6 +11,7 @@ const WAITING: Setting = Setting {
     reserve: 1,
     faults: 0,
     begins: 2,
+    unique: false,
     looks: true,
 };
 
@@ -22,18 +23,24 @@ fn told(path: Path<WaitingState, Action>) -> String {
 
 #[test]
 fn a_released_mutex_is_taken_by_the_next_waiter() {
-    let explored = explore(Waiting(WAITING), told);
-    say("waiting", &explored);
+    for unique in [false, true] {
+        let setting = Setting { unique, ..WAITING };
+        let explored = explore(Waiting(setting), told);
+        say("waiting", &explored);
+    }
 }
 
 #[test]
 fn who_lives_comes_to_own_though_others_die_and_words_are_lost() {
-    let setting = Setting {
-        faults: 2,
-        ..WAITING
-    };
-    let explored = explore(Waiting(setting), told);
-    say("waiting, with faults", &explored);
+    for unique in [false, true] {
+        let setting = Setting {
+            faults: 2,
+            unique,
+            ..WAITING
+        };
+        let explored = explore(Waiting(setting), told);
+        say("waiting, with faults", &explored);
+    }
 }
 
 /// The word is a hint: what makes up for a lost one is the look at the end of the lease.

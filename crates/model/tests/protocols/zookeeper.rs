@@ -2,8 +2,8 @@
 
 use stateright::Path;
 use tenure_model::explore::{counterexample, explore};
+use tenure_model::property::NEVER_TWO;
 use tenure_model::session::{Action, Rule, Session, SessionState, Setting, sentence};
-use tenure_model::world::NEVER_TWO;
 
 use crate::say;
 
