@@ -9,6 +9,7 @@ mod listing;
 mod orphans;
 mod own_nodes;
 mod quorum;
+mod runs;
 mod same_session;
 mod schedule;
 mod session;

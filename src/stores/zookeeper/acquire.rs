@@ -2,14 +2,16 @@
 
 use std::sync::Arc;
 
-use futures_util::future::{OptionFuture, join, join3};
+use futures_util::future::{OptionFuture, join3};
 use zookeeper_client::{Client, CreateMode, Error as Fault};
 
+use super::asked_watch::AskedWatch;
 use super::client::Store;
 use super::nodes::{Node, Standing};
 use super::owner::{ATTEMPTS, restless, sorted, token};
 use super::predecessor::PredecessorWatch;
 use super::proof::Asked;
+use super::runs::Beside;
 use super::session::Session;
 use super::watch_room::TakenRoom;
 use super::{clock, error, path};
@@ -162,8 +164,8 @@ impl Store {
         Ok(Some(Answer::won(owner, self.now())))
     }
 
-    /// Creates the bid's node and lists all, in one round trip. `None`: the
-    /// parent was not there.
+    /// Creates the bid's node and lists all, or only those that count, in one round trip.
+    /// `None`: the parent was not there.
     async fn create(
         &self,
         session: &Session,
@@ -176,9 +178,13 @@ impl Store {
         // Noted before it is sent: dropped from here on, it is looked for.
         self.places.begin(bid, session.id(), self.clock.now());
         let sent = session.sending(&self.clock);
-        let client = session.client();
+        let (client, link) = (session.client(), session.link());
         let creation = client.create(&start, bid.contender.as_str().as_bytes(), &options);
-        let (created, listed) = join(creation, client.list_children(dir)).await;
+        let beside = self.runs.beside(&bid.name, link);
+        let listing = (beside != Beside::Nothing).then(|| client.list_children(dir));
+        let watching = (beside == Beside::ListAndWatch).then(|| self.watch_parent(session, dir));
+        let (listing, watching) = (OptionFuture::from(listing), OptionFuture::from(watching));
+        let (created, listed, watch) = join3(creation, listing, watching).await;
         let (stat, sequence) = match created {
             Ok(created) => {
                 session.note(Asked::Quorum, sent, &self.clock);
@@ -217,9 +223,38 @@ impl Store {
                  contends, and they begin again"
             )));
         }
+        let number = sequence.into_i64();
+        let listed = match listed {
+            Some(listed) => listed,
+            None if self.runs.goes_on(&bid.name, session.link(), number) => {
+                return Ok(Some((node.clone(), vec![node.child])));
+            }
+            None => client.list_children(dir).await,
+        };
         // Not listed, and yet created.
         let children = sorted(listed, error::write)?;
+        if children.first() == Some(&node.child) && link == session.link() {
+            self.runs.listed(&bid.name, link, number, watch.flatten());
+        }
         Ok(Some((node, children)))
+    }
+
+    /// A watch on the parent, if there is room and it is there. It is asked for before
+    /// this returns.
+    fn watch_parent(
+        &self,
+        session: &Session,
+        dir: &str,
+    ) -> impl Future<Output = Option<AskedWatch>> {
+        let link = session.link();
+        let room = self.watch_room.for_own(dir);
+        let looking = room
+            .is_some()
+            .then(|| session.client().check_and_watch_stat(dir));
+        async move {
+            let (stat, watcher) = OptionFuture::from(looking).await?.ok()?;
+            Some(AskedWatch::new(link, watcher, room?)).filter(|_| stat.is_some())
+        }
     }
 
     /// The caller does not want what `nonce` has: whatever becomes of it, the

@@ -10,6 +10,7 @@ use tokio::runtime::Handle;
 use super::cleanup::Reaping;
 use super::config::Config;
 use super::nodes::BidPlaces;
+use super::runs::Runs;
 use super::session::{Session, unreachable};
 use super::watch::Registry;
 use super::watch_room::WatchRoom;
@@ -48,6 +49,7 @@ pub(super) struct Store {
     /// The time of the ensemble.
     pub(super) time: HeardClock,
     pub(super) places: BidPlaces,
+    pub(super) runs: Runs,
     pub(super) watch_room: WatchRoom,
     pub(super) registry: Arc<Registry>,
     /// Told when there may be something to delete.
@@ -87,6 +89,7 @@ impl ZooKeeper {
             time: HeardClock::guessed(clock.now()),
             clock,
             places: BidPlaces::default(),
+            runs: Runs::default(),
             watch_room: WatchRoom::default(),
             registry: Arc::default(),
             reaping: Reaping::default(),
@@ -151,6 +154,7 @@ impl Store {
         self.closing.close();
         self.registry.close();
         self.places.forget_all();
+        self.runs.forget_all();
         self.slot.lock().session.take()
     }
 }

@@ -12,25 +12,37 @@ use crate::sync::Mutex;
 
 /// A connection of a session, or the time between two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Link(u64);
+pub(super) struct Link {
+    session: i64,
+    count: u64,
+}
 
 /// The connections that a session has had.
 #[derive(Debug)]
-pub(super) struct Links(Mutex<(StateWatcher, u64)>);
+pub(super) struct Links {
+    session: i64,
+    seen: Mutex<(StateWatcher, u64)>,
+}
 
 impl Links {
-    pub(super) fn new(states: StateWatcher) -> Self {
-        Self(Mutex::new((states, 0)))
+    pub(super) fn new(session: i64, states: StateWatcher) -> Self {
+        Self {
+            session,
+            seen: Mutex::new((states, 0)),
+        }
     }
 
     /// The one of now. The driver notes that a connection was lost, or made, before
     /// it hands out anything that it hears on the next.
     pub(super) fn now(&self) -> Link {
-        let (states, count) = &mut *self.0.lock();
+        let (states, count) = &mut *self.seen.lock();
         let mut nobody = Context::from_waker(Waker::noop());
         while pin!(states.changed()).poll(&mut nobody).is_ready() {
             *count += 1;
         }
-        Link(*count)
+        Link {
+            session: self.session,
+            count: *count,
+        }
     }
 }

@@ -25,8 +25,10 @@
 //! | `tls` | what is trusted and shown over TLS |
 //! | `relay` | carries the driver's connections over TLS |
 //! | `own_process` | whether a connection to the relay is our own |
-//! | `own_watch` | the watch on a node of our own |
+//! | `asked_watch` | a watch that is asked, and not waited for: on nodes of our own and their parents |
 //! | `predecessor` | the watch of a waiter on the node before its own |
+//! | `link` | which connection something was told by |
+//! | `runs` | mutexes that this client takes again and again |
 //! | `acquire` | taking the mutex, or a place before it |
 //! | `renew` | renewing and giving back |
 //! | `nodes` | which nodes are ours, and until when they count |
@@ -49,6 +51,7 @@
 //! | `fuzzing` | nodes that a fuzzer makes up |
 
 mod acquire;
+mod asked_watch;
 mod cleanup;
 mod client;
 mod clock;
@@ -66,7 +69,6 @@ mod nodes;
 mod observe;
 mod options;
 mod own_process;
-mod own_watch;
 mod owner;
 mod path;
 mod predecessor;
@@ -75,6 +77,7 @@ mod prune;
 mod relay;
 mod renew;
 mod revoke;
+mod runs;
 mod schema;
 mod session;
 mod tls;

@@ -3,8 +3,8 @@
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
+use super::asked_watch::AskedWatch;
 use super::link::Link;
-use super::own_watch::OwnWatch;
 use super::path;
 use super::predecessor::PredecessorWatch;
 use crate::backend::{Bid, Held, Nonce};
@@ -39,7 +39,7 @@ pub(super) struct BidPlace {
     watch: Option<PredecessorWatch>,
     /// On its own node, while it waits behind the owner, and once it owns and has
     /// been renewed, if there was room.
-    own_watch: Option<OwnWatch>,
+    own_watch: Option<AskedWatch>,
     /// When its own node was last looked at.
     looked_at: Option<Moment>,
 }
@@ -247,7 +247,7 @@ impl BidPlaces {
         &self,
         nonce: Nonce,
         node: &Node,
-        watch: Option<OwnWatch>,
+        watch: Option<AskedWatch>,
         now: Moment,
     ) {
         let mut places = self.places.lock();
@@ -396,7 +396,7 @@ impl BidPlaces {
 impl BidPlace {
     /// Whether its own node is watched, and nothing has happened to it.
     fn is_watched(&mut self) -> bool {
-        if self.own_watch.as_mut().is_some_and(OwnWatch::has_fired) {
+        if self.own_watch.as_mut().is_some_and(AskedWatch::has_fired) {
             self.own_watch = None;
         }
         self.own_watch.is_some()

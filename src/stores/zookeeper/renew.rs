@@ -4,9 +4,9 @@ use futures_util::TryFutureExt as _;
 use futures_util::future::{Either, OptionFuture, join, join_all};
 use zookeeper_client::Error as Fault;
 
+use super::asked_watch::AskedWatch;
 use super::client::Store;
 use super::nodes::{Node, Standing};
-use super::own_watch::OwnWatch;
 use super::proof::Asked;
 use super::session::Session;
 use super::{error, path};
@@ -95,7 +95,7 @@ impl Store {
             Some(room) => {
                 let looking = session.client().check_and_watch_stat(&path);
                 Either::Left(looking.map_ok(move |(stat, watcher)| {
-                    let watch = OwnWatch::new(link, watcher, room);
+                    let watch = AskedWatch::new(link, watcher, room);
                     (stat.is_some(), Some(watch))
                 }))
             }
@@ -192,7 +192,12 @@ impl Store {
         };
         let mut deleted = false;
         for child in children {
-            deleted |= self.delete(session, &format!("{dir}/{child}")).await?;
+            if self.delete(session, &format!("{dir}/{child}")).await? {
+                deleted = true;
+                if let Some(sequence) = path::sequence_of(&child) {
+                    self.runs.freed(name, sequence);
+                }
+            }
         }
         self.places.forget(nonce, node);
         self.places.trust(nonce);

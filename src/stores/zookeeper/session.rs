@@ -85,11 +85,11 @@ impl Session {
                 drop(relay);
             });
         }
-        let timeout = client.session_timeout();
+        let (id, timeout) = (client.session_id().0, client.session_timeout());
         Ok(Self {
-            id: client.session_id().0,
+            id,
             terms: terms(timeout)?,
-            links: Links::new(client.state_watcher()),
+            links: Links::new(id, client.state_watcher()),
             client,
             last_sent: AtomicU64::new(clock.now().as_nanos()),
             proof: Mutex::new(Proof::new(timeout, asked_at)),
@@ -308,6 +308,7 @@ impl Store {
             };
             tracing::info!(session = session.id(), %end, "the ZooKeeper session is over");
             self.places.forget_session(session.id());
+            self.runs.forget_all();
             session = self.replace().await;
             self.registry.resumed();
         }

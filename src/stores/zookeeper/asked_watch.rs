@@ -1,9 +1,9 @@
-//! The watch on a node of our own.
+//! A watch that is asked, and not waited for: on a node of our own, or on a parent.
 //!
 //! A server tells a client of a change before it answers anything that comes
 //! after the change, and the driver hears both in that order. So after an
-//! answered `sync` a watch that is quiet says what a look would say: the node
-//! was there. It costs nothing, however many nodes there are.
+//! answered `sync`, or write, a watch that is quiet says what a look would say: the
+//! node was there. It costs nothing, however many nodes there are.
 
 use std::fmt;
 use std::pin::Pin;
@@ -15,14 +15,14 @@ use super::link::Link;
 use super::watch_room::TakenRoom;
 
 /// A watch that fires once. Dropped, it is taken back.
-pub(super) struct OwnWatch {
+pub(super) struct AskedWatch {
     /// It was asked for on this one.
     link: Link,
     fired: Pin<Box<dyn Future<Output = WatchedEvent> + Send>>,
     _room: TakenRoom,
 }
 
-impl OwnWatch {
+impl AskedWatch {
     pub(super) fn new(link: Link, watcher: OneshotWatcher, room: TakenRoom) -> Self {
         Self {
             link,
@@ -44,8 +44,8 @@ impl OwnWatch {
     }
 }
 
-impl fmt::Debug for OwnWatch {
+impl fmt::Debug for AskedWatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("OwnWatch")
+        f.write_str("AskedWatch")
     }
 }

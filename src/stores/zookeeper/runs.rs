@@ -1,0 +1,132 @@
+//! Mutexes that this client has taken several times running, with no other contender
+//! in between.
+//!
+//! The number of a contender is the count of all that were ever created under the
+//! mutex. So one whose number follows that of our own last node has nobody before it,
+//! if that node was the first of all, is gone, and lay under the same parent; and
+//! nothing need be listed. A server removes an empty parent, and counts in the next
+//! one from zero: that its parent is the same is said by a watch on it that is quiet,
+//! asked for while our node stood there.
+
+use std::collections::VecDeque;
+
+use super::asked_watch::AskedWatch;
+use super::link::Link;
+use crate::model::MutexName;
+use crate::sync::Mutex;
+
+/// How many are known, those that were taken last. Each may have a watch, which counts
+/// among those of the client.
+const MOST: usize = 32;
+
+/// After how many takes running the parent is watched, which is one request.
+const ENOUGH: u32 = 2;
+
+/// What is asked beside the creation of a contender.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Beside {
+    Nothing,
+    List,
+    /// And a watch on the parent.
+    ListAndWatch,
+}
+
+#[derive(Debug)]
+struct Run {
+    name: MutexName,
+    /// Of our node that was the first of all.
+    sequence: i64,
+    /// This node is gone.
+    is_free: bool,
+    /// How many takes running.
+    takes: u32,
+    /// The connection on which all of this was seen.
+    link: Link,
+    /// On the parent, asked for while a node of the run stood there.
+    watch: Option<AskedWatch>,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Runs(Mutex<VecDeque<Run>>);
+
+impl Runs {
+    /// What a bid for `name` asks for beside the creation of its node.
+    pub(super) fn beside(&self, name: &MutexName, link: Link) -> Beside {
+        let mut runs = self.0.lock();
+        let run = runs.iter_mut().find(|run| run.name == *name);
+        let run = run.filter(|run| run.is_free && run.link == link && run.takes >= ENOUGH);
+        match run.map(|run| (run.watch.is_some(), run.is_quiet())) {
+            Some((_, true)) => Beside::Nothing,
+            Some((false, _)) => Beside::ListAndWatch,
+            _ => Beside::List,
+        }
+    }
+
+    /// Whether the node of `name` with this number, which was just created, is the first
+    /// of all. If so, the run goes on; otherwise it is over. To be asked with the link of
+    /// now, once the creation is answered.
+    pub(super) fn goes_on(&self, name: &MutexName, link: Link, sequence: i64) -> bool {
+        let mut runs = self.0.lock();
+        let Some(at) = runs.iter().position(|run| run.name == *name) else {
+            return false;
+        };
+        let run = &mut runs[at];
+        let follows = run.is_free && run.link == link && run.sequence + 1 == sequence;
+        if follows && run.is_quiet() {
+            (run.sequence, run.is_free) = (sequence, false);
+            return true;
+        }
+        runs.remove(at);
+        false
+    }
+
+    /// The node of `name` with this number was listed as the first of all; the parent is
+    /// watched since then, if it is.
+    pub(super) fn listed(
+        &self,
+        name: &MutexName,
+        link: Link,
+        sequence: i64,
+        watch: Option<AskedWatch>,
+    ) {
+        let mut runs = self.0.lock();
+        let at = runs.iter().position(|run| run.name == *name);
+        let before = at.and_then(|at| runs.remove(at));
+        let before =
+            before.filter(|run| run.is_free && run.link == link && run.sequence + 1 == sequence);
+        while runs.len() >= MOST {
+            runs.pop_front();
+        }
+        runs.push_back(Run {
+            name: name.clone(),
+            sequence,
+            is_free: false,
+            takes: before.map_or(0, |run| run.takes) + 1,
+            link,
+            watch: watch.filter(|watch| watch.link() == link),
+        });
+    }
+
+    /// Our node of `name` with this number is gone: it was deleted, as the server has said.
+    pub(super) fn freed(&self, name: &MutexName, sequence: i64) {
+        let mut runs = self.0.lock();
+        let run = runs.iter_mut().find(|run| run.name == *name);
+        if let Some(run) = run.filter(|run| run.sequence == sequence) {
+            run.is_free = true;
+        }
+    }
+
+    pub(super) fn forget_all(&self) {
+        self.0.lock().clear();
+    }
+}
+
+impl Run {
+    /// Whether the parent is watched, and nothing has happened to it.
+    fn is_quiet(&mut self) -> bool {
+        if self.watch.as_mut().is_some_and(AskedWatch::has_fired) {
+            self.watch = None;
+        }
+        self.watch.is_some()
+    }
+}
