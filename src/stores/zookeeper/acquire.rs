@@ -124,12 +124,9 @@ impl Store {
         }
     }
 
-    /// The grant of a bid that is next as far as its watches say. Nothing is listed.
-    ///
-    /// Where one connection has told all of it, its own node was there when the one before
-    /// it went: what happened to it earlier would have been told earlier. Otherwise, and
-    /// where too little is proven of the session, it takes the word of the leader or of
-    /// the quorum: what has happened before that was given is heard before the answer.
+    /// The grant of a bid that is next as far as its watches say, if it is so by the word
+    /// of the leader or of the quorum, too: what has happened to its own node before that
+    /// was given is heard before the answer. Nothing is listed.
     async fn inherited(
         &self,
         session: &Session,
@@ -137,23 +134,20 @@ impl Store {
         bid: &Bid,
         sent: Moment,
     ) -> Result<Option<Answer>> {
-        let heir = || self.places.heir(bid.nonce, session.id());
-        let Some(told) = heir() else {
+        let is_heir = || self.places.is_heir(bid.nonce, session.id());
+        if !is_heir() {
             return Ok(None);
-        };
-        if told == [session.link(); 2] && session.is_proven(sent) {
-            return self.won(session, bid, sent).await;
         }
         let asked = session.to_ask_for_grant(sent);
         let confirmed = session.confirm(asked, dir, &self.clock).await;
         confirmed.map_err(error::read)?;
-        match heir() {
-            Some(_) => self.won(session, bid, sent).await,
-            None => Ok(None),
+        match is_heir() {
+            true => self.won(session, bid, sent).await,
+            false => Ok(None),
         }
     }
 
-    /// The bid's node leads, or did at `sent`.
+    /// The bid's node leads, as was said to what was sent at `sent`.
     async fn won(&self, session: &Session, bid: &Bid, sent: Moment) -> Result<Option<Answer>> {
         let until = self.proven(session, sent).await?;
         let Some(owned) = self.places.grant(bid.nonce, session.id(), until) else {
@@ -327,7 +321,7 @@ impl Store {
         if before == 0 && !must_watch {
             self.places.is_behind_the_first(bid.nonce);
         }
-        let (client, link) = (session.client(), session.link());
+        let client = session.client();
         // Without room it learns of a change at its next look.
         let room = must_watch.then(|| self.watch_room.for_others(&path));
         let room = room.flatten();
@@ -349,8 +343,7 @@ impl Store {
             Some((Ok((data, stat, watcher)), room)) => {
                 let tell = self.turn_of(bid, room);
                 let leads = before == 0;
-                let watch =
-                    PredecessorWatch::start(&self.runtime, previous, leads, link, watcher, tell);
+                let watch = PredecessorWatch::start(&self.runtime, previous, leads, watcher, tell);
                 self.places.watch(bid.nonce, watch);
                 if before == 0 {
                     owner = self.known_owner(session, &bid.name, first);

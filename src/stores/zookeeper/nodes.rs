@@ -4,7 +4,6 @@ use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use super::asked_watch::AskedWatch;
-use super::link::Link;
 use super::path;
 use super::predecessor::PredecessorWatch;
 use crate::backend::{Bid, Held, Nonce};
@@ -305,15 +304,14 @@ impl BidPlaces {
     }
 
     /// Whether the node of `nonce` leads as far as its watches say: the one before
-    /// it led and has gone, and nothing has happened to its own. If so, what each of the
-    /// two was asked for on.
-    pub(super) fn heir(&self, nonce: Nonce, session: i64) -> Option<[Link; 2]> {
+    /// it led and has gone, and nothing has happened to its own.
+    pub(super) fn is_heir(&self, nonce: Nonce, session: i64) -> bool {
         let mut places = self.places.lock();
-        let place = places.get_mut(&nonce).filter(|p| p.session == session)?;
-        let led = place.watch.as_ref()?.has_led()?;
-        let is_one = place.is_waiting() && place.is_watched();
-        let own = place.own_watch.as_ref().filter(|_| is_one)?;
-        Some([led, own.link()])
+        let place = places.get_mut(&nonce);
+        place.filter(|p| p.session == session).is_some_and(|place| {
+            let is_next = place.watch.as_ref().is_some_and(PredecessorWatch::has_led);
+            is_next && place.is_waiting() && place.is_watched()
+        })
     }
 
     /// What `nonce` watches has become the first of all.

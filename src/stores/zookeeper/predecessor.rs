@@ -7,16 +7,12 @@ use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 use zookeeper_client::{EventType, OneshotWatcher};
 
-use super::link::Link;
-
 /// A watch that is waited for by a task. Dropped, it is taken back.
 #[derive(Debug)]
 pub(super) struct PredecessorWatch {
     child: String,
     /// It has been seen as the first of all. None comes before it: numbers rise.
     leads: bool,
-    /// It was asked for on this one.
-    link: Link,
     is_gone: Arc<AtomicBool>,
     task: JoinHandle<()>,
 }
@@ -27,7 +23,6 @@ impl PredecessorWatch {
         runtime: &Handle,
         child: &str,
         leads: bool,
-        link: Link,
         watcher: OneshotWatcher,
         tell: impl FnOnce() + Send + 'static,
     ) -> Self {
@@ -42,7 +37,6 @@ impl PredecessorWatch {
         Self {
             child: child.to_owned(),
             leads,
-            link,
             is_gone,
             task,
         }
@@ -58,10 +52,9 @@ impl PredecessorWatch {
         self.child == child && !self.task.is_finished()
     }
 
-    /// Whether the node led, and has gone: then what the watch was asked for on.
-    pub(super) fn has_led(&self) -> Option<Link> {
-        let has_led = self.leads && self.is_gone.load(Ordering::Acquire);
-        has_led.then_some(self.link)
+    /// Whether the node led, and has gone.
+    pub(super) fn has_led(&self) -> bool {
+        self.leads && self.is_gone.load(Ordering::Acquire)
     }
 }
 

@@ -13,6 +13,8 @@
 //!   that the leader asked until it saw A, and once B, sent after that, is
 //!   answered as well, the leader has read it: it knows of every request that
 //!   was answered T/4 before A was sent.
+//! - A machine that stood still does not count that time, and its wall clock does, once
+//!   it is right again: what was answered before is older by as much.
 //! - A leader that has lost the others answers a `sync` all the same. Only a
 //!   write needs them: the next leader began after it was sent, and begins
 //!   with a whole T for every session.
@@ -20,7 +22,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use crate::clock::Moment;
+use crate::clock::{Moment, Sight};
 
 /// Whom an answer was from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,6 +40,9 @@ struct Answered {
     heard: Moment,
 }
 
+/// By how much more the wall clock may be ahead than it was, and nobody has set it.
+const STILL: i64 = 1_000_000;
+
 /// What was answered in a session, as far as a lease can rest on it.
 #[derive(Debug)]
 pub(super) struct Proof {
@@ -46,23 +51,28 @@ pub(super) struct Proof {
     made: Moment,
     /// The last answered write was sent then.
     written: Moment,
+    /// How far the wall clock was ahead when something was last heard, in nanoseconds.
+    wall_lead: i64,
     /// In the order in which they were heard.
     answered: VecDeque<Answered>,
 }
 
 impl Proof {
     /// A session with this timeout that was asked for at `sent`.
-    pub(super) fn new(timeout: Duration, sent: Moment) -> Self {
+    pub(super) fn new(timeout: Duration, sent: Sight) -> Self {
         Self {
             timeout,
-            made: sent,
-            written: sent,
+            made: sent.now,
+            written: sent.now,
+            wall_lead: sent.wall_lead,
             answered: VecDeque::new(),
         }
     }
 
     /// What was sent at `sent` was answered at `heard`.
-    pub(super) fn note(&mut self, asked: Asked, sent: Moment, heard: Moment) {
+    pub(super) fn note(&mut self, asked: Asked, sent: Moment, heard: Sight) {
+        let uncounted = self.age(heard.wall_lead);
+        let (sent, heard) = (sent - uncounted, heard.now);
         if asked == Asked::Quorum {
             self.written = self.written.max(sent);
         }
@@ -82,6 +92,24 @@ impl Proof {
             self.answered.pop_front();
         }
         self.answered.push_back(Answered { sent, heard });
+    }
+
+    /// Makes what was known older by what the wall clock has gone ahead, which is how long
+    /// this machine may have stood still.
+    fn age(&mut self, wall_lead: i64) -> Duration {
+        let ahead = wall_lead.saturating_sub(self.wall_lead);
+        self.wall_lead = wall_lead;
+        if ahead <= STILL {
+            return Duration::ZERO;
+        }
+        let uncounted = Duration::from_nanos(ahead.unsigned_abs());
+        self.made = self.made - uncounted;
+        self.written = self.written - uncounted;
+        for one in &mut self.answered {
+            one.sent = one.sent - uncounted;
+            one.heard = one.heard - uncounted;
+        }
+        uncounted
     }
 
     /// How long ago the last answered write was sent.

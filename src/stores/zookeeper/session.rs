@@ -51,8 +51,8 @@ impl Session {
         }
         // The driver gives up after the timeout it asks for, but counts only
         // silence: a server that trickles would keep it.
-        let asked_at = clock.now();
-        let limit = asked_at + config.session_timeout * 2;
+        let asked_at = clock.look();
+        let limit = asked_at.now + config.session_timeout * 2;
         let relay = match &config.tls {
             Some(way) => Some(Relay::start(way, clock, config.session_timeout)?),
             None => None,
@@ -130,7 +130,7 @@ impl Session {
 
     /// What was sent at `sent` has just been answered.
     pub(super) fn note(&self, asked: Asked, sent: Moment, clock: &Clock) {
-        self.proof.lock().note(asked, sent, clock.now());
+        self.proof.lock().note(asked, sent, clock.look());
     }
 
     /// Until when a lease may last that was asked for at `sent`, by all that
@@ -155,11 +155,6 @@ impl Session {
             true => Asked::Quorum,
             false => Asked::Leader,
         }
-    }
-
-    /// Whether a lease that begins at `now` needs no more answers.
-    pub(super) fn is_proven(&self, now: Moment) -> bool {
-        self.until(now) >= now + self.least_proven()
     }
 
     /// How long a lease lasts at least when it begins.
@@ -286,8 +281,9 @@ impl Store {
     /// answers so far prove little, after a pause or with no write for long,
     /// the quorum is asked once more.
     pub(super) async fn proven(&self, session: &Session, sent: Moment) -> Result<Moment> {
-        if session.is_proven(sent) {
-            return Ok(session.until(sent));
+        let until = session.until(sent);
+        if until >= sent + session.least_proven() {
+            return Ok(until);
         }
         let path = self.config.paths.latches();
         let confirmed = session.confirm(Asked::Quorum, path, &self.clock).await;

@@ -9,6 +9,14 @@ fn at(millis: u64) -> Moment {
     Moment::from_nanos(millis * 1_000_000)
 }
 
+/// A moment at which the wall clock is right.
+fn seen(millis: u64) -> Sight {
+    Sight {
+        now: at(millis),
+        wall_lead: 0,
+    }
+}
+
 const fn millis(millis: u64) -> Duration {
     Duration::from_millis(millis)
 }
@@ -190,13 +198,13 @@ fn broken_with(longest_tick: u64, worlds: u64, rule: impl Fn(&[Heard]) -> u64) -
 
 /// The rule as it is.
 fn proven(heard: &[Heard]) -> u64 {
-    let mut proof = Proof::new(millis(4000), at(0));
+    let mut proof = Proof::new(millis(4000), seen(0));
     for one in heard {
         let asked = match one.index % 3 {
             0 => Asked::Quorum,
             _ => Asked::Leader,
         };
-        proof.note(asked, at(one.sent), at(one.heard));
+        proof.note(asked, at(one.sent), seen(one.heard));
     }
     proof.until().as_nanos() / 1_000_000
 }
@@ -236,9 +244,9 @@ fn the_model_breaks_rules_that_ask_for_less() {
 
 /// Requests at these moments, each answered at once.
 fn after(timeout: u64, sent: &[u64]) -> Proof {
-    let mut proof = Proof::new(millis(timeout), at(0));
+    let mut proof = Proof::new(millis(timeout), seen(0));
     for sent in sent {
-        proof.note(Asked::Quorum, at(*sent), at(sent + 1));
+        proof.note(Asked::Quorum, at(*sent), seen(sent + 1));
     }
     proof
 }
@@ -270,7 +278,7 @@ fn an_undisturbed_owner_believes_for_half_of_t_or_more() {
 
 #[test]
 fn a_new_session_is_known_to_the_leader_itself() {
-    assert_eq!(Proof::new(millis(4000), at(5)).until(), at(4005));
+    assert_eq!(Proof::new(millis(4000), seen(5)).until(), at(4005));
     assert_eq!(after(4000, &[1000]).until(), at(4000));
 }
 
@@ -278,7 +286,7 @@ fn a_new_session_is_known_to_the_leader_itself() {
 fn what_only_the_leader_answered_holds_for_t_after_the_last_write() {
     let mut proof = after(4000, &[0, 500, 1000]);
     for sent in (1500..9000).step_by(500) {
-        proof.note(Asked::Leader, at(sent), at(sent + 1));
+        proof.note(Asked::Leader, at(sent), seen(sent + 1));
         assert!(proof.until() <= at(5000), "{:?}", proof.until());
     }
     assert_eq!(proof.since_write(at(9000)), millis(8000));
@@ -290,4 +298,43 @@ fn many_answers_take_no_more_room_than_a_few() {
     let proof = after(4000, &sent);
     assert!(proof.answered.len() < 200, "{}", proof.answered.len());
     assert!(proof.until().since(at(59_999)) > millis(2800));
+}
+
+#[test]
+fn what_was_answered_before_a_machine_stood_still_is_older_than_its_clock_says() {
+    // T = 4 s. The machine stands still for 3 s behind 6,000, which its clock does not
+    // count; then its wall clock is set right, and it hears once more.
+    let asked: Vec<u64> = (0..=12).map(|index| index * 500).collect();
+    let mut proof = after(4000, &asked);
+    assert_eq!(proof.until(), at(8_000));
+    let right = Sight {
+        now: at(6_021),
+        wall_lead: 3_000_000_000,
+    };
+    // Sent before it or behind it, that cannot be told.
+    proof.note(Asked::Leader, at(6_020), right);
+    assert_eq!(proof.until(), at(8_500 - 3_000));
+    assert_eq!(proof.since_write(at(6_021)), millis(3_021));
+    // From then on it counts as before.
+    for sent in (6_500..=9_000).step_by(500) {
+        let heard = Sight {
+            now: at(sent + 1),
+            ..right
+        };
+        proof.note(Asked::Quorum, at(sent), heard);
+    }
+    assert_eq!(proof.until(), at(11_000));
+    // Set back, and forward again by a little: nothing, and then as much.
+    let back = Sight {
+        now: at(9_501),
+        wall_lead: -1_000_000_000,
+    };
+    proof.note(Asked::Quorum, at(9_500), back);
+    assert_eq!(proof.until(), at(11_500));
+    let forward = Sight {
+        now: at(10_001),
+        wall_lead: -900_000_000,
+    };
+    proof.note(Asked::Quorum, at(10_000), forward);
+    assert_eq!(proof.until(), at(11_900));
 }
