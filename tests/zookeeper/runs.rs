@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use futures_util::FutureExt as _;
 use tenure::backend::{AnyBackend, Backend, Held};
 use tenure_testkit::servers::{Proxy, ZooKeeper};
 
@@ -154,4 +155,60 @@ async fn a_parent_that_was_made_anew_counts_from_zero_and_is_another() {
         );
         free(&other, &held).await;
     }
+}
+
+#[tokio::test]
+async fn a_deletion_that_is_told_of_late_frees_no_later_node_of_the_same_number() {
+    let store = client(SERVER.address(), "?session_timeout=30s")
+        .await
+        .unwrap();
+    let (mutex, raw) = (name("late"), raw().await);
+    let dir = format!("/simba/{mutex}");
+    for _ in 0..3 {
+        let held = take(&store, &mutex, "runner").await;
+        free(&store, &held).await;
+    }
+    let first = take(&store, &mutex, "runner").await;
+    let mut late = Box::pin(store.release(&first));
+    // Sent, and nobody looks for the answer.
+    assert!(late.as_mut().now_or_never().is_none());
+    let gone = async {
+        while !raw.list_children(&dir).await.unwrap().is_empty() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, gone).await.unwrap();
+    raw.delete(&dir, None).await.unwrap();
+    // In a new parent, until one has the same number, and what that rests on is watched.
+    for _ in 0..3 {
+        let held = take(&store, &mutex, "runner").await;
+        free(&store, &held).await;
+    }
+    let second = take(&store, &mutex, "runner").await;
+    let _ = late.await;
+    assert!(is_refused(&store, &mutex, "second").await, "two own");
+    free(&store, &second).await;
+}
+
+/// Nobody has numbered it, so it may stand behind one node and before the next.
+#[tokio::test]
+async fn a_node_without_a_number_of_the_servers_is_not_passed_over() {
+    let (store, raw) = (client(SERVER.address(), "").await.unwrap(), raw().await);
+    let mutex = name("unnumbered");
+    let held = take(&store, &mutex, "runner").await;
+    let options =
+        zookeeper_client::CreateMode::Ephemeral.with_acls(zookeeper_client::Acls::anyone_all());
+    let path = format!("/simba/{mutex}/by-hand-latch-00000000055");
+    raw.create(&path, b"by hand", &options).await.unwrap();
+    free(&store, &held).await;
+    let mut won = 0;
+    for _ in 0..8 {
+        let bid = bid(&mutex, "runner");
+        if store.acquire(&bid).await.unwrap().is_won() {
+            won += 1;
+        }
+        store.leave(&bid).await.unwrap();
+    }
+    assert!(won < 8, "it was passed over");
+    raw.delete(&path, None).await.unwrap();
 }

@@ -220,26 +220,33 @@ impl Store {
         let number = sequence.into_i64();
         let listed = match listed {
             Some(listed) => listed,
-            None if self.runs.goes_on(&bid.name, session.link(), number) => {
+            None if self
+                .runs
+                .goes_on(&bid.name, session.link(), (number, token)) =>
+            {
                 return Ok(Some((node.clone(), vec![node.child])));
             }
             None => client.list_children(dir).await,
         };
         // Not listed, and yet created.
         let children = sorted(listed, error::write)?;
-        if children.first() == Some(&node.child) && link == session.link() {
-            self.runs.listed(&bid.name, link, number, watch.flatten());
+        // A node that nobody has numbered may stand behind it, and before the next.
+        if children.len() == 1 && children[0] == node.child {
+            // A parent that was made anew is younger than the node.
+            let watch = watch.flatten().filter(|(made, _)| *made < stat.czxid);
+            let watch = watch.map(|(_, watch)| watch);
+            self.runs.listed(&bid.name, link, (number, token), watch);
         }
         Ok(Some((node, children)))
     }
 
-    /// A watch on the parent, if there is room and it is there. It is asked for before
-    /// this returns.
+    /// A watch on the parent, if there is room and it is there, and the transaction that
+    /// made the parent. It is asked for before this returns.
     fn watch_parent(
         &self,
         session: &Session,
         dir: &str,
-    ) -> impl Future<Output = Option<AskedWatch>> {
+    ) -> impl Future<Output = Option<(i64, AskedWatch)>> {
         let link = session.link();
         let room = self.watch_room.for_own(dir);
         let looking = room
@@ -247,7 +254,7 @@ impl Store {
             .then(|| session.client().check_and_watch_stat(dir));
         async move {
             let (stat, watcher) = OptionFuture::from(looking).await?.ok()?;
-            Some(AskedWatch::new(link, watcher, room?)).filter(|_| stat.is_some())
+            Some((stat?.czxid, AskedWatch::new(link, watcher, room?)))
         }
     }
 

@@ -38,7 +38,7 @@ impl AskedWatch {
     /// Whether something has happened to the node, or the session is over. Not
     /// to be asked again when it has.
     pub(super) fn has_fired(&mut self) -> bool {
-        // No task waits for it: it is asked at each renewal.
+        // No task waits for it: renewals and bids ask it.
         let mut nobody = Context::from_waker(Waker::noop());
         self.fired.as_mut().poll(&mut nobody).is_ready()
     }

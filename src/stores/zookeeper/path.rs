@@ -186,11 +186,6 @@ pub(super) fn nonce_of(child: &str) -> Option<Nonce> {
     Some(Nonce::from_bits(uuid.as_u128()))
 }
 
-/// The number of a contender's node.
-pub(super) fn sequence_of(child: &str) -> Option<i64> {
-    number(child).parse().ok()
-}
-
 /// Whether the node is one of ours. Curator names its nodes by random UUIDs, of
 /// version 4, which no nonce of ours is; of the versions before that rule one
 /// node in 64 is taken for Curator's.

@@ -194,8 +194,8 @@ impl Store {
         for child in children {
             if self.delete(session, &format!("{dir}/{child}")).await? {
                 deleted = true;
-                if let Some(sequence) = path::sequence_of(&child) {
-                    self.runs.freed(name, sequence);
+                if let Some(node) = node.filter(|node| node.child == child) {
+                    self.runs.freed(name, node.token);
                 }
             }
         }

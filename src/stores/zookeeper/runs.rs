@@ -3,16 +3,16 @@
 //!
 //! The number of a contender is the count of all that were ever created under the
 //! mutex. So one whose number follows that of our own last node has nobody before it,
-//! if that node was the first of all, is gone, and lay under the same parent; and
-//! nothing need be listed. A server removes an empty parent, and counts in the next
-//! one from zero: that its parent is the same is said by a watch on it that is quiet,
-//! asked for while our node stood there.
+//! if that node stood there alone, is gone, and lay under the same parent; and nothing
+//! need be listed. A server removes an empty parent, and counts in the next one from
+//! zero: that its parent is the same is said by a watch on it that is quiet, on a parent
+//! that is older than a node of the run.
 
 use std::collections::VecDeque;
 
 use super::asked_watch::AskedWatch;
 use super::link::Link;
-use crate::model::MutexName;
+use crate::model::{FencingToken, MutexName};
 use crate::sync::Mutex;
 
 /// How many are known, those that were taken last. Each may have a watch, which counts
@@ -34,15 +34,17 @@ pub(super) enum Beside {
 #[derive(Debug)]
 struct Run {
     name: MutexName,
-    /// Of our node that was the first of all.
+    /// The number of our last node, which may come again under another parent, and the
+    /// transaction that made it.
     sequence: i64,
+    token: FencingToken,
     /// This node is gone.
     is_free: bool,
     /// How many takes running.
     takes: u32,
     /// The connection on which all of this was seen.
     link: Link,
-    /// On the parent, asked for while a node of the run stood there.
+    /// On the parent of the run's nodes.
     watch: Option<AskedWatch>,
 }
 
@@ -62,31 +64,36 @@ impl Runs {
         }
     }
 
-    /// Whether the node of `name` with this number, which was just created, is the first
-    /// of all. If so, the run goes on; otherwise it is over. To be asked with the link of
-    /// now, once the creation is answered.
-    pub(super) fn goes_on(&self, name: &MutexName, link: Link, sequence: i64) -> bool {
+    /// Whether it is known that the node of `name` which was just created with this number
+    /// is the first of all. If so, the run goes on; otherwise it is over. To be asked with
+    /// the link of now, once the creation is answered.
+    pub(super) fn goes_on(
+        &self,
+        name: &MutexName,
+        link: Link,
+        (sequence, token): (i64, FencingToken),
+    ) -> bool {
         let mut runs = self.0.lock();
-        let Some(at) = runs.iter().position(|run| run.name == *name) else {
+        let at = runs.iter().position(|run| run.name == *name);
+        let Some(mut run) = at.and_then(|at| runs.remove(at)) else {
             return false;
         };
-        let run = &mut runs[at];
         let follows = run.is_free && run.link == link && run.sequence + 1 == sequence;
-        if follows && run.is_quiet() {
-            (run.sequence, run.is_free) = (sequence, false);
-            return true;
+        if !follows || !run.is_quiet() {
+            return false;
         }
-        runs.remove(at);
-        false
+        (run.sequence, run.token, run.is_free) = (sequence, token, false);
+        runs.push_back(run);
+        true
     }
 
-    /// The node of `name` with this number was listed as the first of all; the parent is
-    /// watched since then, if it is.
+    /// The node of `name` with this number was listed alone. `watch` is on its parent, if
+    /// that is watched.
     pub(super) fn listed(
         &self,
         name: &MutexName,
         link: Link,
-        sequence: i64,
+        (sequence, token): (i64, FencingToken),
         watch: Option<AskedWatch>,
     ) {
         let mut runs = self.0.lock();
@@ -100,6 +107,7 @@ impl Runs {
         runs.push_back(Run {
             name: name.clone(),
             sequence,
+            token,
             is_free: false,
             takes: before.map_or(0, |run| run.takes) + 1,
             link,
@@ -107,11 +115,12 @@ impl Runs {
         });
     }
 
-    /// Our node of `name` with this number is gone: it was deleted, as the server has said.
-    pub(super) fn freed(&self, name: &MutexName, sequence: i64) {
+    /// Our node of `name` which this transaction had made was deleted, as the server has
+    /// said.
+    pub(super) fn freed(&self, name: &MutexName, token: FencingToken) {
         let mut runs = self.0.lock();
         let run = runs.iter_mut().find(|run| run.name == *name);
-        if let Some(run) = run.filter(|run| run.sequence == sequence) {
+        if let Some(run) = run.filter(|run| run.token == token) {
             run.is_free = true;
         }
     }

@@ -9,7 +9,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// For the nodes of owners, in bytes of their paths. Who has no watch is looked
+/// For the nodes of owners and the parents of runs, in bytes of their paths. Who has no watch is looked
 /// at by each renewal.
 const FOR_OWN: usize = 96 * 1024;
 
