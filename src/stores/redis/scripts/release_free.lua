@@ -10,7 +10,12 @@ end
 if is_held then
   local waiting = pcall('EXISTS', KEYS[2])
   if waiting == 0 then
-    redis.call('DEL', key, KEYS[3], KEYS[4])
+    -- Of an id that no other has there is no key of the grant.
+    if #held == 49 then
+      redis.call('DEL', key, KEYS[3], KEYS[4])
+    else
+      redis.call('DEL', key, KEYS[4])
+    end
     local heard = pcall('PUBLISH', key .. '.freed', id)
     if heard == 0 or type(heard) == 'number' then return 1 end
     return { 'won', '@@', '', '', '', '', heard.err or 'PUBLISH failed' }

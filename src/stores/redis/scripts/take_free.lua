@@ -47,11 +47,12 @@ if usual then
       none = none or not last
     end
   end
-  -- An error is a table, which has no length. Behind a token of 16 digits stands a
+  -- An error is a table, which has no length. Behind the 16 digits of a token stands a
   -- space, or nothing.
-  local length = usual and not none and #last or 0
-  local is_token = length == 16 or (length > 16 and string.byte(last, 17) == 32)
-  if usual and (none or (is_token and last < number)) then
+  if
+    usual
+    and (none or ((#last == 16 or (#last > 16 and string.byte(last, 17) == 32)) and last < number))
+  then
     -- It ends seven days after the last grant, to a quarter of an hour: its
     -- first seven digits count those.
     if none or last < string.sub(number, 1, 7) then call('PEXPIRE', KEYS[6], 604800000) end
