@@ -434,15 +434,15 @@ async fn an_heir_that_hears_and_is_not_heard_owns_nothing() {
         });
         let observers: Vec<_> = observers.collect();
         until("all are observed", || watches() >= steps).await;
-        let stand = async |of: &Coordinator, count: u64| {
+        let stand = |of: &Coordinator| {
             let lock = lock(of);
-            let standing = tokio::spawn(async move { lock.acquire().await });
-            until("it watches", || watches() >= steps + count).await;
-            standing
+            tokio::spawn(async move { lock.acquire().await })
         };
         // The owner's node and its own; the node before its own.
-        let next = stand(&heir, 2).await;
-        let after_it = stand(&last, 3).await;
+        let next = stand(&heir);
+        until("the heir watches", || watches() >= steps + 2).await;
+        let after_it = stand(&last);
+        until("the last watches", || watches() >= steps + 3).await;
         // It hears, and what it says comes to nobody.
         proxy.set(Way::ToServer, Flow::Hold);
         for name in &observed {
