@@ -59,7 +59,7 @@ pub(crate) fn named<S: Store>(mut state: WorldState<S>, setting: &Setting) -> Wo
 }
 
 /// Another contender, with an id of its own, takes the room of one that has ended once nothing
-/// of that is in use or on its way. A fence that names it names nobody then.
+/// of that is in use or on its way. A fence that names it names no contender then.
 fn bury<S: Store>(state: &mut WorldState<S>) {
     for (client, by) in state.clients.iter_mut().zip(0..) {
         let WorldState {

@@ -12,7 +12,7 @@ use crate::world::{World, WorldState};
 pub const NEVER_TWO: &str = "never two at once";
 /// Promise 5.
 pub const TOKENS_RISE: &str = "tokens rise";
-/// What is kept for a waiter is nobody's until the waiter takes it.
+/// What is kept for a waiter has no owner until the waiter takes it.
 pub const KEPT_IS_NO_GRANT: &str = "a kept place is no grant";
 /// What a fence gives.
 pub const NO_STALE_WRITE: &str = "a fenced register takes no stale write";

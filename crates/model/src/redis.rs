@@ -158,8 +158,8 @@ impl Keys {
         Answer::Refused { score, seen }
     }
 
-    /// Whether `take_free.lua` says all: nobody owns, waits or is kept a place, or it is kept for
-    /// this bidder, and nobody waits behind it. An id that no other has owns nothing beside the
+    /// Whether `take_free.lua` says all: no contender owns, waits or is kept a place, or it is
+    /// kept for this bidder, and no other waits behind it. An id that no other has owns nothing beside the
     /// mark of a kept place.
     fn is_usual(&self, by: Id, around: &Around) -> bool {
         let is_marked = self.kept.is_some_and(|(id, _)| id == by);

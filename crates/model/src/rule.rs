@@ -29,7 +29,7 @@ pub enum Rule {
     KeptUnderAnOldGrant,
     /// A release by the id alone gives the place on without a look at whom the fence names.
     GivenOnByIdAlone,
-    /// A fence that names the grant is proof enough, whoever has the owner's key.
+    /// A fence that names the grant is proof enough, whichever id the owner's key has.
     ProvenByTheFenceAlone,
     /// The fence names a contender whose id a JVM peer has, too.
     NamedThoughThePeerHasItsId,

@@ -40,7 +40,7 @@ pub struct Setting {
     /// Whether contenders reckon the store's clock, and name their tokens by it.
     pub reckons: bool,
     /// The id of a JVM peer, which takes and frees by the owner's key alone: its own, or that
-    /// of the first contender. Where there is one, an operator prunes what nobody uses, too.
+    /// of the first contender. Where there is one, an operator prunes what no contender uses, too.
     pub peer: Option<Id>,
     /// The rule.
     pub rule: Rule,

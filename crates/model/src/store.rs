@@ -213,7 +213,7 @@ pub trait Store: Copy + Debug + Default + Ord + Hash + Send + Sync + 'static {
     /// It frees what its id has.
     fn peer_frees(&mut self, _peer: Id) {}
 
-    /// Removes what is left of a mutex that nobody uses.
+    /// Removes what is left of a mutex that no contender uses.
     fn prune(&mut self) {}
 
     /// Whether the contender owns, waits or is kept a place.
@@ -221,7 +221,7 @@ pub trait Store: Copy + Debug + Default + Ord + Hash + Send + Sync + 'static {
         false
     }
 
-    /// Nobody has this id any more, nor will have.
+    /// No contender has this id any more, nor will have.
     fn forget(&mut self, _by: Id) {}
 
     /// Whether a place that is kept is told from a grant.

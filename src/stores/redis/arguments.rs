@@ -83,8 +83,8 @@ pub(super) fn token_by_clock(bid: &Bid, reckoned: Option<u64>) -> Option<u64> {
 }
 
 /// A grant as the store has it: the token in 16 digits, the nonce and, where the
-/// fence names the owner, its id. The fence names nobody by an id that another may
-/// have: there is a key for such a grant.
+/// fence names the owner, its id. The fence names no contender by an id that another
+/// may have: there is a key for such a grant.
 pub(super) struct GrantWords<'a> {
     token: [u8; 20],
     nonce: [u8; 32],

@@ -17,10 +17,10 @@ const PROMPT: Duration = Duration::from_millis(50);
 /// never ahead of it: an answer is younger than the time that it says, and a local
 /// clock that is too fast is allowed for.
 #[derive(Debug, Default)]
-pub(super) struct Reckoning(Mutex<Option<Said>>);
+pub(super) struct Reckoning(Mutex<Option<ToldTime>>);
 
 #[derive(Clone, Copy, Debug)]
-struct Said {
+struct ToldTime {
     micros: u64,
     heard: Moment,
 }
@@ -34,7 +34,7 @@ impl Reckoning {
         }
         let micros = std::str::from_utf8(digits).ok();
         let micros = micros.and_then(|digits| digits.parse().ok());
-        *self.0.lock() = micros.map(|micros| Said { micros, heard });
+        *self.0.lock() = micros.map(|micros| ToldTime { micros, heard });
     }
 
     /// The microsecond that it shows at `now`, if it has said so lately.

@@ -92,7 +92,7 @@ impl Reply {
         })
     }
 
-    /// What a take of `bid` has come to. If nobody was in its way that is the
+    /// What a take of `bid` has come to. If no other was in its way that is the
     /// number alone, the microsecond it was made, or only that it has the number
     /// it named, which was `reckoned`.
     pub(super) fn of_take(

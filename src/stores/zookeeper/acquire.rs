@@ -172,9 +172,9 @@ impl Store {
         // Noted before it is sent: dropped from here on, it is looked for.
         self.places.begin(bid, session.id(), self.clock.now());
         let sent = session.sending(&self.clock);
-        let (client, link) = (session.client(), session.link());
+        let (client, connection) = (session.client(), session.connection());
         let creation = client.create(&start, bid.contender.as_str().as_bytes(), &options);
-        let beside = self.runs.beside(&bid.name, link);
+        let beside = self.runs.beside(&bid.name, connection);
         let listing = (beside != Beside::Nothing).then(|| client.list_children(dir));
         let watching = (beside == Beside::ListAndWatch).then(|| self.watch_parent(session, dir));
         let (listing, watching) = (OptionFuture::from(listing), OptionFuture::from(watching));
@@ -222,7 +222,7 @@ impl Store {
             Some(listed) => listed,
             None if self
                 .runs
-                .goes_on(&bid.name, session.link(), (number, token)) =>
+                .goes_on(&bid.name, session.connection(), (number, token)) =>
             {
                 return Ok(Some((node.clone(), vec![node.child])));
             }
@@ -230,12 +230,13 @@ impl Store {
         };
         // Not listed, and yet created.
         let children = sorted(listed, error::write)?;
-        // A node that nobody has numbered may stand behind it, and before the next.
+        // A node that the server has not numbered may stand behind it, and before the next.
         if children.len() == 1 && children[0] == node.child {
             // A parent that was made anew is younger than the node.
             let watch = watch.flatten().filter(|(made, _)| *made < stat.czxid);
             let watch = watch.map(|(_, watch)| watch);
-            self.runs.listed(&bid.name, link, (number, token), watch);
+            self.runs
+                .listed(&bid.name, connection, (number, token), watch);
         }
         Ok(Some((node, children)))
     }
@@ -247,14 +248,14 @@ impl Store {
         session: &Session,
         dir: &str,
     ) -> impl Future<Output = Option<(i64, AskedWatch)>> {
-        let link = session.link();
+        let connection = session.connection();
         let room = self.watch_room.for_own(dir);
         let looking = room
             .is_some()
             .then(|| session.client().check_and_watch_stat(dir));
         async move {
             let (stat, watcher) = OptionFuture::from(looking).await?.ok()?;
-            Some((stat?.czxid, AskedWatch::new(link, watcher, room?)))
+            Some((stat?.czxid, AskedWatch::new(connection, watcher, room?)))
         }
     }
 

@@ -11,28 +11,32 @@ use std::task::{Context, Waker};
 
 use zookeeper_client::{OneshotWatcher, WatchedEvent};
 
-use super::link::Link;
+use super::connection_number::ConnectionNumber;
 use super::watch_room::TakenRoom;
 
 /// A watch that fires once. Dropped, it is taken back.
 pub(super) struct AskedWatch {
     /// It was asked for on this one.
-    link: Link,
+    connection: ConnectionNumber,
     fired: Pin<Box<dyn Future<Output = WatchedEvent> + Send>>,
     _room: TakenRoom,
 }
 
 impl AskedWatch {
-    pub(super) fn new(link: Link, watcher: OneshotWatcher, room: TakenRoom) -> Self {
+    pub(super) fn new(
+        connection: ConnectionNumber,
+        watcher: OneshotWatcher,
+        room: TakenRoom,
+    ) -> Self {
         Self {
-            link,
+            connection,
             fired: Box::pin(watcher.changed()),
             _room: room,
         }
     }
 
-    pub(super) fn link(&self) -> Link {
-        self.link
+    pub(super) fn connection(&self) -> ConnectionNumber {
+        self.connection
     }
 
     /// Whether something has happened to the node, or the session is over. Not

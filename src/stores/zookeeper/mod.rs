@@ -27,7 +27,7 @@
 //! | `own_process` | whether a connection to the relay is our own |
 //! | `asked_watch` | a watch that is asked, and not waited for: on nodes of our own and their parents |
 //! | `predecessor` | the watch of a waiter on the node before its own |
-//! | `link` | which connection something was told by |
+//! | `connection_number` | which connection something was told by |
 //! | `runs` | mutexes that this client takes again and again |
 //! | `acquire` | taking the mutex, or a place before it |
 //! | `renew` | renewing and giving back |
@@ -56,6 +56,7 @@ mod cleanup;
 mod client;
 mod clock;
 mod config;
+mod connection_number;
 mod error;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
@@ -63,7 +64,7 @@ pub mod fuzzing;
 mod health;
 mod ledger;
 mod ledgers;
-mod link;
+
 mod list;
 mod nodes;
 mod observe;

@@ -40,7 +40,7 @@ struct Answered {
     heard: Moment,
 }
 
-/// By how much more the wall clock may be ahead than it was, and nobody has set it.
+/// By how much more the wall clock may be ahead than it was without having been set.
 const STILL: i64 = 1_000_000;
 
 /// What was answered in a session, as far as a lease can rest on it.

@@ -90,12 +90,12 @@ impl Store {
     ) -> impl Future<Output = Result<bool>> {
         let dir = self.config.paths.mutex(name);
         let path = format!("{dir}/{}", node.child);
-        let link = session.link();
+        let connection = session.connection();
         let looking = match self.watch_room.for_own(&path) {
             Some(room) => {
                 let looking = session.client().check_and_watch_stat(&path);
                 Either::Left(looking.map_ok(move |(stat, watcher)| {
-                    let watch = AskedWatch::new(link, watcher, room);
+                    let watch = AskedWatch::new(connection, watcher, room);
                     (stat.is_some(), Some(watch))
                 }))
             }

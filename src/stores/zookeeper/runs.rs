@@ -2,7 +2,7 @@
 //! in between.
 //!
 //! The number of a contender is the count of all that were ever created under the
-//! mutex. So one whose number follows that of our own last node has nobody before it,
+//! mutex. So one whose number follows that of our own last node has no other before it,
 //! if that node stood there alone, is gone, and lay under the same parent; and nothing
 //! need be listed. A server removes an empty parent, and counts in the next one from
 //! zero: that its parent is the same is said by a watch on it that is quiet, on a parent
@@ -11,7 +11,7 @@
 use std::collections::VecDeque;
 
 use super::asked_watch::AskedWatch;
-use super::link::Link;
+use super::connection_number::ConnectionNumber;
 use crate::model::{FencingToken, MutexName};
 use crate::sync::Mutex;
 
@@ -43,7 +43,7 @@ struct Run {
     /// How many takes running.
     takes: u32,
     /// The connection on which all of this was seen.
-    link: Link,
+    connection: ConnectionNumber,
     /// On the parent of the run's nodes.
     watch: Option<AskedWatch>,
 }
@@ -53,10 +53,11 @@ pub(super) struct Runs(Mutex<VecDeque<Run>>);
 
 impl Runs {
     /// What a bid for `name` asks for beside the creation of its node.
-    pub(super) fn beside(&self, name: &MutexName, link: Link) -> Beside {
+    pub(super) fn beside(&self, name: &MutexName, connection: ConnectionNumber) -> Beside {
         let mut runs = self.0.lock();
         let run = runs.iter_mut().find(|run| run.name == *name);
-        let run = run.filter(|run| run.is_free && run.link == link && run.takes >= ENOUGH);
+        let run =
+            run.filter(|run| run.is_free && run.connection == connection && run.takes >= ENOUGH);
         match run.map(|run| (run.watch.is_some(), run.is_quiet())) {
             Some((_, true)) => Beside::Nothing,
             Some((false, _)) => Beside::ListAndWatch,
@@ -66,11 +67,11 @@ impl Runs {
 
     /// Whether it is known that the node of `name` which was just created with this number
     /// is the first of all. If so, the run goes on; otherwise it is over. To be asked with
-    /// the link of now, once the creation is answered.
+    /// the connection of now, once the creation is answered.
     pub(super) fn goes_on(
         &self,
         name: &MutexName,
-        link: Link,
+        connection: ConnectionNumber,
         (sequence, token): (i64, FencingToken),
     ) -> bool {
         let mut runs = self.0.lock();
@@ -78,7 +79,7 @@ impl Runs {
         let Some(mut run) = at.and_then(|at| runs.remove(at)) else {
             return false;
         };
-        let follows = run.is_free && run.link == link && run.sequence + 1 == sequence;
+        let follows = run.is_free && run.connection == connection && run.sequence + 1 == sequence;
         if !follows || !run.is_quiet() {
             return false;
         }
@@ -92,15 +93,16 @@ impl Runs {
     pub(super) fn listed(
         &self,
         name: &MutexName,
-        link: Link,
+        connection: ConnectionNumber,
         (sequence, token): (i64, FencingToken),
         watch: Option<AskedWatch>,
     ) {
         let mut runs = self.0.lock();
         let at = runs.iter().position(|run| run.name == *name);
         let before = at.and_then(|at| runs.remove(at));
-        let before =
-            before.filter(|run| run.is_free && run.link == link && run.sequence + 1 == sequence);
+        let before = before.filter(|run| {
+            run.is_free && run.connection == connection && run.sequence + 1 == sequence
+        });
         while runs.len() >= MOST {
             runs.pop_front();
         }
@@ -110,8 +112,8 @@ impl Runs {
             token,
             is_free: false,
             takes: before.map_or(0, |run| run.takes) + 1,
-            link,
-            watch: watch.filter(|watch| watch.link() == link),
+            connection,
+            watch: watch.filter(|watch| watch.connection() == connection),
         });
     }
 

@@ -13,8 +13,8 @@ use zookeeper_client::{
 
 use super::client::Store;
 use super::config::Config;
+use super::connection_number::{ConnectionNumber, SessionConnections};
 use super::error;
-use super::link::{Link, Links};
 use super::proof::{Asked, Proof};
 use super::relay::Relay;
 use crate::clock::{Clock, Moment};
@@ -33,7 +33,7 @@ const SPREAD: Duration = Duration::from_secs(2);
 #[derive(Debug)]
 pub(super) struct Session {
     client: Client,
-    links: Links,
+    connections: SessionConnections,
     id: i64,
     terms: LeaseTerms,
     /// When something whose answer proves anything was last sent, in
@@ -89,7 +89,7 @@ impl Session {
         Ok(Self {
             id,
             terms: terms(timeout)?,
-            links: Links::new(id, client.state_watcher()),
+            connections: SessionConnections::new(id, client.state_watcher()),
             client,
             last_sent: AtomicU64::new(clock.now().as_nanos()),
             proof: Mutex::new(Proof::new(timeout, asked_at)),
@@ -116,8 +116,8 @@ impl Session {
     }
 
     /// The connection of now.
-    pub(super) fn link(&self) -> Link {
-        self.links.now()
+    pub(super) fn connection(&self) -> ConnectionNumber {
+        self.connections.now()
     }
 
     /// Now, when something is about to be sent whose answer will be

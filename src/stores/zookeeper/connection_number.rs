@@ -12,19 +12,19 @@ use crate::sync::Mutex;
 
 /// A connection of a session, or the time between two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Link {
+pub(super) struct ConnectionNumber {
     session: i64,
     count: u64,
 }
 
 /// The connections that a session has had.
 #[derive(Debug)]
-pub(super) struct Links {
+pub(super) struct SessionConnections {
     session: i64,
     seen: Mutex<(StateWatcher, u64)>,
 }
 
-impl Links {
+impl SessionConnections {
     pub(super) fn new(session: i64, states: StateWatcher) -> Self {
         Self {
             session,
@@ -34,13 +34,13 @@ impl Links {
 
     /// The one of now. The driver notes that a connection was lost, or made, before
     /// it hands out anything that it hears on the next.
-    pub(super) fn now(&self) -> Link {
+    pub(super) fn now(&self) -> ConnectionNumber {
         let (states, count) = &mut *self.seen.lock();
         let mut nobody = Context::from_waker(Waker::noop());
         while pin!(states.changed()).poll(&mut nobody).is_ready() {
             *count += 1;
         }
-        Link {
+        ConnectionNumber {
             session: self.session,
             count: *count,
         }
