@@ -35,6 +35,16 @@ fn last(held: &Held) -> Held {
     last
 }
 
+/// One whose lease has ended stands again under its id, which the fence still names, and
+/// listens. A JVM peer owns meanwhile.
+async fn stand_again(client: &impl Backend, mutex: &MutexName) -> (Held, support::Waiter) {
+    let first = win(client, &named(mutex, "me", terms(200, 100))).await;
+    let jvm = Jvm::new(shared(), mutex.as_str(), "jvm");
+    eventually("the lease's end", async || jvm.acquire(LEASE).then_some(())).await;
+    let waiter = support::Waiter::stand(client, named(mutex, "me", long())).await;
+    (first, waiter)
+}
+
 async fn is_renewed(client: &impl Backend, held: &Held) -> bool {
     let mut answers = client.renew(std::slice::from_ref(held)).await;
     answers.remove(0).unwrap().is_won()
@@ -118,11 +128,7 @@ async fn an_old_grant_frees_nothing_of_a_contender_that_stands_again() {
 async fn a_place_kept_for_whom_the_fence_names_is_no_grant() {
     let client = client(shared()).await;
     let mutex = fresh("kept");
-    let first = win(&client, &named(&mutex, "me", terms(200, 100))).await;
-    let jvm = Jvm::new(shared(), mutex.as_str(), "jvm");
-    eventually("the lease's end", async || jvm.acquire(LEASE).then_some(())).await;
-    // It stands again under its id, which the fence still names, and listens.
-    let mut waiter = support::Waiter::stand(&client, named(&mutex, "me", long())).await;
+    let (first, mut waiter) = stand_again(&client, &mutex).await;
     // The JVM owner is gone without having told anybody; another comes first.
     ask(&["DEL", &key(&mutex, "")]);
     lose(&client, &named(&mutex, "third", long()).without_queue()).await;
@@ -139,11 +145,7 @@ async fn a_place_kept_for_whom_the_fence_names_is_no_grant() {
 async fn a_kept_place_that_a_last_release_gives_on_is_no_grant() {
     let client = client(shared()).await;
     let mutex = fresh("given-on");
-    let first = win(&client, &named(&mutex, "me", terms(200, 100))).await;
-    let jvm = Jvm::new(shared(), mutex.as_str(), "jvm");
-    eventually("the lease's end", async || jvm.acquire(LEASE).then_some(())).await;
-    // It stands again under its id, which the fence still names, and listens.
-    let mut waiter = support::Waiter::stand(&client, named(&mutex, "me", long())).await;
+    let (first, mut waiter) = stand_again(&client, &mutex).await;
     // The place is kept for another, which a late take had put into the queue after its
     // last tenure. Then its last release arrives, by its id alone.
     for end in ["", ":kept"] {

@@ -7,6 +7,7 @@ use zookeeper_client::{Client, CreateMode, Error as Fault};
 
 use super::asked_watch::AskedWatch;
 use super::client::Store;
+use super::connection_number::ConnectionNumber;
 use super::nodes::{Node, Standing};
 use super::owner::{ATTEMPTS, restless, sorted, token};
 use super::predecessor::PredecessorWatch;
@@ -176,7 +177,8 @@ impl Store {
         let creation = client.create(&start, bid.contender.as_str().as_bytes(), &options);
         let beside = self.runs.beside(&bid.name, connection);
         let listing = (beside != Beside::Nothing).then(|| client.list_children(dir));
-        let watching = (beside == Beside::ListAndWatch).then(|| self.watch_parent(session, dir));
+        let watching =
+            (beside == Beside::ListAndWatch).then(|| self.watch_parent(session, connection, dir));
         let (listing, watching) = (OptionFuture::from(listing), OptionFuture::from(watching));
         let (created, listed, watch) = join3(creation, listing, watching).await;
         let (stat, sequence) = match created {
@@ -246,9 +248,9 @@ impl Store {
     fn watch_parent(
         &self,
         session: &Session,
+        connection: ConnectionNumber,
         dir: &str,
     ) -> impl Future<Output = Option<(i64, AskedWatch)>> {
-        let connection = session.connection();
         let room = self.watch_room.for_own(dir);
         let looking = room
             .is_some()
