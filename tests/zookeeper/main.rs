@@ -18,5 +18,6 @@ mod stopped;
 mod storm;
 mod support;
 mod tls;
+mod turns;
 
 tenure_testkit::peer_process!();

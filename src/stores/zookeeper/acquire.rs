@@ -14,7 +14,6 @@ use super::predecessor::PredecessorWatch;
 use super::proof::Asked;
 use super::runs::Beside;
 use super::session::Session;
-use super::watch_room::TakenRoom;
 use super::{clock, error, path};
 use crate::backend::{Answer, Bid, Nonce};
 use crate::clock::Moment;
@@ -351,9 +350,8 @@ impl Store {
         match watched.zip(room) {
             None => {}
             Some((Ok((data, stat, watcher)), room)) => {
-                let tell = self.turn_of(bid, room);
-                let leads = before == 0;
-                let watch = PredecessorWatch::start(&self.runtime, previous, leads, watcher, tell);
+                let (leads, tell) = (before == 0, self.turn_of(bid));
+                let watch = PredecessorWatch::start(previous, leads, watcher, room, tell);
                 self.places.watch(bid.nonce, watch);
                 if before == 0 {
                     owner = self.known_owner(session, &bid.name, first);
@@ -371,13 +369,10 @@ impl Store {
     }
 
     /// Tells the contender of `bid` that it may be its turn.
-    fn turn_of(&self, bid: &Bid, room: TakenRoom) -> impl FnOnce() + Send + 'static {
+    fn turn_of(&self, bid: &Bid) -> impl Fn() + Send + Sync + 'static {
         let registry = Arc::clone(&self.registry);
         let (name, contender): (MutexName, ContenderId) = (bid.name.clone(), bid.contender.clone());
-        move || {
-            drop(room);
-            registry.turn(&name, &contender);
-        }
+        move || registry.turn(&name, &contender)
     }
 }
 

@@ -6,19 +6,39 @@
 //! node was there. It costs nothing, however many nodes there are.
 
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
-use std::task::{Context, Waker};
+use std::task::{Context, Poll, Waker};
 
-use zookeeper_client::{OneshotWatcher, WatchedEvent};
+use zookeeper_client::{EventType, OneshotWatcher, WatchedEvent};
 
 use super::connection_number::ConnectionNumber;
 use super::watch_room::TakenRoom;
+
+/// The one event of a watch, that may come. Dropped, the watch is taken back.
+pub(super) struct Firing(Pin<Box<dyn Future<Output = WatchedEvent> + Send>>);
+
+impl Firing {
+    pub(super) fn of(watcher: OneshotWatcher) -> Self {
+        Self(Box::pin(watcher.changed()))
+    }
+
+    /// What has happened. Not to be asked again after that.
+    pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<EventType> {
+        // The driver panics where its runtime has ended without a word: as with the
+        // end of the session, the node may have gone since.
+        match catch_unwind(AssertUnwindSafe(|| self.0.as_mut().poll(cx))) {
+            Ok(event) => event.map(|event| event.event_type),
+            Err(_) => Poll::Ready(EventType::Session),
+        }
+    }
+}
 
 /// A watch that fires once. Dropped, it is taken back.
 pub(super) struct AskedWatch {
     /// It was asked for on this one.
     connection: ConnectionNumber,
-    fired: Pin<Box<dyn Future<Output = WatchedEvent> + Send>>,
+    firing: Firing,
     _room: TakenRoom,
 }
 
@@ -30,7 +50,7 @@ impl AskedWatch {
     ) -> Self {
         Self {
             connection,
-            fired: Box::pin(watcher.changed()),
+            firing: Firing::of(watcher),
             _room: room,
         }
     }
@@ -44,7 +64,7 @@ impl AskedWatch {
     pub(super) fn has_fired(&mut self) -> bool {
         // No task waits for it: renewals and bids ask it.
         let mut nobody = Context::from_waker(Waker::noop());
-        self.fired.as_mut().poll(&mut nobody).is_ready()
+        self.firing.poll(&mut nobody).is_ready()
     }
 }
 

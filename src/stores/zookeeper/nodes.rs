@@ -298,8 +298,8 @@ impl BidPlaces {
 
     /// Whether the place of `nonce` watches `child`.
     pub(super) fn watches(&self, nonce: Nonce, child: &str) -> bool {
-        let places = self.places.lock();
-        let watch = places.get(&nonce).and_then(|place| place.watch.as_ref());
+        let mut places = self.places.lock();
+        let watch = places.get_mut(&nonce).and_then(|p| p.watch.as_mut());
         watch.is_some_and(|watch| watch.is_on(child))
     }
 
@@ -309,7 +309,7 @@ impl BidPlaces {
         let mut places = self.places.lock();
         let place = places.get_mut(&nonce);
         place.filter(|p| p.session == session).is_some_and(|place| {
-            let is_next = place.watch.as_ref().is_some_and(PredecessorWatch::has_led);
+            let is_next = place.watch.as_mut().is_some_and(PredecessorWatch::has_led);
             is_next && place.is_waiting() && place.is_watched()
         })
     }

@@ -1,45 +1,73 @@
 //! The watch of a waiter on the node before its own.
+//!
+//! No task waits for it: whoever hears of the event, the driver's own task, tells
+//! the waiter then and there, by a waker that does this and nothing else.
 
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll, Wake, Waker};
 
-use tokio::runtime::Handle;
-use tokio::task::JoinHandle;
 use zookeeper_client::{EventType, OneshotWatcher};
 
-/// A watch that is waited for by a task. Dropped, it is taken back.
-#[derive(Debug)]
+use super::asked_watch::Firing;
+use super::watch_room::TakenRoom;
+
+/// A watch that tells when something happens. Dropped, it is taken back.
 pub(super) struct PredecessorWatch {
     child: String,
     /// It has been seen as the first of all. None comes before it: numbers rise.
     leads: bool,
-    is_gone: Arc<AtomicBool>,
-    task: JoinHandle<()>,
+    state: State,
+    teller: Waker,
+}
+
+enum State {
+    Quiet { firing: Firing, _room: TakenRoom },
+    Fired(EventType),
+}
+
+/// Tells by being woken.
+struct Teller<T>(T);
+
+impl<T: Fn() + Send + Sync + 'static> Wake for Teller<T> {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    /// Within the driver's task, which serves the whole session: what is told may
+    /// run foreign code, and a panic there must not end it.
+    fn wake_by_ref(self: &Arc<Self>) {
+        if catch_unwind(AssertUnwindSafe(&self.0)).is_err() {
+            tracing::error!("a waiter that was told of its turn panicked");
+        }
+    }
 }
 
 impl PredecessorWatch {
-    /// Waits for what happens to `child`, and tells of it by `tell`.
+    /// Watches `child`; what happens to it is told by `tell`, which may be called in
+    /// vain, too.
     pub(super) fn start(
-        runtime: &Handle,
         child: &str,
         leads: bool,
         watcher: OneshotWatcher,
-        tell: impl FnOnce() + Send + 'static,
+        room: TakenRoom,
+        tell: impl Fn() + Send + Sync + 'static,
     ) -> Self {
-        let is_gone = Arc::new(AtomicBool::new(false));
-        let found = Arc::clone(&is_gone);
-        let task = runtime.spawn(async move {
-            // Not when its data was changed, nor with the end of the session.
-            let is_deleted = watcher.changed().await.event_type == EventType::NodeDeleted;
-            found.store(is_deleted, Ordering::Release);
-            tell();
-        });
-        Self {
+        let mut watch = Self {
             child: child.to_owned(),
             leads,
-            is_gone,
-            task,
+            state: State::Quiet {
+                firing: Firing::of(watcher),
+                _room: room,
+            },
+            teller: Waker::from(Arc::new(Teller(tell))),
+        };
+        if watch.fired().is_some() {
+            // Before there was one to tell.
+            watch.teller.wake_by_ref();
         }
+        watch
     }
 
     /// Those before it have gone.
@@ -48,18 +76,36 @@ impl PredecessorWatch {
     }
 
     /// Whether it watches `child`, and nothing has happened to it.
-    pub(super) fn is_on(&self, child: &str) -> bool {
-        self.child == child && !self.task.is_finished()
+    pub(super) fn is_on(&mut self, child: &str) -> bool {
+        self.child == child && self.fired().is_none()
     }
 
-    /// Whether the node led, and has gone.
-    pub(super) fn has_led(&self) -> bool {
-        self.leads && self.is_gone.load(Ordering::Acquire)
+    /// Whether the node led, and has gone: not when its data was changed, nor with the
+    /// end of the session.
+    pub(super) fn has_led(&mut self) -> bool {
+        self.leads && self.fired() == Some(EventType::NodeDeleted)
+    }
+
+    /// What has happened, if anything. Asked under the one waker that tells, for the
+    /// last one that asks is the one that is woken.
+    fn fired(&mut self) -> Option<EventType> {
+        if let State::Quiet { firing, .. } = &mut self.state
+            && let Poll::Ready(event) = firing.poll(&mut Context::from_waker(&self.teller))
+        {
+            self.state = State::Fired(event);
+        }
+        match self.state {
+            State::Quiet { .. } => None,
+            State::Fired(event) => Some(event),
+        }
     }
 }
 
-impl Drop for PredecessorWatch {
-    fn drop(&mut self) {
-        self.task.abort();
+impl fmt::Debug for PredecessorWatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PredecessorWatch")
+            .field("child", &self.child)
+            .field("leads", &self.leads)
+            .finish_non_exhaustive()
     }
 }
