@@ -82,6 +82,35 @@ async fn the_fence_names_the_owner_and_no_other_key_does() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_proves_a_grant_does_not_end_before_its_lease() {
+    let client = client(shared()).await;
+    const DAY: u64 = 86_400_000;
+    for days in [1, 5, 6, 7, 30, 365] {
+        let mutex = fresh("days");
+        let mine = named(&mutex, "0:1@h", terms(days * DAY / 2, days * DAY / 2));
+        let held = win(&client, &mine).await;
+        let left = |end| ask(&["PTTL", &key(&mutex, end)]).parse::<i64>().unwrap();
+        let end = left("");
+        if ask(&["EXISTS", &key(&mutex, ":grant")]) == "0" {
+            // Renewals of a day move the lease's end alone, and a fence that is touched
+            // again within a quarter of an hour is not moved, either.
+            assert!(left(":fence") - 1_000_000 > end + DAY as i64, "{days} days");
+        } else {
+            assert!(left(":grant") + 1_000 > end, "{days} days");
+        }
+        assert!(is_renewed(&client, &held).await);
+        assert_eq!(
+            client.acquire(&mine).await.unwrap().token(),
+            Some(held.token)
+        );
+        assert!(client.release(&last(&held)).await.unwrap().is_won());
+        for end in ["", ":grant"] {
+            assert_eq!(ask(&["EXISTS", &key(&mutex, end)]), "0", "{days} days");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_jvm_owner_that_came_after_it_is_left_alone() {
     let client = client(shared()).await;
     let mutex = fresh("after");

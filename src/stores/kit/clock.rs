@@ -20,13 +20,20 @@ pub(in crate::stores) struct HeardClock(Mutex<HeardTime>);
 struct HeardTime {
     moment: Moment,
     time: StoreTime,
+    /// Of this host's, which may be ahead of the store's and yet fit into an answer.
+    is_guess: bool,
 }
 
 impl HeardClock {
     /// A clock that shows this host's wall clock at `moment`.
     pub(in crate::stores) fn guessed(moment: Moment) -> Self {
         let time = StoreTime::ZERO + wall();
-        Self(Mutex::new(HeardTime { moment, time }))
+        let is_guess = true;
+        Self(Mutex::new(HeardTime {
+            moment,
+            time,
+            is_guess,
+        }))
     }
 
     /// The store's time at `moment`.
@@ -40,10 +47,11 @@ impl HeardClock {
         // Stores say whole milliseconds.
         let latest = time + heard.since(sent) + Duration::from_millis(1);
         let shown = reading.at(heard);
-        if shown < time || shown > latest {
+        if reading.is_guess || shown < time || shown > latest {
             *reading = HeardTime {
                 moment: heard,
                 time,
+                is_guess: false,
             };
         }
     }
@@ -54,7 +62,11 @@ impl HeardClock {
     pub(in crate::stores) fn passed(&self, time: StoreTime, moment: Moment) {
         let mut reading = self.0.lock();
         if reading.at(moment) < time {
-            *reading = HeardTime { moment, time };
+            *reading = HeardTime {
+                moment,
+                time,
+                is_guess: false,
+            };
         }
     }
 }
@@ -93,6 +105,16 @@ mod tests {
         assert_eq!(clock.at(at(2000)), time(1700));
         clock.heard(time(300), at(2990), at(3000));
         assert_eq!(clock.at(at(3000)), time(300));
+    }
+
+    #[test]
+    fn what_was_guessed_is_kept_by_no_answer() {
+        let clock = HeardClock::guessed(at(1000));
+        let guessed = clock.at(at(1000));
+        let said = StoreTime::from_millis(guessed.as_millis() - 40);
+        // It fits: the answer was under way for longer than the guess is ahead.
+        clock.heard(said, at(950), at(1000));
+        assert_eq!(clock.at(at(1000)), said, "not ahead of the store");
     }
 
     #[test]

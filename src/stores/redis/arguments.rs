@@ -11,13 +11,23 @@ use redis::{Cmd, RedisWrite as _};
 
 use super::reply::millis;
 use crate::backend::{Bid, Held, Nonce};
-use crate::model::FencingToken;
+use crate::model::{FencingToken, LeaseTerms};
 
 /// What `take_free.lua` goes by where it is told nothing else.
 const USUAL_TAKE: &str = "1 1 250 0 0";
 
 /// What `release_free.lua` goes by where it is told nothing else.
 const USUAL_RELEASE: &str = "250 0";
+
+/// The longest lease of an owner that the fence names. The fence ends seven days after
+/// a grant, less a quarter of an hour, and no renewal within a day moves that: it must
+/// not end before what it names does.
+const LONGEST_NAMED: Duration = Duration::from_secs(5 * 24 * 60 * 60);
+
+/// Whether the fence names the owner of such a grant: none but it may have its id.
+pub(super) fn fence_names(unique_id: bool, terms: &LeaseTerms) -> bool {
+    unique_id && terms.lease() <= LONGEST_NAMED
+}
 
 /// What scripts are told of a client, made once.
 pub(super) struct Manners {
@@ -49,7 +59,7 @@ impl Manners {
         GrantWords::new(
             token.unwrap_or(seen),
             bid.nonce,
-            bid.unique_id.then_some(id),
+            fence_names(bid.unique_id, &bid.terms).then_some(id),
         )
         .say(call);
         let manner = &*self.take[usize::from(token.is_some())][usize::from(bid.queue)];
@@ -64,7 +74,7 @@ impl Manners {
     pub(super) fn say_to_release(&self, held: &Held, call: &mut Cmd) {
         call.arg(held.contender.as_str());
         // What it owns under an id that was never another's is what it gives back.
-        let by_id = held.unique_id && held.is_last;
+        let by_id = held.is_last && fence_names(held.unique_id, &held.terms);
         match (by_id, &self.release) {
             (false, _) => GrantWords::of(held).say(call),
             (true, Some(_)) => drop(call.arg("")),
@@ -101,7 +111,8 @@ impl<'a> GrantWords<'a> {
     }
 
     pub(super) fn of(held: &'a Held) -> Self {
-        let id = held.unique_id.then_some(held.contender.as_str());
+        let is_named = fence_names(held.unique_id, &held.terms);
+        let id = is_named.then_some(held.contender.as_str());
         Self::new(held.token.store(), held.nonce, id)
     }
 

@@ -4,6 +4,7 @@ use std::io::Write as _;
 
 use redis::{Cmd, RedisWrite as _};
 
+use super::arguments::fence_names;
 use crate::backend::Held;
 use crate::model::{ContenderId, MutexName};
 
@@ -45,7 +46,7 @@ impl Keys {
 
     /// What has this grant: a key of its own, or the fence, which names the owner.
     pub(super) fn of_grant(&self, held: &Held) -> String {
-        if held.unique_id {
+        if fence_names(held.unique_id, &held.terms) {
             self.fence()
         } else {
             self.grant()

@@ -193,6 +193,31 @@ async fn what_a_dead_process_of_the_version_before_left_ends_by_itself() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_place_that_the_version_before_keeps_is_no_grant_of_whom_the_fence_names() {
+    let client = client(shared()).await;
+    let mutex = fresh("kept-before");
+    let named = |terms| bid(&mutex, "new", terms).with_unique_id();
+    // Its answer is lost, and a late take of its earlier bid puts it into the queue.
+    let lost = named(terms(200, 100));
+    let first = win(&client, &lost).await;
+    let _listens = Waiter::stand(&client, named(long())).await;
+    eventually("the lease's end", async || {
+        let owner = format!("simba:{{{mutex}}}");
+        (shared().command(&["EXISTS", &owner]).unwrap() == "0").then_some(())
+    })
+    .await;
+    let earlier = Earlier::new(mutex.as_str(), "old");
+    assert!(earlier.try_take("0b", LEASE, "0", "").is_none());
+    let mark = format!("simba:{{{mutex}}}:kept");
+    assert_eq!(shared().command(&["GET", &mark]).unwrap(), "new");
+    // What it was granted under this nonce has ended: it is granted anew.
+    let second = client.acquire(&lost).await.unwrap();
+    let token = second.token().expect("it was kept for it");
+    assert!(token > first.token, "{token} after {}", first.token);
+    assert_eq!(shared().command(&["EXISTS", &mark]).unwrap(), "0");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn never_two_owners_while_both_versions_run() {
     let mutex = fresh("mixed");
     static OWNED: AtomicBool = AtomicBool::new(false);

@@ -51,7 +51,13 @@ end
 if owner then
   local left = redis.call('PTTL', KEYS[1])
   if left == -1 then return { 'persisted', owner .. '@@-1', '', now_ms(time), '', '', '' } end
-  if owner == id and grant and string.sub(grant, -#nonce - 1) == ' ' .. nonce then
+  local is_found = owner == id and grant and string.sub(grant, -#nonce - 1) == ' ' .. nonce
+  if is_found and is_named == ' ' and redis.call('GET', KEYS[4]) == id then
+    -- Kept for it by a process of an earlier version, which leaves the name of an
+    -- ended grant in the fence: beside the mark none of ours owns.
+    grant, is_found = nil, false
+  end
+  if is_found then
     -- Found again after a lost answer. WAIT is about what its own connection
     -- has written, so there must be something, behind the grant itself.
     if waits == '1' then
