@@ -6,6 +6,7 @@ mod flood;
 mod interop;
 mod latch;
 mod listing;
+mod nonsense;
 mod orphans;
 mod own_nodes;
 mod quorum;

@@ -6,6 +6,7 @@ use std::time::Duration;
 use fastrand::Rng;
 use tenure::Coordinator;
 use tenure::backend::{AnyBackend, Backend, Bid};
+use tenure::clock::VirtualHost;
 use tenure::lock::LockOptions;
 use tenure::model::MutexName;
 use tenure_testkit::servers::{Flow, Proxy, Way};
@@ -18,6 +19,12 @@ use crate::support::{PATIENCE, SERVER, bid, client, coordinator, name, raw};
 async fn queue(raw: &zookeeper_client::Client, name: &str) -> Vec<String> {
     let listed = raw.list_children(&format!("/simba/{name}")).await;
     listed.unwrap_or_default()
+}
+
+async fn sorted_queue(raw: &zookeeper_client::Client, name: &str) -> Vec<String> {
+    let mut queue = queue(raw, name).await;
+    queue.sort_unstable();
+    queue
 }
 
 /// Waits until nothing stands there that `is_ours`.
@@ -97,6 +104,39 @@ async fn a_bid_that_may_stand_in_the_queue_never_says_that_it_does_not() {
         until_gone(&raw, &name, |child| child.contains(&uuid), &when).await;
     }
     assert!(rounds > 10, "only {rounds} answers were cut");
+}
+
+/// One that cannot ask for longer than a waiter may be silent has not gone without a word.
+#[tokio::test]
+async fn a_bid_that_asks_while_nothing_is_connected_keeps_its_place() {
+    let (name, host) = (name("offline"), VirtualHost::new());
+    let proxy = Proxy::start(SERVER.address()).unwrap();
+    let url = format!("zookeeper://{}?session_timeout=30s", proxy.address());
+    let opened = tenure::stores::open(&url.parse().unwrap(), host.clock()).await;
+    let (store, raw) = (opened.unwrap(), raw().await);
+    let others = client(SERVER.address(), "?session_timeout=30s").await;
+    let (others, owner) = (others.unwrap(), bid(&name, "owner"));
+    assert!(others.acquire(&owner).await.unwrap().is_won());
+    let waiter = bid(&name, "waiter");
+    proxy.refuse().unwrap();
+    proxy.cut_after(Way::ToClient, 0);
+    let lost = store.acquire(&waiter).await.unwrap_err();
+    assert!(lost.may_have_happened(), "{lost:?}");
+    let made = sorted_queue(&raw, &name).await;
+    assert_eq!(made.len(), 2, "{made:?}");
+    for _ in 0..4 {
+        host.advance(Duration::from_secs(20));
+        store.acquire(&waiter).await.unwrap_err();
+        // The cleanup has its turns.
+        for _ in 0..100 {
+            tokio::task::yield_now().await;
+        }
+    }
+    proxy.heal().unwrap();
+    connected(&store).await;
+    assert!(!store.acquire(&waiter).await.unwrap().is_won());
+    let found = sorted_queue(&raw, &name).await;
+    assert_eq!(found, made, "its place is the one it had");
 }
 
 /// A creation that was lost may still arrive, after it was looked for and before the

@@ -41,6 +41,16 @@ impl HeardClock {
         self.0.lock().at(moment)
     }
 
+    /// What it shows at each of these moments, with no answer heard in between.
+    #[cfg(any(feature = "zookeeper", test))]
+    pub(in crate::stores) fn at_each<const N: usize>(
+        &self,
+        moments: [Moment; N],
+    ) -> [StoreTime; N] {
+        let reading = *self.0.lock();
+        moments.map(|moment| reading.at(moment))
+    }
+
     /// The store said `time`, in an answer to what was `sent`, `heard` now.
     pub(in crate::stores) fn heard(&self, time: StoreTime, sent: Moment, heard: Moment) {
         let mut reading = self.0.lock();

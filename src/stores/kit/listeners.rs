@@ -169,6 +169,18 @@ impl<S> Listeners<S> {
             .any(|listener| listener.interest.waiter.is_none() && listener.observes())
     }
 
+    /// What `waiter` is to hear: that it may be its turn.
+    #[cfg_attr(not(feature = "full"), allow(dead_code))]
+    pub(in crate::stores) fn of_turn(
+        &self,
+        name: &MutexName,
+        waiter: &ContenderId,
+    ) -> impl Iterator<Item = News> {
+        let its = |listener: &&Listener| listener.interest.waiter.as_ref() == Some(waiter);
+        let of_it = self.of(name).filter(its);
+        of_it.map(|listener| News(listener.hints.clone(), Hint::Turn))
+    }
+
     /// It may be the turn of `waiter`; false when it does not listen.
     pub(in crate::stores) fn tell_waiter(&self, name: &MutexName, waiter: &ContenderId) -> bool {
         let waiters = self.of(name);

@@ -41,7 +41,10 @@ impl Store {
     }
 
     async fn attempts(&self, bid: &Bid) -> Result<Answer> {
-        let session = self.session()?;
+        // Without a connection it has still asked: it has not gone without a word.
+        let session = self
+            .session()
+            .inspect_err(|_| self.places.is_heard(bid.nonce, self.clock.now()))?;
         let dir = self.config.paths.mutex(&bid.name);
         for _ in 0..ATTEMPTS {
             if let Some(answer) = self.attempt(&session, &dir, bid).await? {
@@ -88,7 +91,7 @@ impl Store {
             }
         };
         let Some(index) = children.iter().position(|child| *child == node.child) else {
-            self.places.forget(bid.nonce, Some(&node));
+            self.places.forget(bid.nonce, &node);
             return Ok(None);
         };
         if self.places.is_doubtful(bid.nonce)
@@ -154,8 +157,7 @@ impl Store {
             return Ok(None);
         };
         self.reaping.by(owned.until);
-        let owner = self.owner_of(session, &owned);
-        Ok(Some(Answer::won(owner, self.now())))
+        Ok(Some(self.won_by(session, &owned)))
     }
 
     /// Creates the bid's node and lists all, or only those that count, in one round trip.
@@ -170,7 +172,7 @@ impl Store {
         let start = format!("{dir}/{prefix}");
         let options = self.creation(CreateMode::EphemeralSequential);
         // Noted before it is sent: dropped from here on, it is looked for.
-        self.places.begin(bid, session.id(), self.clock.now());
+        let number = self.places.begin(bid, session.id(), self.clock.now());
         let sent = session.sending(&self.clock);
         let (client, connection) = (session.client(), session.connection());
         let creation = client.create(&start, bid.contender.as_str().as_bytes(), &options);
@@ -186,7 +188,7 @@ impl Store {
                 created
             }
             Err(Fault::NoNode) => {
-                self.places.forget(bid.nonce, None);
+                self.places.forget_place(bid.nonce, number);
                 self.make_parents(client, dir, CreateMode::Container)
                     .await?;
                 return Ok(None);
@@ -194,7 +196,7 @@ impl Store {
             Err(error) => {
                 let error = error::write(error);
                 if !error.may_have_happened() {
-                    self.places.forget(bid.nonce, None);
+                    self.places.forget_place(bid.nonce, number);
                 }
                 return Err(error);
             }

@@ -119,10 +119,11 @@ impl Store {
         let node = over.node.as_ref();
         if session.id() != over.session {
             // It goes with its session.
-            self.places.forget(over.nonce, node);
+            self.places.forget_place(over.nonce, over.number);
             return true;
         }
-        let removal = self.remove(&session, &over.name, over.nonce, node);
+        let place = Some(over.number);
+        let removal = self.remove_of(place, &session, &over.name, over.nonce, node);
         let done = self.clock.limit(self.clock.now() + LIMIT, removal).await;
         matches!(done, Some(Ok(_)))
     }

@@ -142,7 +142,7 @@ impl Store {
     }
 
     /// Runs `task` until the client is closed.
-    fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
+    pub(super) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
         let closing = self.closing.clone();
         self.runtime.spawn(async move {
             closing.unless_closed(task).await;

@@ -1,6 +1,7 @@
 //! Which nodes are ours, and until when they count.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use super::asked_watch::AskedWatch;
@@ -20,9 +21,14 @@ pub(super) struct Node {
     pub(super) created_at: StoreTime,
 }
 
+/// Tells a place from a later one of the same bid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct PlaceNumber(u64);
+
 /// What a bid of ours has in the store.
 #[derive(Debug)]
 pub(super) struct BidPlace {
+    number: PlaceNumber,
     pub(super) name: MutexName,
     pub(super) contender: ContenderId,
     /// The session that it lives in.
@@ -75,6 +81,7 @@ pub(super) struct Silent {
 #[derive(Debug)]
 pub(super) struct Over {
     pub(super) nonce: Nonce,
+    pub(super) number: PlaceNumber,
     pub(super) name: MutexName,
     pub(super) session: i64,
     pub(super) node: Option<Node>,
@@ -91,6 +98,8 @@ const SILENCE: Duration = Duration::from_secs(30);
 pub(super) struct BidPlaces {
     /// Each in a box: a table has room for twice as many as are in it, or more.
     places: Mutex<HashMap<Nonce, Box<BidPlace>>>,
+    /// How many were begun.
+    begun: AtomicU64,
     /// The bids of which a creation went unanswered and nothing was found: it
     /// may still be on its way, in a connection that was given up.
     doubts: Mutex<HashMap<Nonce, i64>>,
@@ -120,8 +129,10 @@ impl BidPlaces {
 
     /// Notes that a node for `bid` is about to be created: from here on it may
     /// be there.
-    pub(super) fn begin(&self, bid: &Bid, session: i64, now: Moment) {
+    pub(super) fn begin(&self, bid: &Bid, session: i64, now: Moment) -> PlaceNumber {
+        let number = PlaceNumber(self.begun.fetch_add(1, Ordering::Relaxed));
         let place = BidPlace {
+            number,
             name: bid.name.clone(),
             contender: bid.contender.clone(),
             session,
@@ -134,6 +145,12 @@ impl BidPlaces {
             looked_at: None,
         };
         self.places.lock().insert(bid.nonce, Box::new(place));
+        number
+    }
+
+    /// The number of what `nonce` has.
+    pub(super) fn number(&self, nonce: Nonce) -> Option<PlaceNumber> {
+        self.places.lock().get(&nonce).map(|place| place.number)
     }
 
     /// The node of `nonce` is this. False when it was left in the meantime.
@@ -267,14 +284,20 @@ impl BidPlaces {
             .is_some_and(|place| place.is_watched())
     }
 
-    /// Nothing of `nonce` is in the store. Only if it is still that node: the
+    /// The node of `nonce` is not in the store. Only if it is still that node: the
     /// bid may have asked again.
-    pub(super) fn forget(&self, nonce: Nonce, node: Option<&Node>) {
+    pub(super) fn forget(&self, nonce: Nonce, node: &Node) {
+        self.forget_if(nonce, |place| place.node.as_ref() == Some(node));
+    }
+
+    /// Nothing of this place of `nonce` is in the store.
+    pub(super) fn forget_place(&self, nonce: Nonce, number: PlaceNumber) {
+        self.forget_if(nonce, |place| place.number == number);
+    }
+
+    fn forget_if(&self, nonce: Nonce, is_it: impl FnOnce(&BidPlace) -> bool) {
         let mut places = self.places.lock();
-        let is_it = places
-            .get(&nonce)
-            .is_some_and(|place| node.is_none() || place.node.as_ref() == node);
-        if is_it {
+        if places.get(&nonce).is_some_and(|place| is_it(place)) {
             places.remove(&nonce);
         }
     }
@@ -376,6 +399,7 @@ impl BidPlaces {
         let over = over.filter(|(_, place)| place.reaped_at().is_some());
         over.map(|(nonce, place)| Over {
             nonce: *nonce,
+            number: place.number,
             name: place.name.clone(),
             session: place.session,
             node: place.node.clone(),
@@ -430,54 +454,4 @@ impl BidPlace {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::model::LeaseTerms;
-
-    fn at(seconds: u64) -> Moment {
-        Moment::from_nanos(seconds * 1_000_000_000)
-    }
-
-    fn bid(name: &str) -> Bid {
-        let name = MutexName::new(name).unwrap();
-        let contender = ContenderId::new("waiter").unwrap();
-        Bid::new(name, contender, LeaseTerms::default())
-    }
-
-    #[test]
-    fn a_waiter_that_never_asks_again_is_looked_for() {
-        let (places, bid) = (BidPlaces::default(), bid("m"));
-        places.begin(&bid, 1, at(0));
-        places.standing(bid.nonce, 1, at(10));
-        assert_eq!(places.next_over(), Some(at(40)));
-        assert!(places.silent(at(39)).is_empty());
-        assert_eq!(places.silent(at(40)).len(), 1);
-        // It is there, and looks seldom.
-        places.is_heard(bid.nonce, at(40));
-        assert!(!places.abandon(bid.nonce, at(40)));
-        assert!(places.silent(at(69)).is_empty());
-        // It is not there.
-        assert!(places.abandon(bid.nonce, at(70)));
-        assert!(places.silent(at(70)).is_empty());
-        assert_eq!(places.over(at(71)).len(), 1);
-        let standing = places.standing(bid.nonce, 1, at(71));
-        assert!(matches!(standing, Standing::Over(None)), "{standing:?}");
-        assert!(places.grant(bid.nonce, 1, at(90)).is_none(), "it was left");
-    }
-
-    #[test]
-    fn an_owner_need_not_ask() {
-        let (places, bid) = (BidPlaces::default(), bid("m"));
-        places.begin(&bid, 1, at(0));
-        let node = Node {
-            child: "c".to_owned(),
-            token: FencingToken::from_store(1).unwrap(),
-            created_at: StoreTime::from_millis(0),
-        };
-        assert!(places.created(bid.nonce, 1, node));
-        assert!(places.grant(bid.nonce, 1, at(100)).is_some());
-        assert!(places.silent(at(90)).is_empty());
-        assert!(!places.abandon(bid.nonce, at(90)));
-        assert_eq!(places.next_over(), Some(at(100)));
-    }
-}
+mod tests;

@@ -10,7 +10,7 @@ use super::session::Session;
 use super::{clock, error, path};
 use crate::backend::Answer;
 use crate::error::{Error, ErrorKind, Outcome, Result, Retry};
-use crate::model::{ContenderId, FencingToken, MutexName, MutexOwner};
+use crate::model::{ContenderId, FencingToken, MutexName, MutexOwner, StoreTime};
 
 /// How often a read whose node went away in between is made again.
 pub(super) const ATTEMPTS: usize = 16;
@@ -77,10 +77,23 @@ impl Store {
 
     /// A grant of our own, with its times.
     pub(super) fn owner_of(&self, session: &Session, owned: &Owned) -> MutexOwner {
+        self.owner_and_now(session, owned).0
+    }
+
+    /// The answer of a grant of our own. What is left of it is an end less now, both as
+    /// one reading of the store's clock has them: it may be put back in between.
+    pub(super) fn won_by(&self, session: &Session, owned: &Owned) -> Answer {
+        let (owner, now) = self.owner_and_now(session, owned);
+        Answer::won(owner, now)
+    }
+
+    fn owner_and_now(&self, session: &Session, owned: &Owned) -> (MutexOwner, StoreTime) {
         let (node, id) = (&owned.node, owned.contender.clone());
-        let ttl_at = self.time.at(owned.until - session.terms().transition());
-        let transition_at = self.time.at(owned.until);
-        MutexOwner::new(id, node.created_at, ttl_at, transition_at).with_token(node.token)
+        let ttl = owned.until - session.terms().transition();
+        let moments = [ttl, owned.until, self.clock.now()];
+        let [ttl_at, transition_at, now] = self.time.at_each(moments);
+        let owner = MutexOwner::new(id, node.created_at, ttl_at, transition_at);
+        (owner.with_token(node.token), now)
     }
 
     /// Remembers what the node `child` says.

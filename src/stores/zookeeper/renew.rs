@@ -6,7 +6,7 @@ use zookeeper_client::Error as Fault;
 
 use super::asked_watch::AskedWatch;
 use super::client::Store;
-use super::nodes::{Node, Standing};
+use super::nodes::{Node, PlaceNumber, Standing};
 use super::proof::Asked;
 use super::session::Session;
 use super::{error, path};
@@ -68,10 +68,10 @@ impl Store {
                 };
                 if !is_there {
                     // Another has deleted it.
-                    self.places.forget(held.nonce, Some(&owned.node));
+                    self.places.forget(held.nonce, &owned.node);
                 } else if let Some(owned) = self.places.extend(held.nonce, session.id(), until, now)
                 {
-                    return Ok(Answer::won(self.owner_of(&session, &owned), self.now()));
+                    return Ok(self.won_by(&session, &owned));
                 }
             }
             self.refusal(&session, &held.name).await
@@ -179,6 +179,20 @@ impl Store {
         nonce: Nonce,
         node: Option<&Node>,
     ) -> Result<bool> {
+        let place = self.places.number(nonce);
+        self.remove_of(place, session, name, nonce, node).await
+    }
+
+    /// The same of one place of the bid. One that was not gone, as it seemed, may have
+    /// another by now, and own there: that is not touched.
+    pub(super) async fn remove_of(
+        &self,
+        place: Option<PlaceNumber>,
+        session: &Session,
+        name: &MutexName,
+        nonce: Nonce,
+        node: Option<&Node>,
+    ) -> Result<bool> {
         let dir = self.config.paths.mutex(name);
         let children = match node {
             Some(node) if !self.places.is_doubtful(nonce) => vec![node.child.clone()],
@@ -186,6 +200,11 @@ impl Store {
                 let prefix = path::node_prefix(nonce);
                 // What is not found now is not looked for again.
                 let mut children = self.listed(session, &dir, Asked::Quorum).await?;
+                // A place is begun before its node is asked for: what was listed is of
+                // this one, or of none that came after it.
+                if self.places.number(nonce) != place {
+                    return Ok(false);
+                }
                 children.retain(|child| child.starts_with(&prefix));
                 children
             }
@@ -199,7 +218,11 @@ impl Store {
                 }
             }
         }
-        self.places.forget(nonce, node);
+        match (node, place) {
+            (Some(node), _) => self.places.forget(nonce, node),
+            (None, Some(place)) => self.places.forget_place(nonce, place),
+            (None, None) => {}
+        }
         self.places.trust(nonce);
         Ok(deleted)
     }

@@ -305,9 +305,21 @@ impl Store {
             tracing::info!(session = session.id(), %end, "the ZooKeeper session is over");
             self.places.forget_session(session.id());
             self.runs.forget_all();
-            session = self.replace().await;
+            let next = self.replace().await;
+            self.keep_for_its_tenures(std::mem::replace(&mut session, next));
             self.registry.resumed();
         }
+    }
+
+    /// Lets a session live for as long as a tenure that it has granted is believed. It
+    /// may not be over: the driver says so of itself alone, and goes on. Dropped, it is
+    /// ended at the server, and the next owns at once.
+    fn keep_for_its_tenures(self: &Arc<Self>, session: Arc<Session>) {
+        let (clock, until) = (self.clock.clone(), session.proof.lock().until());
+        self.spawn(async move {
+            clock.sleep_until(until).await;
+            drop(session);
+        });
     }
 
     /// Makes a session until one is there.

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use crate::backend::{Hint, Interest};
 use crate::model::{ContenderId, MutexName};
-use crate::stores::kit::{HintStream, Listeners};
+use crate::stores::kit::{HintStream, Listeners, News};
 use crate::sync::Mutex;
 
 #[derive(Debug, Default)]
@@ -34,7 +34,10 @@ impl Registry {
 
     /// It may be the turn of `waiter`.
     pub(super) fn turn(&self, name: &MutexName, waiter: &ContenderId) {
-        self.0.lock().listeners.tell_waiter(name, waiter);
+        // Wakers are foreign code, and the driver's task runs them: not while others
+        // of the session wait for this.
+        let news: Vec<News> = self.0.lock().listeners.of_turn(name, waiter).collect();
+        news.into_iter().for_each(News::tell);
     }
 
     /// Whether a contender of this process waits to be told of its turn.
