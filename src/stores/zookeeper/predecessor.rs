@@ -1,7 +1,7 @@
 //! The watch of a waiter on the node before its own.
 //!
-//! No task waits for it: whoever hears of the event, the driver's own task, tells
-//! the waiter then and there, by a waker that does this and nothing else.
+//! No task waits for it: the driver's own task, which hears of the event, tells the
+//! waiter then and there, by a waker that does this and nothing else.
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -18,11 +18,11 @@ pub(super) struct PredecessorWatch {
     child: String,
     /// It has been seen as the first of all. None comes before it: numbers rise.
     leads: bool,
-    state: State,
+    state: WatchState,
     teller: Waker,
 }
 
-enum State {
+enum WatchState {
     Quiet { firing: Firing, _room: TakenRoom },
     Fired(EventType),
 }
@@ -39,7 +39,7 @@ impl<T: Fn() + Send + Sync + 'static> Wake for Teller<T> {
     /// run foreign code, and a panic there must not end it.
     fn wake_by_ref(self: &Arc<Self>) {
         if catch_unwind(AssertUnwindSafe(&self.0)).is_err() {
-            tracing::error!("a waiter that was told of its turn panicked");
+            tracing::error!("a waker panicked");
         }
     }
 }
@@ -57,7 +57,7 @@ impl PredecessorWatch {
         let mut watch = Self {
             child: child.to_owned(),
             leads,
-            state: State::Quiet {
+            state: WatchState::Quiet {
                 firing: Firing::of(watcher),
                 _room: room,
             },
@@ -89,14 +89,14 @@ impl PredecessorWatch {
     /// What has happened, if anything. Asked under the one waker that tells, for the
     /// last one that asks is the one that is woken.
     fn fired(&mut self) -> Option<EventType> {
-        if let State::Quiet { firing, .. } = &mut self.state
+        if let WatchState::Quiet { firing, .. } = &mut self.state
             && let Poll::Ready(event) = firing.poll(&mut Context::from_waker(&self.teller))
         {
-            self.state = State::Fired(event);
+            self.state = WatchState::Fired(event);
         }
         match self.state {
-            State::Quiet { .. } => None,
-            State::Fired(event) => Some(event),
+            WatchState::Quiet { .. } => None,
+            WatchState::Fired(event) => Some(event),
         }
     }
 }
