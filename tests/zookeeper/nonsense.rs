@@ -5,21 +5,18 @@ use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use tenure::backend::{Backend, Interest};
 use tenure_testkit::servers::ZooKeeper;
 use tokio::time::timeout;
 
-use crate::support::{PATIENCE, coordinator, name, until};
+use crate::support::{PATIENCE, bid, client, name, until};
 
 /// An answer to what was never asked: its length, number, transaction and error.
 const NONSENSE: [u8; 20] = [
     0, 0, 0, 16, 0x7f, 0xff, 0xff, 0xf0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0,
 ];
-
-/// How long the client waits for it: for more than two heartbeats of an eighth of a
-/// session, so that one of them is on its way, and not so long that the driver gives up.
-const SILENCE: Duration = Duration::from_secs(2);
 
 /// A way to a server on which such an answer comes before the next one to a request.
 struct Way {
@@ -58,19 +55,17 @@ fn carry(mut from: TcpStream, mut to: TcpStream) {
 /// What the server says, one message after the other.
 fn answer(mut from: TcpStream, mut to: TcpStream, talks_nonsense: &AtomicBool) {
     let mut forward = || -> std::io::Result<()> {
-        let mut is_first = true;
         loop {
             let mut length = [0; 4];
             from.read_exact(&mut length)?;
             let mut body = vec![0; u32::from_be_bytes(length) as usize];
             from.read_exact(&mut body)?;
-            // Not before the answer to a ping, which keeps nobody waiting, or an event.
+            // Not before the answer to a ping, for which no call waits, an event, or the
+            // first word.
             let number = i32::from_be_bytes(body[..4].try_into().unwrap());
-            if !is_first && number > 0 && talks_nonsense.swap(false, Ordering::SeqCst) {
-                thread::sleep(SILENCE);
+            if number > 0 && talks_nonsense.swap(false, Ordering::SeqCst) {
                 to.write_all(&NONSENSE)?;
             }
-            is_first = false;
             to.write_all(&[&length[..], &body].concat())?;
         }
     };
@@ -81,26 +76,45 @@ fn answer(mut from: TcpStream, mut to: TcpStream, talks_nonsense: &AtomicBool) {
 /// The session may live on, though the client takes its own driver for dead: what it has
 /// granted is believed until it is known to have ended.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_session_that_is_given_up_lives_for_as_long_as_its_tenures_are_believed() {
+async fn a_session_that_is_given_up_lives_for_as_long_as_its_grants_are_believed() {
     let server = ZooKeeper::start().unwrap();
     let way = Way::to(server.address());
     for _ in 0..3 {
         let name = name("nonsense");
-        let owner = coordinator(way.address, "8s").await;
-        let rival = coordinator(server.address(), "8s").await;
-        let guard = owner.lock(&name).unwrap().acquire().await.unwrap();
-        let lock = rival.lock(&name).unwrap();
-        let next = tokio::spawn(async move { lock.acquire().await });
-        let waiting = || server.word("dump").unwrap().matches(&name).count() == 2;
-        until("the rival waits", waiting).await;
+        let store = client(way.address, "?session_timeout=8s").await.unwrap();
+        let rival = client(server.address(), "?session_timeout=8s")
+            .await
+            .unwrap();
+        let (owner, next) = (bid(&name, "owner"), bid(&name, "next"));
+        let asked = Instant::now();
+        let won = store.acquire(&owner).await.unwrap();
+        let left = won
+            .owner()
+            .remaining(won.now())
+            .expect("it says until when");
+        let held = [owner.held(won.token().expect("it was free"))];
+        let mut hints = rival.changes(&Interest::in_turn(&next));
+        assert!(!rival.acquire(&next).await.unwrap().is_won());
+        // The next that is asked is a heartbeat.
         way.talks_nonsense.store(true, Ordering::SeqCst);
-        let next = timeout(PATIENCE, next).await.expect("its turn comes");
-        let next = next.unwrap().unwrap();
-        // It is the rival's by now, and so it has ended here.
-        assert!(guard.token().is_err(), "two own");
-        next.release().await.unwrap();
-        drop(guard);
-        owner.close().await.unwrap();
+        until("it speaks", || !way.talks_nonsense.load(Ordering::SeqCst)).await;
+        let given_up = async {
+            while !matches!(store.renew(&held).await.remove(0), Ok(answer) if !answer.is_won()) {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        };
+        timeout(PATIENCE, given_up).await.expect("it is given up");
+        let its_turn = async {
+            while !rival.acquire(&next).await.unwrap().is_won() {
+                let hint = hints.next();
+                let _ = timeout(Duration::from_secs(1), hint).await;
+            }
+            Instant::now()
+        };
+        let its_turn = timeout(PATIENCE, its_turn).await.expect("its turn comes");
+        let believed = asked + left;
+        assert!(its_turn >= believed, "{:?} sooner", believed - its_turn);
+        store.close().await.unwrap();
         rival.close().await.unwrap();
     }
 }

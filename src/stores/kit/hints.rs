@@ -1,5 +1,6 @@
 //! The hints of one listener, from who knows to who wants to know.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
@@ -26,7 +27,12 @@ impl HintSender {
     /// False when the listener has gone; one that has not yet read its earlier
     /// hints has enough to hear.
     pub(in crate::stores) fn tell(&self, hint: Hint) -> bool {
-        let told = self.0.try_send(hint);
+        // It wakes who reads, which is foreign code. Who tells serves others, too: a
+        // whole session, or all that listen in this process.
+        let Ok(told) = catch_unwind(AssertUnwindSafe(|| self.0.try_send(hint))) else {
+            tracing::error!(target: "tenure::store", "a waker panicked");
+            return true;
+        };
         !matches!(told, Err(mpsc::error::TrySendError::Closed(_)))
     }
 

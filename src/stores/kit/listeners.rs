@@ -181,6 +181,20 @@ impl<S> Listeners<S> {
         of_it.map(|listener| News(listener.hints.clone(), Hint::Turn))
     }
 
+    /// What those are to hear who follow the owners of `name`: that it may have another.
+    #[cfg_attr(not(feature = "full"), allow(dead_code))]
+    pub(in crate::stores) fn of_owner(&self, name: &MutexName) -> impl Iterator<Item = News> {
+        let following = self.of(name).filter(|listener| listener.interest.owner);
+        following.map(|listener| News(listener.hints.clone(), Hint::Changed))
+    }
+
+    /// `hint` for every listener.
+    #[cfg_attr(not(feature = "full"), allow(dead_code))]
+    pub(in crate::stores) fn of_all(&self, hint: Hint) -> impl Iterator<Item = News> {
+        let all = self.by_name.values().flat_map(|named| &named.listeners);
+        all.map(move |listener| News(listener.hints.clone(), hint))
+    }
+
     /// It may be the turn of `waiter`; false when it does not listen.
     pub(in crate::stores) fn tell_waiter(&self, name: &MutexName, waiter: &ContenderId) -> bool {
         let waiters = self.of(name);

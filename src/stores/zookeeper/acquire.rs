@@ -10,7 +10,7 @@ use super::client::Store;
 use super::connection_number::ConnectionNumber;
 use super::nodes::{Node, Standing};
 use super::owner::{ATTEMPTS, restless, sorted, token};
-use super::predecessor::PredecessorWatch;
+use super::predecessor::{PredecessorWatch, Turn};
 use super::proof::Asked;
 use super::runs::Beside;
 use super::session::Session;
@@ -18,7 +18,6 @@ use super::{clock, error, path};
 use crate::backend::{Answer, Bid, Nonce};
 use crate::clock::Moment;
 use crate::error::{Error, ErrorKind, Outcome, Result};
-use crate::model::{ContenderId, MutexName};
 
 /// The parent's counter is a signed 32-bit number; past its end it is
 /// negative, and newcomers stand before all others.
@@ -172,7 +171,7 @@ impl Store {
         let start = format!("{dir}/{prefix}");
         let options = self.creation(CreateMode::EphemeralSequential);
         // Noted before it is sent: dropped from here on, it is looked for.
-        let number = self.places.begin(bid, session.id(), self.clock.now());
+        let place = self.places.begin(bid, session.id(), self.clock.now());
         let sent = session.sending(&self.clock);
         let (client, connection) = (session.client(), session.connection());
         let creation = client.create(&start, bid.contender.as_str().as_bytes(), &options);
@@ -188,7 +187,7 @@ impl Store {
                 created
             }
             Err(Fault::NoNode) => {
-                self.places.forget_place(bid.nonce, number);
+                self.places.forget_place(bid.nonce, place);
                 self.make_parents(client, dir, CreateMode::Container)
                     .await?;
                 return Ok(None);
@@ -196,7 +195,7 @@ impl Store {
             Err(error) => {
                 let error = error::write(error);
                 if !error.may_have_happened() {
-                    self.places.forget_place(bid.nonce, number);
+                    self.places.forget_place(bid.nonce, place);
                 }
                 return Err(error);
             }
@@ -352,8 +351,13 @@ impl Store {
         match watched.zip(room) {
             None => {}
             Some((Ok((data, stat, watcher)), room)) => {
-                let (leads, tell) = (before == 0, self.turn_of(bid));
-                let watch = PredecessorWatch::start(previous, leads, watcher, room, tell);
+                let turn = Turn {
+                    registry: Arc::clone(&self.registry),
+                    name: bid.name.clone(),
+                    waiter: bid.contender.clone(),
+                };
+                let leads = before == 0;
+                let watch = PredecessorWatch::start(previous, leads, watcher, room, turn);
                 self.places.watch(bid.nonce, watch);
                 if before == 0 {
                     owner = self.known_owner(session, &bid.name, first);
@@ -368,13 +372,6 @@ impl Store {
         let rank = u32::try_from(before).unwrap_or(u32::MAX);
         let own = children[before + 1].as_str();
         Ok(owner.map(|owner| Answer::refused(owner, self.now()).at_place(rank, own)))
-    }
-
-    /// Tells the contender of `bid` that it may be its turn.
-    fn turn_of(&self, bid: &Bid) -> impl Fn() + Send + Sync + 'static {
-        let registry = Arc::clone(&self.registry);
-        let (name, contender): (MutexName, ContenderId) = (bid.name.clone(), bid.contender.clone());
-        move || registry.turn(&name, &contender)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Which nodes are ours, and until when they count.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
 
 use super::asked_watch::AskedWatch;
@@ -100,6 +100,9 @@ pub(super) struct BidPlaces {
     places: Mutex<HashMap<Nonce, Box<BidPlace>>>,
     /// How many were begun.
     begun: AtomicU64,
+    /// The last session whose places were forgotten: a call that still has it grants
+    /// nothing.
+    given_up: AtomicI64,
     /// The bids of which a creation went unanswered and nothing was found: it
     /// may still be on its way, in a connection that was given up.
     doubts: Mutex<HashMap<Nonce, i64>>,
@@ -181,6 +184,9 @@ impl BidPlaces {
     /// `None` when it was left in the meantime.
     pub(super) fn grant(&self, nonce: Nonce, session: i64, until: Moment) -> Option<Owned> {
         let mut places = self.places.lock();
+        if self.given_up.load(Ordering::SeqCst) == session {
+            return None;
+        }
         let is_wanted = |p: &&mut Box<BidPlace>| p.session == session && p.left_at.is_none();
         let place = places.get_mut(&nonce).filter(is_wanted)?;
         place.watch = None;
@@ -307,11 +313,20 @@ impl BidPlaces {
         self.doubts.lock().remove(&nonce);
     }
 
-    pub(super) fn forget_session(&self, session: i64) {
-        self.places
-            .lock()
-            .retain(|_, place| place.session != session);
+    /// Nothing of `session` counts any more, and nothing is granted in it. Until when its
+    /// grants may be believed, if it has any.
+    pub(super) fn forget_session(&self, session: i64) -> Option<Moment> {
+        self.given_up.store(session, Ordering::SeqCst);
+        let mut believed = None;
+        self.places.lock().retain(|_, place| {
+            let is_kept = place.session != session;
+            if !is_kept {
+                believed = believed.max(place.owns_until);
+            }
+            is_kept
+        });
         self.doubts.lock().retain(|_, doubted| *doubted != session);
+        believed
     }
 
     pub(super) fn forget_all(&self) {

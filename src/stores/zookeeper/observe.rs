@@ -4,11 +4,13 @@
 //! there is none, the children of the mutex; while that is not there, its
 //! creation. So a busy queue does not wake it, only a change at its head.
 
+use std::future::poll_fn;
 use std::sync::Arc;
 use std::time::Duration;
 
 use zookeeper_client::{Error as Fault, OneshotWatcher};
 
+use super::asked_watch::Firing;
 use super::client::Store;
 use super::error;
 use super::owner::sorted;
@@ -48,7 +50,10 @@ impl Store {
             }
             let change = async {
                 match watch {
-                    Some((watcher, _room)) => drop(watcher.changed().await),
+                    Some((watcher, _room)) => {
+                        let mut firing = Firing::of(watcher);
+                        poll_fn(|cx| firing.poll(cx).map(drop)).await;
+                    }
                     None => self.clock.sleep(LOOK).await,
                 }
             };

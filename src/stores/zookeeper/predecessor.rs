@@ -4,14 +4,15 @@
 //! waiter then and there, by a waker that does this and nothing else.
 
 use std::fmt;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 
 use zookeeper_client::{EventType, OneshotWatcher};
 
 use super::asked_watch::Firing;
+use super::watch::Registry;
 use super::watch_room::TakenRoom;
+use crate::model::{ContenderId, MutexName};
 
 /// A watch that tells when something happens. Dropped, it is taken back.
 pub(super) struct PredecessorWatch {
@@ -27,32 +28,32 @@ enum WatchState {
     Fired(EventType),
 }
 
-/// Tells by being woken.
-struct Teller<T>(T);
+/// Whose turn it may be. Tells by being woken, in vain, too.
+#[derive(Debug)]
+pub(super) struct Turn {
+    pub(super) registry: Arc<Registry>,
+    pub(super) name: MutexName,
+    pub(super) waiter: ContenderId,
+}
 
-impl<T: Fn() + Send + Sync + 'static> Wake for Teller<T> {
+impl Wake for Turn {
     fn wake(self: Arc<Self>) {
         self.wake_by_ref();
     }
 
-    /// Within the driver's task, which serves the whole session: what is told may
-    /// run foreign code, and a panic there must not end it.
     fn wake_by_ref(self: &Arc<Self>) {
-        if catch_unwind(AssertUnwindSafe(&self.0)).is_err() {
-            tracing::error!("a waker panicked");
-        }
+        self.registry.turn(&self.name, &self.waiter);
     }
 }
 
 impl PredecessorWatch {
-    /// Watches `child`; what happens to it is told by `tell`, which may be called in
-    /// vain, too.
+    /// Watches `child`; what happens to it may make it the `turn` of the waiter.
     pub(super) fn start(
         child: &str,
         leads: bool,
         watcher: OneshotWatcher,
         room: TakenRoom,
-        tell: impl Fn() + Send + Sync + 'static,
+        turn: Turn,
     ) -> Self {
         let mut watch = Self {
             child: child.to_owned(),
@@ -61,7 +62,7 @@ impl PredecessorWatch {
                 firing: Firing::of(watcher),
                 _room: room,
             },
-            teller: Waker::from(Arc::new(Teller(tell))),
+            teller: Waker::from(Arc::new(turn)),
         };
         if watch.fired().is_some() {
             // Before there was one to tell.

@@ -183,8 +183,8 @@ impl Store {
         self.remove_of(place, session, name, nonce, node).await
     }
 
-    /// The same of one place of the bid. One that was not gone, as it seemed, may have
-    /// another by now, and own there: that is not touched.
+    /// The same of one place of the bid only: a bidder that was taken for gone may have a
+    /// later place, and own there.
     pub(super) async fn remove_of(
         &self,
         place: Option<PlaceNumber>,
@@ -202,7 +202,8 @@ impl Store {
                 let mut children = self.listed(session, &dir, Asked::Quorum).await?;
                 // A place is begun before its node is asked for: what was listed is of
                 // this one, or of none that came after it.
-                if self.places.number(nonce) != place {
+                let now = self.places.number(nonce);
+                if now.is_some() && now != place {
                     return Ok(false);
                 }
                 children.retain(|child| child.starts_with(&prefix));

@@ -303,19 +303,21 @@ impl Store {
                 () = session.keep_alive(&self.clock) => SessionState::Closed,
             };
             tracing::info!(session = session.id(), %end, "the ZooKeeper session is over");
-            self.places.forget_session(session.id());
+            let believed = self.places.forget_session(session.id());
             self.runs.forget_all();
-            let next = self.replace().await;
-            self.keep_for_its_tenures(std::mem::replace(&mut session, next));
+            self.keep_until(believed, session);
+            session = self.replace().await;
             self.registry.resumed();
         }
     }
 
-    /// Lets a session live for as long as a tenure that it has granted is believed. It
-    /// may not be over: the driver says so of itself alone, and goes on. Dropped, it is
-    /// ended at the server, and the next owns at once.
-    fn keep_for_its_tenures(self: &Arc<Self>, session: Arc<Session>) {
-        let (clock, until) = (self.clock.clone(), session.proof.lock().until());
+    /// Lets a session live for as long as a grant in it may be `believed`. It may not be
+    /// over: the driver says so of itself alone, and goes on. Dropped, it is ended at the
+    /// server, and the next owns at once.
+    fn keep_until(&self, believed: Option<Moment>, session: Arc<Session>) {
+        self.set_session(None);
+        let Some(until) = believed else { return };
+        let clock = self.clock.clone();
         self.spawn(async move {
             clock.sleep_until(until).await;
             drop(session);

@@ -34,10 +34,8 @@ impl Registry {
 
     /// It may be the turn of `waiter`.
     pub(super) fn turn(&self, name: &MutexName, waiter: &ContenderId) {
-        // Wakers are foreign code, and the driver's task runs them: not while others
-        // of the session wait for this.
-        let news: Vec<News> = self.0.lock().listeners.of_turn(name, waiter).collect();
-        news.into_iter().for_each(News::tell);
+        let news = self.0.lock().listeners.of_turn(name, waiter).collect();
+        tell(news);
     }
 
     /// Whether a contender of this process waits to be told of its turn.
@@ -47,14 +45,17 @@ impl Registry {
 
     /// The owner of `name` has changed.
     pub(super) fn changed(&self, name: &MutexName) {
-        self.0.lock().listeners.tell_observers(name);
+        let news = self.0.lock().listeners.of_owner(name).collect();
+        tell(news);
     }
 
     /// Hints may have been lost: all listeners look.
     pub(super) fn resumed(&self) {
         let mut watched = self.0.lock();
         watched.listeners.sweep();
-        watched.listeners.tell_all(Hint::Resumed);
+        let news = watched.listeners.of_all(Hint::Resumed).collect();
+        drop(watched);
+        tell(news);
     }
 
     /// Whether the observer of `name` may go: it has no listeners.
@@ -72,6 +73,12 @@ impl Registry {
     pub(super) fn close(&self) {
         self.0.lock().listeners.close();
     }
+}
+
+/// Tells, with nothing locked: it wakes who listens, which is foreign code, and the
+/// driver's task, which serves the whole session, must not wait for that.
+fn tell(news: Vec<News>) {
+    news.into_iter().for_each(News::tell);
 }
 
 #[cfg(test)]

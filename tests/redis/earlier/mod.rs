@@ -66,9 +66,21 @@ impl Earlier {
     }
 
     fn try_take(&self, nonce: &str, lease: Duration, queue: &str, score: &str) -> Option<Grant> {
+        self.take_or_keep("250", nonce, lease, queue, score)
+    }
+
+    /// The same; a place for another is kept for so many milliseconds.
+    fn take_or_keep(
+        &self,
+        reserve: &str,
+        nonce: &str,
+        lease: Duration,
+        queue: &str,
+        score: &str,
+    ) -> Option<Grant> {
         let lease = lease.as_millis().to_string();
         let id = &self.id;
-        let arguments = [id, nonce, &lease, queue, score, "250", "0", "0", "0"];
+        let arguments = [id, nonce, &lease, queue, score, reserve, "0", "0", "0"];
         let answer = self.about_one(script!("take.lua"), &arguments);
         (answer[0] == "won").then(|| Grant(answer[2].clone()))
     }
@@ -198,7 +210,7 @@ async fn a_place_that_the_version_before_keeps_is_no_grant_of_whom_the_fence_nam
     let mutex = fresh("kept-before");
     let named = |terms| bid(&mutex, "new", terms).with_unique_id();
     // Its answer is lost, and a late take of its earlier bid puts it into the queue.
-    let lost = named(terms(200, 100));
+    let lost = named(terms(1_500, 500));
     let first = win(&client, &lost).await;
     let _listens = Waiter::stand(&client, named(long())).await;
     eventually("the lease's end", async || {
@@ -207,7 +219,8 @@ async fn a_place_that_the_version_before_keeps_is_no_grant_of_whom_the_fence_nam
     })
     .await;
     let earlier = Earlier::new(mutex.as_str(), "old");
-    assert!(earlier.try_take("0b", LEASE, "0", "").is_none());
+    let taken = earlier.take_or_keep("20000", "0b", LEASE, "0", "");
+    assert!(taken.is_none());
     let mark = format!("simba:{{{mutex}}}:kept");
     assert_eq!(shared().command(&["GET", &mark]).unwrap(), "new");
     // What it was granted under this nonce has ended: it is granted anew.

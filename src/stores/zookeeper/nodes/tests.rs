@@ -62,3 +62,27 @@ fn what_is_begun_anew_does_not_go_with_what_was_left() {
     places.forget_place(bid.nonce, again);
     assert_eq!(places.number(bid.nonce), None);
 }
+
+#[test]
+fn a_session_that_is_given_up_grants_nothing_and_tells_until_when_it_is_believed() {
+    let (places, owner, late) = (BidPlaces::default(), bid("owned"), bid("late"));
+    let node = Node {
+        child: "c".to_owned(),
+        token: FencingToken::from_store(1).unwrap(),
+        created_at: StoreTime::from_millis(0),
+    };
+    for bid in [&owner, &late] {
+        places.begin(bid, 1, at(0));
+        assert!(places.created(bid.nonce, 1, node.clone()));
+    }
+    assert!(places.grant(owner.nonce, 1, at(50)).is_some());
+    assert_eq!(places.forget_session(1), Some(at(50)));
+    assert_eq!(places.forget_session(1), None);
+    // A call that was under way goes on in it.
+    places.begin(&late, 1, at(10));
+    assert!(places.created(late.nonce, 1, node.clone()));
+    assert!(places.grant(late.nonce, 1, at(60)).is_none());
+    places.begin(&late, 2, at(10));
+    assert!(places.created(late.nonce, 2, node));
+    assert!(places.grant(late.nonce, 2, at(60)).is_some());
+}
