@@ -44,7 +44,7 @@ pub(super) use hints::HintStream;
 #[cfg(any(feature = "redis", all(feature = "sqlite", target_os = "linux")))]
 pub(super) use hints::{HintSender, hints};
 pub(super) use listeners::Listeners;
-#[cfg(all(feature = "sqlite", target_os = "linux"))]
+#[cfg(any(feature = "zookeeper", all(feature = "sqlite", target_os = "linux")))]
 pub(super) use listeners::News;
 #[cfg(feature = "sqlite")]
 pub(super) use secret::Secret;
