@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::Report;
 use super::number::digits;
+use super::{Growth, Point, Report};
 use crate::environment::Store;
 
 /// A server that has nothing left is not planned for.
@@ -11,7 +11,8 @@ const BUSY: f64 = 0.5;
 /// The fleet to plan for.
 const PROCESSES: f64 = 10_000.0;
 const LOCKS: f64 = 100.0;
-/// The size at which holding is looked at: large enough to be seen above what a server does idle.
+/// The size at which holding is looked at, or the next at which it was seen above what a server
+/// does idle.
 const HELD: usize = 1_000;
 
 /// What one server of a store carries with half of one processor.
@@ -68,7 +69,7 @@ fn fleet(report: &Report, store: Store) -> Option<Fleet> {
     let ours = |id: &str| Some(report.row(&format!("{id}/{key}"))?.sides.first()?.median());
     // Microseconds of the server's processor.
     let cycle = ours("server-cpu")?;
-    let renewal = report.growth(&format!("held-cpu/{key}"))?.at(HELD)?;
+    let renewal = of_a_name(report.growth(&format!("held-cpu/{key}"))?)?;
     // Where it is too little to be seen, it is no limit.
     let renewal = renewal.max(0.001) / rarer(store);
     let waiting = ours("waiting-cpu")?;
@@ -86,6 +87,14 @@ fn fleet(report: &Report, store: Store) -> Option<Fleet> {
         processors,
         servers: (processors / BUSY).max(PROCESSES / processes).ceil(),
     })
+}
+
+/// What a held name and its renewal cost. Nothing seen is not nothing: where there are more
+/// names there is less of what the server does besides in it.
+fn of_a_name(held: &Growth) -> Option<f64> {
+    let sizes = held.points.iter().filter(|point| point.size >= HELD);
+    let mut costs = sizes.map(Point::median);
+    costs.find(|cost| *cost > 0.0).or_else(|| held.at(HELD))
 }
 
 /// Two digits are all that a plan deserves.
@@ -123,5 +132,29 @@ impl Fleet {
             "fleet_processors": self.processors,
             "fleet_servers": self.servers,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::Unit;
+
+    #[test]
+    fn what_was_not_seen_of_a_thousand_names_is_looked_for_in_more() {
+        let held = |costs: &[(usize, f64)]| {
+            let sizes: Vec<usize> = costs.iter().map(|(size, _)| *size).collect();
+            let new =
+                |sizes| Growth::new(String::new(), String::new(), "", "", Unit::Micros, sizes);
+            let mut growth = new(&sizes);
+            for (point, (_, cost)) in growth.points.iter_mut().zip(costs) {
+                point.rounds.push(*cost);
+            }
+            of_a_name(&growth)
+        };
+        assert_eq!(held(&[(100, 9.0), (1_000, 3.0), (10_000, 2.0)]), Some(3.0));
+        assert_eq!(held(&[(100, 9.0), (1_000, 0.0), (10_000, 2.0)]), Some(2.0));
+        assert_eq!(held(&[(100, 9.0), (1_000, 0.0)]), Some(0.0));
+        assert_eq!(held(&[(100, 9.0)]), Some(9.0), "a quick run");
     }
 }

@@ -5,13 +5,17 @@ use std::fmt::Write;
 use super::number::Unit;
 use super::{Growth, Point, Report, Row};
 
-const WIDTH: f64 = 960.0;
+const WIDTH: f64 = 1_060.0;
 /// Where the bars begin, after the words.
-const LEFT: f64 = 380.0;
+const LEFT: f64 = 440.0;
 const BAR: f64 = 14.0;
 const OURS: &str = "#2563a8";
 const OTHERS: [&str; 3] = ["#9aa3ad", "#c9b458", "#b07aa1"];
-const PANEL: (f64, f64) = (290.0, 190.0);
+const PANEL: (f64, f64) = (325.0, 190.0);
+/// Between two panels, and above each, for its two lines of words.
+const GAP: (f64, f64) = (25.0, 44.0);
+/// Behind the last point of a line, for whose it is.
+const WHOSE: f64 = 140.0;
 
 /// All times on one scale of powers of ten, then how costs grow.
 pub fn chart(report: &Report) -> String {
@@ -40,9 +44,9 @@ fn bars(report: &Report, body: &mut String) -> f64 {
     // From a tenth of a microsecond to ten seconds.
     let place = |micros: f64| {
         let share = (micros.max(0.1).log10() + 1.0) / 8.0;
-        LEFT + share.clamp(0.0, 1.0) * (WIDTH - LEFT - 90.0)
+        LEFT + share.clamp(0.0, 1.0) * (WIDTH - LEFT - 120.0)
     };
-    let mut top = 44.0;
+    let mut top = 58.0;
     text(
         body,
         10.0,
@@ -106,15 +110,15 @@ fn panels(report: &Report, top: f64, body: &mut String) -> f64 {
         }
     }
     for (number, title) in titles.iter().enumerate() {
-        let x = 10.0 + (number % 3) as f64 * (PANEL.0 + 30.0);
-        let y = top + 14.0 + (number / 3) as f64 * (PANEL.1 + 40.0);
+        let x = 10.0 + (number % 3) as f64 * (PANEL.0 + GAP.0);
+        let y = top + GAP.1 + (number / 3) as f64 * (PANEL.1 + GAP.1);
         let lines = report
             .growths
             .iter()
             .filter(|growth| growth.title == *title);
         panel(&lines.collect::<Vec<_>>(), x, y, body);
     }
-    top + 20.0 + titles.len().div_ceil(3) as f64 * (PANEL.1 + 40.0)
+    top + 20.0 + titles.len().div_ceil(3) as f64 * (PANEL.1 + GAP.1)
 }
 
 fn panel(lines: &[&Growth], x: f64, y: f64, body: &mut String) {
@@ -137,12 +141,9 @@ fn panel(lines: &[&Growth], x: f64, y: f64, body: &mut String) {
         "<rect x=\"{x}\" y=\"{y}\" width=\"{}\" height=\"{}\" fill=\"none\" stroke=\"#bbb\"/>",
         PANEL.0, PANEL.1
     );
-    text(
-        body,
-        x,
-        y + PANEL.1 + 14.0,
-        &format!("{}, by {}", first.title, first.of),
-    );
+    let (what, whose) = first.title.rsplit_once(", ").unwrap_or((&first.title, ""));
+    text(body, x, y - 19.0, what);
+    text(body, x, y - 5.0, &format!("{whose}, by {}", first.of));
     text(body, x + 4.0, y + 12.0, &first.unit.show(10_f64.powf(most)));
     text(
         body,
@@ -152,23 +153,32 @@ fn panel(lines: &[&Growth], x: f64, y: f64, body: &mut String) {
     );
     for (number, line) in lines.iter().enumerate() {
         let place = |size: f64, cost: f64| {
-            let across = x + 20.0 + size.log10() / widest * (PANEL.0 - 110.0);
+            let across = x + 20.0 + size.log10() / widest * (PANEL.0 - 20.0 - WHOSE);
             let up = y + PANEL.1 - (cost.log10() - least) / (most - least) * PANEL.1;
-            format!("{across:.1},{up:.1}")
+            (across, up)
         };
         let shown = line.points.iter().filter(|point| point.median() > 0.0);
-        let shown: Vec<String> = shown
+        let shown: Vec<(f64, f64)> = shown
             .map(|point| place(point.size as f64, point.median()))
             .collect();
         let colour = colour(number);
+        let points: Vec<String> = shown
+            .iter()
+            .map(|(across, up)| format!("{across:.1},{up:.1}"))
+            .collect();
         let _ = writeln!(
             body,
             "<polyline points=\"{}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\"/>",
-            shown.join(" ")
+            points.join(" ")
         );
-        if let Some((across, up)) = shown.last().and_then(|last| last.split_once(',')) {
-            let place = |text: &str| text.parse().unwrap_or(0.0);
-            text(body, place(across) + 4.0, place(up) + 4.0, &line.side);
+        for (across, up) in &shown {
+            let _ = writeln!(
+                body,
+                "<circle cx=\"{across:.1}\" cy=\"{up:.1}\" r=\"2.5\" fill=\"{colour}\"/>"
+            );
+        }
+        if let Some((across, up)) = shown.last() {
+            text(body, across + 6.0, up + 4.0, &line.side);
         }
     }
 }
