@@ -84,7 +84,6 @@ pub(super) fn hand_over_goal(store: Store) -> Option<Goal> {
         Store::Redis => Some(Goal::Times(1, 1.7)),
         Store::Postgres => Some(Goal::Times(1, 2.0)),
         Store::Mariadb => Some(Goal::Most(10.0)),
-        // What it took when the goals were set, and was to be kept.
-        Store::Zookeeper => Some(Goal::Most(3.7)),
+        Store::Zookeeper => Some(Goal::Times(1, 1.0)),
     }
 }
